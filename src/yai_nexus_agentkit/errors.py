@@ -1,0 +1,114 @@
+"""The package's errors, one tree.
+
+    AGUIAdapterError
+    ├── EventTranslationError   one native event could not be told; logged and skipped
+    ├── RunInputError           the request is wrong: where and why
+    ├── ResumeError             the answers do not fit the open questions; nothing was consumed
+    ├── ThreadBusyError         another run holds the thread
+    ├── RunTimeoutError         a time limit of the options or the server ran out
+    ├── EncodingError           an event could not be turned into bytes
+    └── HookError               a hook of the application failed
+
+Every class knows the ``RUN_ERROR.code`` it becomes (`Code`, a closed set).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+__all__ = [
+    "AGUIAdapterError",
+    "Code",
+    "EncodingError",
+    "EventTranslationError",
+    "HookError",
+    "ResumeError",
+    "RunInputError",
+    "RunTimeoutError",
+    "ThreadBusyError",
+]
+
+
+class Code(StrEnum):
+    """Every value that ``RUN_ERROR.code`` can have. The protocol defines none (AG-UI 1.0, events, RunError)."""
+
+    INVALID_INPUT = "INVALID_INPUT"
+    INVALID_RESUME = "INVALID_RESUME"
+    THREAD_BUSY = "THREAD_BUSY"
+    OVERLOADED = "OVERLOADED"
+    EXECUTION_TIMEOUT = "EXECUTION_TIMEOUT"
+    IDLE_TIMEOUT = "IDLE_TIMEOUT"
+    TOOL_TIMEOUT = "TOOL_TIMEOUT"
+    RECURSION_LIMIT = "RECURSION_LIMIT"
+    AGENT_ERROR = "AGENT_ERROR"
+    TRANSLATION_ERROR = "TRANSLATION_ERROR"
+    HOOK_ERROR = "HOOK_ERROR"
+    ENCODING_ERROR = "ENCODING_ERROR"
+    CANCELLED = "CANCELLED"
+
+
+class AGUIAdapterError(Exception):
+    """Root of all errors of this package."""
+
+    code: Code = Code.AGENT_ERROR
+
+
+class EventTranslationError(AGUIAdapterError):
+    """One native event could not be translated. `event_type` names its kind."""
+
+    code = Code.TRANSLATION_ERROR
+
+    def __init__(self, message: str, *, event_type: str | None = None) -> None:
+        super().__init__(message)
+        self.event_type = event_type
+
+
+class RunInputError(AGUIAdapterError):
+    """The request cannot be used. `path` is a JSON Pointer into it (``""`` is the whole)."""
+
+    code = Code.INVALID_INPUT
+
+    def __init__(self, message: str, *, path: str = "") -> None:
+        super().__init__(f"{path}: {message}" if path else message)
+        self.path = path
+        self.reason = message
+
+
+class ResumeError(AGUIAdapterError):
+    """The request's answers do not fit the thread's open interrupts. Nothing was consumed; they can be answered again."""
+
+    code = Code.INVALID_RESUME
+
+
+class ThreadBusyError(AGUIAdapterError):
+    """Another run of the thread is under way. `retry_after` is in seconds."""
+
+    code = Code.THREAD_BUSY
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class RunTimeoutError(AGUIAdapterError):
+    """A time limit ran out; `code` says which one."""
+
+    def __init__(self, message: str, *, code: Code = Code.EXECUTION_TIMEOUT) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class EncodingError(AGUIAdapterError):
+    """An event could not be turned into bytes."""
+
+    code = Code.ENCODING_ERROR
+
+
+class HookError(AGUIAdapterError):
+    """A hook raised. `hook` names it; the cause is chained."""
+
+    code = Code.HOOK_ERROR
+
+    def __init__(self, message: str, *, hook: str) -> None:
+        super().__init__(message)
+        self.hook = hook
