@@ -1,0 +1,236 @@
+"""Any Python value as strict JSON data. Pure; never raises.
+
+State, tool output and event payloads hold whatever the graph's author put there, and an unknown object met while a
+response is being encoded would end the run (AG-UI 1.0, section 1: no ``NaN``, no lone surrogates, strict JSON in
+UTF-8). Two ways lead to the same data: pydantic's C serialiser for what it treats as wanted, and a slow walker for the
+rest. A value goes to the walker as a whole, but only the walker's odd leaves are treated one by one.
+
+Deliberate differences from pydantic's own conversion: sets are sorted (equal sets give equal JSON in every process),
+bytes are standard base64, iterators are not consumed, models use the names of their Python fields, unknown objects are
+their ``repr`` without the memory address.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+from base64 import b64encode
+from collections import OrderedDict, UserList, UserString, defaultdict, deque
+from collections.abc import Iterable, KeysView, Mapping, ValuesView
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel
+from pydantic_core import from_json, to_json, to_jsonable_python
+
+__all__ = ["CYCLE", "MAX_DEPTH", "TOO_DEEP", "clean_text", "json_safe", "json_text"]
+
+MAX_DEPTH = 200
+"""Levels of nesting that are kept. Below the limits of pydantic's serialiser (255) and of common JSON parsers."""
+
+CYCLE = "<cycle>"
+"""Stands where a container would contain itself."""
+
+TOO_DEEP = "<too deep>"
+"""Stands for what lies below `MAX_DEPTH`."""
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_MAPPINGS = frozenset({dict, OrderedDict, defaultdict})
+_SEQUENCES = frozenset({list, tuple, deque})
+_SCALARS = frozenset({type(None), bool, int, float, str})
+_LEAVES = _SCALARS | {datetime, date, time, timedelta, UUID, Decimal}
+"""Types that pydantic's serialiser turns into what is wanted here, without looking inside."""
+
+
+def clean_text(text: str) -> str:
+    """`text` as an exact ``str`` that UTF-8 can encode: surrogate pairs are joined, lone surrogates become U+FFFD."""
+    if text.isascii():
+        return text if type(text) is str else str.__str__(text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text if type(text) is str else str.__str__(text)
+
+
+def json_safe(value: Any) -> Any:
+    """`value` as JSON data (dict with ``str`` keys, list, str, int, float, bool, None). Never raises.
+
+    The result shares no mutable object with `value`. ``NaN`` and infinities become None; whole numbers stay whole
+    however large they are (clients lose digits beyond 2^53).
+    """
+    kind = type(value)
+    if kind is str:
+        return clean_text(value)
+    if kind in _SCALARS and kind is not float:
+        return value
+    encoded = _encode(value)
+    if encoded is not None:
+        try:
+            return from_json(encoded)
+        except ValueError:  # deeper than its parser goes
+            pass
+    return _Walk().value(value, 0)
+
+
+def json_text(value: Any) -> str:
+    """`json_safe(value)` as compact JSON text; characters outside ASCII stand for themselves."""
+    encoded = _encode(value)
+    if encoded is not None:
+        return encoded.decode()
+    return json.dumps(_Walk().value(value, 0), ensure_ascii=False, separators=(",", ":"))
+
+
+def _encode(value: Any) -> bytes | None:
+    """`value` as JSON bytes by pydantic's serialiser, or None where that fails or would give something else."""
+    try:
+        if not _is_plain(value):
+            return None
+        return to_json(value, by_alias=False, inf_nan_mode="null")
+    except Exception:  # noqa: BLE001 - user code runs in here: model serialisers, properties, dicts changed by another thread
+        return None
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether only types that pydantic's serialiser treats as wanted occur in `value`, within `MAX_DEPTH` levels.
+
+    Level by level and each object once per level, so that a structure full of cycles ends too.
+    """
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        inside: list[Any] = []
+        for item in level:
+            kind = type(item)
+            if kind in _MAPPINGS:
+                inside.extend(item.values())
+            elif kind in _SEQUENCES:
+                inside.extend(item)
+            elif isinstance(item, BaseModel):
+                inside.extend(item.__dict__.values())
+                inside.extend((item.__pydantic_extra__ or {}).values())
+            elif kind in _LEAVES:
+                pass
+            elif dataclasses.is_dataclass(item) and not isinstance(item, type):
+                inside.extend(getattr(item, field.name) for field in dataclasses.fields(item))
+            else:
+                return False
+        level = list({id(item): item for item in inside if type(item) not in _LEAVES}.values())
+        if not level:
+            return True
+    return False
+
+
+class _Walk:
+    """The slow way: one value at a time, each failure confined to the leaf where it happens."""
+
+    def __init__(self) -> None:
+        self._open: set[int] = set()
+        """Ids of the containers around the current value, to find cycles."""
+
+    def value(self, value: Any, depth: int) -> Any:
+        kind = type(value)
+        if kind is str:
+            return clean_text(value)
+        if kind in _SCALARS:
+            return value if kind is not float or math.isfinite(value) else None
+        if depth > MAX_DEPTH:
+            return TOO_DEEP
+        if id(value) in self._open:
+            return CYCLE
+        self._open.add(id(value))
+        try:
+            return self._object(value, depth)
+        except RecursionError:
+            return TOO_DEEP
+        except Exception:  # noqa: BLE001 - whatever the object's own methods raise
+            return _describe(value)
+        finally:
+            self._open.discard(id(value))
+
+    def _object(self, value: Any, depth: int) -> Any:
+        match value:
+            case Enum():
+                return self.value(value.value, depth)
+            case str():
+                return clean_text(str.__str__(value))
+            case bool() | int():
+                return int.__int__(value)
+            case float():
+                return self.value(float.__float__(value), depth)
+            case bytes() | bytearray() | memoryview():
+                return b64encode(value).decode()
+            case BaseModel():
+                return self._model(value, depth)
+            case Mapping():
+                return self._mapping(value, depth)
+            case list() | tuple() | deque() | UserList() | KeysView() | ValuesView():
+                return self._list(value, depth)
+            case set() | frozenset():
+                return self._set(value, depth)
+            case UserString():
+                return clean_text(value.data)
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            missing = dataclasses.MISSING
+            fields = {field.name: getattr(value, field.name, missing) for field in dataclasses.fields(value)}
+            return self._mapping({name: item for name, item in fields.items() if item is not missing}, depth)
+        return self._leaf(value, depth)
+
+    def _leaf(self, value: Any, depth: int) -> Any:
+        if isinstance(value, BaseException | type) or hasattr(type(value), "__next__"):
+            return _describe(value)
+        if type(value).__module__.partition(".")[0] == "numpy" and hasattr(value, "tolist"):
+            return self.value(value.tolist(), depth)  # arrays and scalars; unknown to pydantic, frequent in state
+        result = to_jsonable_python(value, fallback=_describe, inf_nan_mode="null", by_alias=False)
+        return result if result is value else self.value(result, depth)
+
+    def _model(self, value: BaseModel, depth: int) -> Any:
+        try:
+            data: Any = value.model_dump(mode="python", by_alias=False, warnings=False)
+        except Exception:  # noqa: BLE001 - a cycle, or a serialiser that fails: at least the fields
+            data = {**value.__dict__, **(value.__pydantic_extra__ or {})}
+        return self.value(data, depth)
+
+    def _mapping(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
+        return {_key(key): self.value(item, depth + 1) for key, item in list(value.items())}
+
+    def _list(self, value: Iterable[Any], depth: int) -> list[Any]:
+        return [self.value(item, depth + 1) for item in list(value)]
+
+    def _set(self, value: Iterable[Any], depth: int) -> list[Any]:
+        items = self._list(value, depth)
+        try:
+            return sorted(items)
+        except TypeError:
+            return sorted(items, key=lambda item: json.dumps(item, sort_keys=True))
+
+
+def _key(key: Any) -> str:
+    """A dict key as text, as pydantic would write it where it writes one at all."""
+    match key:
+        case Enum():
+            return _key(key.value)
+        case str():
+            return clean_text(key)
+        case bool():
+            return "true" if key else "false"
+        case None:
+            return "None"
+        case tuple():
+            return ",".join(map(_key, key))
+        case set() | frozenset():
+            return ",".join(sorted(map(_key, key)))
+    safe = _Walk().value(key, 0)
+    return safe if isinstance(safe, str) else json.dumps(safe, ensure_ascii=False)
+
+
+def _describe(value: Any) -> str:
+    """The object's ``repr`` without its memory address, or its class's name where ``repr`` fails."""
+    try:
+        return clean_text(_ADDRESS.sub("", repr(value)))
+    except Exception:  # noqa: BLE001 - whatever __repr__ raises
+        return f"<{type(value).__name__}>"
