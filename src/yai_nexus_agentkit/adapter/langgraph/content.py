@@ -1,0 +1,204 @@
+"""Text and reasoning of a model's message, whatever provider it came from. Pure.
+
+Reads the raw ``content`` and ``additional_kwargs``, not ``content_blocks``: that property converts the whole message on
+every access and depends on ``response_metadata``, which only some chunks carry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, NamedTuple
+
+from langchain_core.messages import BaseMessage
+
+__all__ = ["Form", "Reasoning", "Text", "minted_call_id", "read_content", "reasoning_forms", "reasoning_id"]
+
+
+class Text(NamedTuple):
+    """Text for the user; never empty."""
+
+    text: str
+
+
+class Reasoning(NamedTuple):
+    """A piece of one reasoning block. `text` may be empty where the piece only carries `encrypted`."""
+
+    key: Hashable
+    """The block within its message: the same in the chunks and in the message merged from them."""
+
+    section: int
+    """The part of the block's summary that the text belongs to (OpenAI Responses); a blank line stands between two."""
+
+    text: str
+    encrypted: str | None
+    """What the provider wants back in order to accept the block again."""
+
+    kind: str | None
+    """Of `encrypted`: ``"signature"`` (Anthropic, Gemini), ``"redacted"`` (Anthropic) or ``"encrypted"`` (OpenAI)."""
+
+
+class Form(NamedTuple):
+    """Where in a LangChain message a reasoning block was found, to put it back there."""
+
+    name: str
+    """``thinking``, ``redacted_thinking``, ``non_standard``, ``reasoning`` (LangChain's standard block), ``summary``
+    (OpenAI's own block), ``kwargs.reasoning`` (the same outside the content), ``kwargs.reasoning_content``,
+    ``kwargs.text`` (a plain string under ``reasoning``)."""
+
+    id: str | None = None
+    """The provider's own id of the block (OpenAI's ``rs_…``)."""
+
+
+def reasoning_id(message_id: str, n: int) -> str:
+    """The id of the `n`-th (from 0) reasoning block of a message; a message id of its own, never the answer's."""
+    return f"{message_id}-reasoning-{n}"
+
+
+def minted_call_id(message_id: str, position: int) -> str:
+    """The id of a tool call that the model gave none, by its `position` (from 0) among the message's calls."""
+    return f"{message_id}-call-{position}"
+
+
+def read_content(message: BaseMessage) -> list[Text | Reasoning]:
+    """Text and reasoning in order, of a streamed chunk or of a whole message. Other blocks are skipped.
+
+    Reasoning that a provider keeps outside the content (DeepSeek, OpenAI Responses ``v0``) comes first, as it was made.
+    """
+    content = message.content
+    if isinstance(content, str) and not message.additional_kwargs:
+        return [Text(content)] if content else []
+    return _Reader(message).pieces
+
+
+def reasoning_forms(message: BaseMessage) -> dict[Hashable, Form]:
+    """The form of each reasoning block by its `Reasoning.key`, in order."""
+    return _Reader(message).forms
+
+
+class _Reader:
+    """One pass over one message."""
+
+    def __init__(self, message: BaseMessage) -> None:
+        self.pieces: list[Text | Reasoning] = []
+        self.forms: dict[Hashable, Form] = {}
+        self._unnamed = 0
+        """Number of the current block among those without index and id. A block ends with its encrypted value."""
+        self._seen: dict[Hashable, int] = {}
+        """How often a block's id occurred: each standard block with the id is one more part of its summary."""
+
+        if message.additional_kwargs:
+            self._outside(message.additional_kwargs)
+        content = message.content
+        for block in [content] if isinstance(content, str) else content:
+            if isinstance(block, str):
+                self._add_text(block)
+            elif isinstance(block, Mapping):
+                kind = block.get("type")
+                reader = _READERS.get(kind) if isinstance(kind, str) else None
+                if reader is not None:
+                    reader(self, block)
+
+    def _outside(self, extra: Mapping[str, Any]) -> None:
+        plain = extra.get("reasoning_content")
+        if isinstance(plain, str):
+            self._add("reasoning_content", 0, plain, None, "", Form("kwargs.reasoning_content"))
+        reasoning = extra.get("reasoning")
+        if isinstance(reasoning, str):
+            self._add("reasoning", 0, reasoning, None, "", Form("kwargs.text"))
+        elif isinstance(reasoning, Mapping):
+            self._summary(reasoning, "reasoning", Form("kwargs.reasoning", _string(reasoning.get("id"))))
+
+    def text(self, block: Mapping[str, Any]) -> None:
+        self._add_text(block.get("text"))
+
+    def thinking(self, block: Mapping[str, Any]) -> None:
+        """Anthropic and Gemini: ``{"type": "thinking", "thinking"?: ..., "signature"?: ..., "index"?: ...}``."""
+        key, _ = self._place(block)
+        self._add(key, 0, block.get("thinking"), block.get("signature"), "signature", Form("thinking"))
+
+    def redacted(self, block: Mapping[str, Any]) -> None:
+        key, _ = self._place(block)
+        self._add(key, 0, "", block.get("data"), "redacted", Form("redacted_thinking"))
+
+    def non_standard(self, block: Mapping[str, Any]) -> None:
+        """LangChain's wrapper around what its standard blocks do not know, such as Anthropic's redacted thinking."""
+        value = block.get("value")
+        if isinstance(value, Mapping) and value.get("type") == "redacted_thinking":
+            key, _ = self._place(block)
+            self._add(key, 0, "", value.get("data"), "redacted", Form("non_standard"))
+
+    def reasoning(self, block: Mapping[str, Any]) -> None:
+        """OpenAI's own block, whose ``summary`` is a list of parts, and LangChain's standard block, one per part."""
+        own_id = _string(block.get("id"))
+        key, section = self._place(block)
+        if isinstance(block.get("summary"), list):
+            self._summary(block, key, Form("summary", own_id))
+            return
+        extras = block.get("extras")
+        extras = extras if isinstance(extras, Mapping) else {}
+        encrypted = _string(extras.get("encrypted_content")) or _string(block.get("encrypted_content"))
+        kind = "encrypted" if encrypted else "signature"
+        encrypted = encrypted or _string(extras.get("signature")) or _string(block.get("signature"))
+        self._add(key, section, block.get("reasoning"), encrypted, kind, Form("reasoning", own_id))
+
+    def _summary(self, block: Mapping[str, Any], key: Hashable, form: Form) -> None:
+        parts = block.get("summary")
+        for position, part in enumerate(parts if isinstance(parts, list) else ()):
+            if isinstance(part, Mapping):
+                index = part.get("index")
+                self._add(key, index if isinstance(index, int) else position, part.get("text"), None, "", form)
+        self._add(key, 0, "", block.get("encrypted_content"), "encrypted", form)
+        if key in self.forms and form.id is not None:
+            self.forms[key] = form  # only some chunks of the block carry its id
+
+    def _add_text(self, text: Any) -> None:
+        if isinstance(text, str) and text:
+            self.pieces.append(Text(text))
+
+    def _add(self, key: Hashable, section: int, text: Any, encrypted: Any, kind: str, form: Form) -> None:
+        text = text if isinstance(text, str) else ""
+        encrypted = _string(encrypted)
+        if not text and encrypted is None:
+            return
+        self.forms.setdefault(key, form)
+        self.pieces.append(Reasoning(key, section, text, encrypted, None if encrypted is None else kind))
+        if encrypted is not None and key == ("unnamed", self._unnamed):
+            self._unnamed += 1
+
+    def _place(self, block: Mapping[str, Any]) -> tuple[Hashable, int]:
+        """Key and section: by the provider's index, else by the block's id, else by order."""
+        index = block.get("index")
+        if isinstance(index, int):
+            return index, 0
+        if isinstance(index, str):
+            return _decoded(index)
+        own_id = _string(block.get("id"))
+        if own_id is None:
+            return ("unnamed", self._unnamed), 0
+        key = ("id", own_id)
+        self._seen[key] = self._seen.get(key, -1) + 1
+        return key, self._seen[key]
+
+
+def _decoded(index: str) -> tuple[Hashable, int]:
+    """`langchain_openai` writes item and part of a standard block as ``lc_rs_`` and the hex digits of ``<item>_<part>``."""
+    if index.startswith("lc_rs_"):
+        try:
+            item, part = bytes.fromhex(index.removeprefix("lc_rs_")).decode("ascii").split("_")
+            return int(item), int(part)
+        except ValueError:
+            pass
+    return index, 0
+
+
+def _string(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+_READERS: Mapping[str, Callable[[_Reader, Mapping[str, Any]], None]] = {
+    "text": _Reader.text,
+    "thinking": _Reader.thinking,
+    "redacted_thinking": _Reader.redacted,
+    "reasoning": _Reader.reasoning,
+    "non_standard": _Reader.non_standard,
+}
