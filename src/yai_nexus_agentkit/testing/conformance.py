@@ -1,0 +1,203 @@
+"""Pure. Whether recorded runs are conformant AG-UI 1.0: three layers of checks without a client.
+
+- ``model``: every event against the ``ag_ui`` models, strictly, with nulls and unknown fields reported
+- rule names: `yai_nexus_agentkit.testing.rules`
+- ``AGUI...``: ag-ui-validate, errors only, without what it gets wrong about 1.0; left out where it is not installed
+  (the ``verify`` extra)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from ag_ui.core import BaseEvent, Event
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from yai_nexus_agentkit.testing.rules import RunRules, ThreadFacts
+from yai_nexus_agentkit.testing.runs import Run, WireEvent, wire
+
+__all__ = ["AnyRun", "assert_conformant", "conformance_problems", "normalise", "parse_sse"]
+
+AnyEvent: TypeAlias = BaseEvent | Mapping[str, Any] | str
+AnyRun: TypeAlias = Sequence[AnyEvent] | Run | Mapping[str, Any] | str
+"""Events (models, wire dicts or JSON texts), ``{"events": ..., "input": request}``, or SSE text."""
+
+_EVENT: TypeAdapter[Any] = TypeAdapter(Event)
+
+
+def parse_sse(text: str) -> list[WireEvent]:
+    """The events of an SSE response body.
+
+    Raises:
+        ValueError: framing that a client would refuse.
+    """
+    if "\r" in text:
+        raise ValueError("carriage return in the stream: frames must use LF only")
+    events = []
+    for block in text.split("\n\n"):
+        data = [line[5:].removeprefix(" ") for line in block.split("\n") if line.startswith("data:")]
+        if data:
+            events.append(wire("\n".join(data)))
+    return events
+
+
+def normalise(run: AnyRun) -> dict[str, Any]:
+    """``{"events": [...], "input": {...} or None}`` for any accepted form of a run.
+
+    Raises:
+        ValueError: it is not strict JSON, or the SSE framing is wrong.
+    """
+    given: Any = None
+    events: Any = run
+    if isinstance(run, Mapping):
+        given, events = run.get("input"), run.get("events", run.get("sse", []))
+        if isinstance(given, BaseModel):
+            given = json.loads(given.model_dump_json(by_alias=True))
+    if isinstance(events, str):
+        events = parse_sse(events)
+    return {"events": [wire(event) for event in events], "input": given}
+
+
+def conformance_problems(runs: Sequence[AnyRun], *, advice: bool = False, ignore: Iterable[str] = ()) -> list[str]:
+    """What is wrong with the runs of one thread, given in order; empty when nothing is.
+
+    A run with its request (``{"events": ..., "input": ...}``) is checked more closely: its ids, the known messages and
+    calls. `ignore` takes the names in brackets (rule names, AGUI codes, ``model``); `advice` adds hints about legal but
+    unwise streams.
+    """
+    found: list[str] = []
+    try:
+        normal = [normalise(run) for run in runs]
+    except ValueError as error:
+        return [f"unreadable run: {error}"]
+    thread = ThreadFacts()
+    for number, run in enumerate(normal):
+        events, given = run["events"], run["input"]
+        thread.learn((given or {}).get("messages"))
+        known_calls = set(thread.calls)
+        problems = [*_model_problems(events), *_rule_problems(events, given, thread, advice)]
+        problems += _validator_problems(events, known_calls)
+        found += [f"run {number} {problem}" for problem in problems]
+    dropped = tuple(f"[{name}]" for name in ignore)
+    return [problem for problem in dict.fromkeys(found) if not any(name in problem for name in dropped)]
+
+
+def assert_conformant(runs: AnyRun | Sequence[AnyRun], *, advice: bool = False, ignore: Iterable[str] = ()) -> None:
+    """Assert that one run, or the runs of one thread in order, are conformant AG-UI 1.0.
+
+    Raises:
+        AssertionError: one line per problem, then the stream in short.
+    """
+    several = _as_runs(runs)
+    problems = conformance_problems(several, advice=advice, ignore=ignore)
+    if not problems:
+        return
+    lines = [f"{len(problems)} problem(s) in the AG-UI stream:", *(f"  {problem}" for problem in problems)]
+    for number, run in enumerate(several):
+        try:
+            events = normalise(run)["events"]
+        except ValueError:
+            continue
+        lines.append(f"run {number}:")
+        lines += [f"  {n:4} {_short(event)}" for n, event in enumerate(events)]
+    raise AssertionError("\n".join(lines))
+
+
+def _as_runs(runs: Any) -> list[Any]:
+    """Tell one run from several: a run is SSE text, a mapping with events, or a list of events."""
+    if isinstance(runs, (str, Mapping)):
+        return [runs]
+    items = list(runs)
+    first = items[0] if items else None
+    is_event = isinstance(first, BaseEvent) or (isinstance(first, Mapping) and "type" in first)
+    if not items or is_event or (isinstance(first, str) and first.lstrip().startswith("{")):
+        return [items]
+    return items
+
+
+def _short(event: WireEvent) -> str:
+    rest = {name: value for name, value in event.items() if name != "type"}
+    text = json.dumps(rest, ensure_ascii=False)
+    return f"{event.get('type')} {text if len(text) <= 160 else text[:157] + '...'}"
+
+
+def _model_problems(events: Sequence[WireEvent]) -> Iterable[str]:
+    for position, event in enumerate(events):
+        where = f"event {position} {event.get('type')}: [model]"
+        try:
+            model = _EVENT.validate_json(json.dumps(event), strict=True)
+        except ValidationError as error:
+            for detail in error.errors()[:3]:
+                yield f"{where} {'/'.join(str(x) for x in detail['loc'][1:]) or 'type'}: {detail['msg']}"
+        else:
+            yield from (f"{where} {problem}" for problem in _walk(model, ""))
+
+
+def _walk(model: BaseModel, path: str) -> Iterable[str]:
+    """Unknown fields and nulls, which the models let pass and clients strip or refuse."""
+    fields = type(model).model_fields
+    for name in model.model_fields_set:
+        value = getattr(model, name, None)
+        if name not in fields:
+            yield f"{path}{name}: not a field of {type(model).__name__}, clients strip it"
+            continue
+        alias = fields[name].alias or name
+        if value is None and not fields[name].is_required():
+            yield f"{path}{alias}: null where the field should be left out"
+        for place, inner in _inner_models(alias, value):
+            # JSON Patch operations are open objects: they may have more fields.
+            yield from () if hasattr(inner, "op") else _walk(inner, f"{path}{place}/")
+
+
+def _inner_models(alias: str, value: Any) -> Iterable[tuple[str, BaseModel]]:
+    if isinstance(value, BaseModel):
+        yield alias, value
+    elif isinstance(value, list):
+        yield from ((f"{alias}/{n}", item) for n, item in enumerate(value) if isinstance(item, BaseModel))
+
+
+def _rule_problems(
+    events: Sequence[WireEvent], given: Mapping[str, Any] | None, thread: ThreadFacts, advice: bool
+) -> Iterable[str]:
+    starts = [n for n, event in enumerate(events) if event.get("type") == "RUN_STARTED"]
+    rules = RunRules(thread, given, last_start=starts[-1] if starts else -1, advice=advice)
+    for position, event in enumerate(events):
+        yield from rules.feed(position, event)
+    yield from rules.finish()
+
+
+def _validator_problems(events: Sequence[WireEvent], known_calls: set[str]) -> Iterable[str]:
+    try:
+        from ag_ui_validate import ValidatorOptions, create_validator
+    except ImportError:
+        return
+    validator = create_validator(ValidatorOptions())
+    for event in events:
+        validator.feed(event)
+    validator.finalize()
+    for found in validator.report().diagnostics:
+        event = events[found.event_index] if 0 <= found.event_index < len(events) else {}
+        if found.severity == "error" and not _admitted(found.rule, found.pointer, event, known_calls):
+            place = f"event {found.event_index} {event.get('type')}: " if event else ""
+            yield f"{place}[{found.rule}] {found.message}"
+
+
+def _admitted(rule: str, pointer: str | None, event: WireEvent, known_calls: set[str]) -> bool:
+    """What ag-ui-validate 0.4 calls an error although AG-UI 1.0 admits it, or although the rule layer knows better."""
+    kind = str(event.get("type"))
+    match rule:
+        case "AGUI003" | "AGUI006" | "AGUI007":
+            return True  # The rule layer reports a missing end, and steps per owner.
+        case "AGUI001" | "AGUI005":
+            return kind == "RUN_ERROR"  # A run may fail before it starts, and after it finished.
+        case "AGUI207":
+            return event.get("toolCallId") in known_calls  # The call was announced in an earlier run.
+        case "AGUI504" if pointer == "/content":
+            return isinstance(event.get("content"), list)  # Results may carry parts.
+        case "AGUI504":
+            # It lets RAW end a chunk stream; whether a chunk continues one is the rule layer's matter.
+            return kind.endswith("_CHUNK") and pointer in ("/messageId", "/toolCallId")
+        case _:
+            return False

@@ -1,0 +1,314 @@
+"""Pure. Rules of an AG-UI 1.0 stream that neither the ``ag_ui`` models nor ag-ui-validate nor the client report.
+
+`RunRules` reads the events of one run (wire dicts) and returns problems as text, each with its rule's name in brackets.
+`ThreadFacts` is what the runs of one thread know of each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+__all__ = ["ADVICE", "RULES", "RunRules", "ThreadFacts"]
+
+RULES: Mapping[str, str] = {
+    "terminal": "a run has exactly one terminal event, and it is the last (a late RUN_ERROR is the one exception)",
+    "identity": "RUN_STARTED and RUN_FINISHED carry the requested threadId and runId",
+    "version": "RUN_STARTED declares protocolVersion",
+    "id-reuse": "one message id names one message of one kind",
+    "result-id": "a tool result has its own message id and answers a call once",
+    "reasoning": "reasoning spans and messages are opened once, continued while open, and closed",
+    "steps": "steps pair per owner, and a name is not open twice for one owner",
+    "pending": "pendingToolCallIds is exactly the started calls without a result, in order",
+    "interrupts": "interrupt ids are unique and toolCallId names a known call",
+    "snapshot": "MESSAGES_SNAPSHOT has unique ids and does not drop a message that is still streaming",
+    "delta": "ACTIVITY_DELTA follows an ACTIVITY_SNAPSHOT of the same message",
+    "chunk": "a chunk without an id continues an open chunk stream of its kind",
+    "timestamp": "timestamp is a whole number of milliseconds",
+}
+"""Violations: the stream is wrong."""
+
+ADVICE: Mapping[str, str] = {
+    "id-drift": "a message streamed in this run is missing from a later MESSAGES_SNAPSHOT: its id changed",
+    "no-parent": "without parentMessageId the client invents an assistant message that is named by the call",
+    "empty-delta": "an empty text delta is refused by clients before 0.0.50",
+    "no-base": "a STATE_DELTA before any STATE_SNAPSHOT, and the request's state is not known here",
+    "answered": "a TOOL_CALL_RESULT for a call that the request already answers",
+}
+"""Legal, but unwise."""
+
+_Event: TypeAlias = Mapping[str, Any]
+_CLOSES_CHUNKS_OF_ALL = frozenset({"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT"})
+_BETWEEN_CHUNKS = frozenset(
+    {"RAW", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "REASONING_ENCRYPTED_VALUE", "SUBAGENT_STARTED"}
+)
+"""Events that may stand between the chunks of one message without ending it (AG-UI 1.0, chunks)."""
+
+
+@dataclass(slots=True)
+class ThreadFacts:
+    """What earlier runs, requests and snapshots of a thread said. Grows with every run, is never cleared."""
+
+    kinds: dict[str, str] = field(default_factory=dict)
+    """Message id to the kind (role) of the message it names."""
+
+    calls: set[str] = field(default_factory=set)
+    """Ids of all tool calls."""
+
+    has_state: bool = False
+    """Whether a STATE_SNAPSHOT gave later deltas a base."""
+
+    def learn(self, messages: Iterable[Mapping[str, Any]] | None) -> None:
+        """Take over the messages of a request, an input echo or a snapshot."""
+        for message in messages or []:
+            self.kinds.setdefault(str(message.get("id")), str(message.get("role")))
+            self.calls.update(call["id"] for call in message.get("toolCalls") or [] if call.get("id"))
+
+
+class RunRules:
+    """The rules of one run: `feed` every event, then `finish`. Both return the problems they found."""
+
+    def __init__(
+        self, thread: ThreadFacts, given: Mapping[str, Any] | None, *, last_start: int, advice: bool = False
+    ) -> None:
+        """`given` is the request; only the RUN_STARTED at position `last_start`, the last one, has its runId."""
+        self._thread = thread
+        self._given: Mapping[str, Any] = given or {}
+        self._last_start = last_start
+        self._advice = advice
+        thread.learn(self._given.get("messages"))
+        messages = self._given.get("messages") or []
+        self._answered_before = {m.get("toolCallId") for m in messages if m.get("role") == "tool"}
+        self._started_event: _Event = {}
+        self._terminal: str | None = None
+        self._chunk_lanes: dict[str | None, str] = {}
+        self._texts: dict[str, bool] = {}
+        self._reasoning: dict[str, bool] = {}
+        self._spans: set[str] = set()
+        self._steps: set[tuple[str | None, str]] = set()
+        self._calls: list[str] = []
+        self._answered: set[str] = set()
+        self._streamed: set[str] = set()
+        self._activities = {mid for mid, kind in thread.kinds.items() if kind == "activity"}
+
+    def feed(self, position: int, event: _Event) -> list[str]:
+        """The problems of one event; `position` is its place in the run, from 0."""
+        kind = str(event.get("type"))
+        found: list[str] = []
+        late_error = self._terminal == "RUN_FINISHED" and kind == "RUN_ERROR"
+        if self._terminal and kind != "RUN_STARTED" and not late_error:
+            found.append(f"[terminal] {kind} after {self._terminal}")
+        stamp = event.get("timestamp")
+        if stamp is not None and (isinstance(stamp, bool) or not isinstance(stamp, int)):
+            found.append(f"[timestamp] {stamp!r}")
+        handler = _HANDLERS.get(kind)
+        if handler:
+            found += handler(self, position, event)
+        found += self._chunk_lane(kind, event)
+        return [f"event {position}: {problem}" for problem in found]
+
+    def finish(self) -> list[str]:
+        """The problems of the run as a whole."""
+        return [] if self._terminal else ["[terminal] no RUN_FINISHED or RUN_ERROR"]
+
+    def _claim(self, kind: str, message_id: str) -> list[str]:
+        had = self._thread.kinds.setdefault(message_id, kind)
+        if had == kind:
+            return []
+        return [f"[id-reuse] message id '{message_id}' is a {had} message and is used for one of kind {kind}"]
+
+    def _chunk_lane(self, kind: str, event: _Event) -> list[str]:
+        owner = event.get("subagentRunId")
+        if kind.endswith("_CHUNK"):
+            lane = kind.split("_")[0]
+            if event.get("toolCallId" if lane == "TOOL" else "messageId") is not None:
+                self._chunk_lanes[owner] = lane
+            elif self._chunk_lanes.get(owner) != lane and list(self._chunk_lanes.values()).count(lane) != 1:
+                return [f"[chunk] {kind} without an id continues nothing"]
+        elif kind in _CLOSES_CHUNKS_OF_ALL:
+            self._chunk_lanes.clear()
+        elif kind not in _BETWEEN_CHUNKS:
+            self._chunk_lanes.pop(owner, None)
+        return []
+
+    def _run_started(self, position: int, event: _Event) -> list[str]:
+        self._started_event, self._terminal = event, None
+        self._calls, self._answered = [], set()
+        found = [] if "protocolVersion" in event else ["[version] no protocolVersion"]
+        for name in ("threadId", "runId") if position == self._last_start else ("threadId",):
+            wanted = self._given.get(name)
+            if wanted is not None and event.get(name) != wanted:
+                found.append(f"[identity] {name} '{event.get(name)}' is not the requested '{wanted}'")
+        self._thread.learn((event.get("input") or {}).get("messages"))
+        return found
+
+    def _run_finished(self, _position: int, event: _Event) -> list[str]:
+        self._terminal = "RUN_FINISHED"
+        start = self._started_event or event
+        found = [
+            f"[identity] {name} '{event.get(name)}' is not the run's '{start.get(name)}'"
+            for name in ("threadId", "runId")
+            if event.get(name) != start.get(name)
+        ]
+        found += [f"[reasoning] span '{span}' is still open" for span in sorted(self._spans)]
+        found += [f"[reasoning] message '{mid}' is still open" for mid, is_open in self._reasoning.items() if is_open]
+        for owner, name in sorted(self._steps, key=str):
+            found.append(f"[steps] step '{name}' of {owner or 'the parent agent'} is still open")
+        outcome = event.get("outcome") or {}
+        return found + self._pending(outcome) + self._interrupts(outcome)
+
+    def _pending(self, outcome: Mapping[str, Any]) -> list[str]:
+        named = outcome.get("pendingToolCallIds") if outcome.get("type") == "success" else None
+        left = [call for call in self._calls if call not in self._answered]
+        return [f"[pending] names {named}, the stream leaves {left}"] if named and named != left else []
+
+    def _interrupts(self, outcome: Mapping[str, Any]) -> list[str]:
+        found, seen = [], set()
+        for interrupt in outcome.get("interrupts") or []:
+            if interrupt.get("id") in seen:
+                found.append(f"[interrupts] id '{interrupt.get('id')}' twice")
+            seen.add(interrupt.get("id"))
+            call = interrupt.get("toolCallId")
+            if call is not None and call not in self._thread.calls:
+                found.append(f"[interrupts] toolCallId '{call}' names no call")
+        return found
+
+    def _run_error(self, _position: int, _event: _Event) -> list[str]:
+        self._terminal = "RUN_ERROR"  # Whatever is open ends here.
+        self._spans.clear()
+        self._steps.clear()
+        self._reasoning.clear()
+        self._texts.clear()
+        return []
+
+    def _text_opened(self, _position: int, event: _Event) -> list[str]:
+        mid = event.get("messageId")
+        if mid is None:
+            return []
+        starts = event["type"] == "TEXT_MESSAGE_START"
+        found = self._claim(event.get("role") or "assistant", mid) if starts or mid not in self._streamed else []
+        self._texts[mid] = starts
+        self._streamed.add(mid)
+        return found
+
+    def _text_content(self, _position: int, event: _Event) -> list[str]:
+        return ["[empty-delta]"] if self._advice and event.get("delta") == "" else []
+
+    def _text_end(self, _position: int, event: _Event) -> list[str]:
+        self._texts[str(event.get("messageId"))] = False
+        return []
+
+    def _reasoning_span(self, _position: int, event: _Event) -> list[str]:
+        span, starts = str(event.get("messageId")), event["type"] == "REASONING_START"
+        wrong = starts == (span in self._spans)
+        (self._spans.add if starts else self._spans.discard)(span)
+        return [f"[reasoning] span '{span}' is {'already' if starts else 'not'} open"] if wrong else []
+
+    def _reasoning_opened(self, _position: int, event: _Event) -> list[str]:
+        mid = event.get("messageId")
+        if mid is None:
+            return []
+        starts = event["type"] == "REASONING_MESSAGE_START"
+        found = [f"[reasoning] message '{mid}' is already open"] if starts and self._reasoning.get(mid) else []
+        found += self._claim("reasoning", mid)
+        self._reasoning[mid] = starts
+        return found
+
+    def _reasoning_continued(self, _position: int, event: _Event) -> list[str]:
+        mid = str(event.get("messageId"))
+        found = [] if self._reasoning.get(mid) else [f"[reasoning] message '{mid}' is not open"]
+        if event["type"] == "REASONING_MESSAGE_END":
+            self._reasoning[mid] = False
+        return found
+
+    def _step(self, _position: int, event: _Event) -> list[str]:
+        owner, name, starts = event.get("subagentRunId"), str(event.get("stepName")), event["type"] == "STEP_STARTED"
+        wrong = starts == ((owner, name) in self._steps)
+        (self._steps.add if starts else self._steps.discard)((owner, name))
+        state = "already" if starts else "not"
+        return [f"[steps] step '{name}' of {owner or 'the parent agent'} is {state} open"] if wrong else []
+
+    def _call_opened(self, _position: int, event: _Event) -> list[str]:
+        call = event.get("toolCallId")
+        opens = event["type"] == "TOOL_CALL_START" or event.get("toolCallName") is not None
+        if call is None or call in self._calls or not opens:
+            return []
+        self._calls.append(call)
+        found = []
+        if call not in self._thread.calls:
+            parent = event.get("parentMessageId")
+            found = self._claim("assistant", parent if parent is not None else call)
+            if parent is None and self._advice:
+                found.append(f"[no-parent] call '{call}'")
+        self._thread.calls.add(call)
+        return found
+
+    def _call_result(self, _position: int, event: _Event) -> list[str]:
+        call, mid, found = str(event.get("toolCallId")), str(event.get("messageId")), []
+        if call in self._answered:
+            found.append(f"[result-id] call '{call}' is answered twice")
+        elif self._advice and call in self._answered_before:
+            found.append(f"[answered] call '{call}' has a tool message in the request")
+        self._answered.add(call)
+        if mid in self._thread.kinds:
+            found.append(f"[result-id] message id '{mid}' is taken by a {self._thread.kinds[mid]} message")
+        self._thread.kinds.setdefault(mid, "tool")
+        return found
+
+    def _state_snapshot(self, _position: int, _event: _Event) -> list[str]:
+        self._thread.has_state = True
+        return []
+
+    def _state_delta(self, _position: int, _event: _Event) -> list[str]:
+        if not self._advice or self._thread.has_state or "state" in self._given:
+            return []
+        self._thread.has_state = True  # Say so once.
+        return ["[no-base]"]
+
+    def _activity_snapshot(self, _position: int, event: _Event) -> list[str]:
+        mid = str(event.get("messageId"))
+        self._activities.add(mid)
+        return self._claim("activity", mid)
+
+    def _activity_delta(self, _position: int, event: _Event) -> list[str]:
+        mid = event.get("messageId")
+        return [] if mid in self._activities else [f"[delta] no ACTIVITY_SNAPSHOT for '{mid}'"]
+
+    def _messages_snapshot(self, _position: int, event: _Event) -> list[str]:
+        ids = [str(message.get("id")) for message in event.get("messages") or []]
+        found = [f"[snapshot] id '{mid}' twice" for mid in sorted({x for x in ids if ids.count(x) > 1})]
+        for mid in (mid for mid, is_open in self._texts.items() if is_open and mid not in ids):
+            found.append(f"[snapshot] message '{mid}' is still streaming and not in the snapshot")
+        if self._advice:
+            drifted = sorted(self._streamed.difference(ids))
+            found += [f"[id-drift] streamed message '{mid}' is not in the snapshot" for mid in drifted]
+        self._thread.learn(event.get("messages"))
+        return found
+
+
+_HANDLERS: Mapping[str, Callable[[RunRules, int, _Event], list[str]]] = {
+    "RUN_STARTED": RunRules._run_started,
+    "RUN_FINISHED": RunRules._run_finished,
+    "RUN_ERROR": RunRules._run_error,
+    "TEXT_MESSAGE_START": RunRules._text_opened,
+    "TEXT_MESSAGE_CHUNK": RunRules._text_opened,
+    "TEXT_MESSAGE_CONTENT": RunRules._text_content,
+    "TEXT_MESSAGE_END": RunRules._text_end,
+    "REASONING_START": RunRules._reasoning_span,
+    "REASONING_END": RunRules._reasoning_span,
+    "REASONING_MESSAGE_START": RunRules._reasoning_opened,
+    "REASONING_MESSAGE_CHUNK": RunRules._reasoning_opened,
+    "REASONING_MESSAGE_CONTENT": RunRules._reasoning_continued,
+    "REASONING_MESSAGE_END": RunRules._reasoning_continued,
+    "STEP_STARTED": RunRules._step,
+    "STEP_FINISHED": RunRules._step,
+    "TOOL_CALL_START": RunRules._call_opened,
+    "TOOL_CALL_CHUNK": RunRules._call_opened,
+    "TOOL_CALL_RESULT": RunRules._call_result,
+    "STATE_SNAPSHOT": RunRules._state_snapshot,
+    "STATE_DELTA": RunRules._state_delta,
+    "ACTIVITY_SNAPSHOT": RunRules._activity_snapshot,
+    "ACTIVITY_DELTA": RunRules._activity_delta,
+    "MESSAGES_SNAPSHOT": RunRules._messages_snapshot,
+}
