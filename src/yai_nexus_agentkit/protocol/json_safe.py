@@ -92,7 +92,7 @@ def _encode(value: Any) -> bytes | None:
         if not _is_plain(value):
             return None
         return to_json(value, by_alias=False, inf_nan_mode="null")
-    except Exception:  # noqa: BLE001 - user code runs in here: model serialisers, properties, dicts changed by another thread
+    except Exception:  # user code runs in here: model serialisers, properties, dicts changed by another thread
         return None
 
 
@@ -147,7 +147,7 @@ class _Walk:
             return self._object(value, depth)
         except RecursionError:
             return TOO_DEEP
-        except Exception:  # noqa: BLE001 - whatever the object's own methods raise
+        except Exception:  # whatever the object's own methods raise
             return _describe(value)
         finally:
             self._open.discard(id(value))
@@ -191,7 +191,7 @@ class _Walk:
     def _model(self, value: BaseModel, depth: int) -> Any:
         try:
             data: Any = value.model_dump(mode="python", by_alias=False, warnings=False)
-        except Exception:  # noqa: BLE001 - a cycle, or a serialiser that fails: at least the fields
+        except Exception:  # a cycle, or a serialiser that fails: at least the fields
             data = {**value.__dict__, **(value.__pydantic_extra__ or {})}
         return self.value(data, depth)
 
@@ -232,5 +232,5 @@ def _describe(value: Any) -> str:
     """The object's ``repr`` without its memory address, or its class's name where ``repr`` fails."""
     try:
         return clean_text(_ADDRESS.sub("", repr(value)))
-    except Exception:  # noqa: BLE001 - whatever __repr__ raises
+    except Exception:  # whatever __repr__ raises
         return f"<{type(value).__name__}>"

@@ -18,10 +18,9 @@ from types import MappingProxyType
 from typing import Any
 
 import jsonpatch
-import jsonpointer
 from pydantic_core import to_json
 
-from .json_safe import clean_text, json_safe
+from yai_nexus_agentkit.protocol.json_safe import clean_text, json_safe
 
 __all__ = ["Operation", "StateTracker", "pointer"]
 
@@ -110,7 +109,7 @@ class StateTracker:
             except Exception as error:  # jsonpatch raises its own, jsonpointer's, TypeError, KeyError
                 raise ValueError(f"operation {number} ({operation['op']} {operation['path']!r}): {error}") from error
         if not isinstance(document, dict):
-            raise ValueError("the patch replaces the state by something that is not an object")  # noqa: TRY004
+            raise ValueError("the patch replaces the state by something that is not an object")
         self._state = document
         self._sent = self._sent or bool(patch)
         return patch
@@ -153,13 +152,13 @@ def _unaddressable(parts: Sequence[str]) -> bool:
 
 def _applied(document: Any, operation: Operation) -> Any:
     if operation["op"] == "test":
-        found = jsonpointer.resolve_pointer(document, operation["path"])
+        found = jsonpatch.JsonPointer(operation["path"]).resolve(document)
         if not _same(found, operation["value"]):
             raise ValueError("the test fails")
         return document
     last = operation["path"].rpartition("/")[2]
     if last == "-" and operation["op"] in ("remove", "replace"):
-        parent = jsonpointer.resolve_pointer(document, operation["path"][:-2])
+        parent = jsonpatch.JsonPointer(operation["path"][:-2]).resolve(document)
         if isinstance(parent, list):
             raise ValueError("there is no item at '-'")
     return jsonpatch.apply_patch(document, [operation], in_place=True)

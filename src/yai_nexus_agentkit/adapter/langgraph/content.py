@@ -181,7 +181,7 @@ class _Reader:
 
 
 def _decoded(index: str) -> tuple[Hashable, int]:
-    """`langchain_openai` writes item and part of a standard block as ``lc_rs_`` and the hex digits of ``<item>_<part>``."""
+    """Item and summary part from the index that `langchain_openai` makes: ``lc_rs_`` and ``<item>_<part>`` as hex."""
     if index.startswith("lc_rs_"):
         try:
             item, part = bytes.fromhex(index.removeprefix("lc_rs_")).decode("ascii").split("_")
