@@ -228,7 +228,7 @@ def _list_changes(path: str, old: list[Any], new: list[Any]) -> list[Operation]:
 def _pair(path: str, start: int, old: list[Any], new: list[Any]) -> list[Operation]:
     """Change the items from `start` on one by one, then remove or insert what one side has more."""
     changes: list[Operation] = []
-    for index, (before, after) in enumerate(zip(old, new), start):
+    for index, (before, after) in enumerate(zip(old, new, strict=False), start):
         changes += _changes(f"{path}/{index}", before, after)
     both = min(len(old), len(new))
     changes += [{"op": "remove", "path": f"{path}/{start + both}"} for _ in old[both:]]
@@ -242,7 +242,7 @@ def _insert(path: str, start: int, items: list[Any]) -> list[Operation]:
 def _common(old: list[Any], new: list[Any]) -> int:
     """How many items at the start are the same in both lists."""
     count = 0
-    for before, after in zip(old, new):
+    for before, after in zip(old, new, strict=False):
         if before != after:
             break
         count += 1

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import BaseMessage
 
-__all__ = ["Form", "Reasoning", "Text", "minted_call_id", "read_content", "reasoning_forms", "reasoning_id"]
+__all__ = ["Block", "Form", "Reasoning", "Text", "minted_call_id", "read_content", "read_whole", "reasoning_id"]
 
 
 class Text(NamedTuple):
@@ -49,6 +49,20 @@ class Form(NamedTuple):
     """The provider's own id of the block (OpenAI's ``rs_…``)."""
 
 
+class Block(NamedTuple):
+    """A whole reasoning block of a message."""
+
+    sections: tuple[str, ...]
+    encrypted: str | None
+    kind: str | None
+    form: Form
+
+    @property
+    def text(self) -> str:
+        """The sections as they are streamed: a blank line between two."""
+        return "\n\n".join(self.sections)
+
+
 def reasoning_id(message_id: str, n: int) -> str:
     """The id of the `n`-th (from 0) reasoning block of a message; a message id of its own, never the answer's."""
     return f"{message_id}-reasoning-{n}"
@@ -70,9 +84,25 @@ def read_content(message: BaseMessage) -> list[Text | Reasoning]:
     return _Reader(message).pieces
 
 
-def reasoning_forms(message: BaseMessage) -> dict[Hashable, Form]:
-    """The form of each reasoning block by its `Reasoning.key`, in order."""
-    return _Reader(message).forms
+def read_whole(message: BaseMessage) -> tuple[str, list[Block]]:
+    """The text of a whole message, and its reasoning blocks in order."""
+    content = message.content
+    if isinstance(content, str) and not message.additional_kwargs:
+        return content, []
+    reader = _Reader(message)
+    text = "".join(piece.text for piece in reader.pieces if isinstance(piece, Text))
+    return text, [_block(reader, key) for key in reader.forms]
+
+
+def _block(reader: _Reader, key: Hashable) -> Block:
+    sections: dict[int, str] = {}
+    encrypted = kind = None
+    for piece in reader.pieces:
+        if isinstance(piece, Reasoning) and piece.key == key:
+            if piece.text:
+                sections[piece.section] = sections.get(piece.section, "") + piece.text
+            encrypted, kind = piece.encrypted or encrypted, piece.kind or kind
+    return Block(tuple(sections.values()), encrypted, kind, reader.forms[key])
 
 
 class _Reader:

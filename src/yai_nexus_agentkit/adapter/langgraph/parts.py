@@ -1,0 +1,225 @@
+"""Media in messages: every shape of LangChain content block to AG-UI content parts, and back to standard blocks. Pure.
+
+LangChain content holds four generations of media blocks side by side (its standard blocks, the older ``source_type``
+blocks, OpenAI's and Anthropic's own), and models accept all of them in a prompt, so threads contain them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from ag_ui.core import (
+    AudioPart,
+    ContentPart,
+    DataSource,
+    DocumentPart,
+    FileSource,
+    ImagePart,
+    TextPart,
+    UrlSource,
+    VideoPart,
+)
+
+from yai_nexus_agentkit.protocol.json_safe import clean_text
+
+__all__ = ["MediaPart", "block_from_part", "for_old_peer", "part_from_block", "parts_text"]
+
+MediaPart = ImagePart | AudioPart | VideoPart | DocumentPart
+Source = DataSource | UrlSource | FileSource
+
+_MEDIA: Mapping[str, type[MediaPart]] = {
+    "image": ImagePart,
+    "audio": AudioPart,
+    "video": VideoPart,
+    "document": DocumentPart,
+}
+_MAGIC = (
+    ("iVBOR", "image/png"),
+    ("/9j/", "image/jpeg"),
+    ("R0lGOD", "image/gif"),
+    ("UklGR", "image/webp"),
+    ("JVBERi", "application/pdf"),
+)
+"""First base64 characters of file formats, for blocks without the mime type that AG-UI demands."""
+
+
+def part_from_block(block: Any) -> ContentPart | None:
+    """The part for one element of a LangChain message's content; None for what is neither text nor media."""
+    if isinstance(block, str):
+        return TextPart(text=clean_text(block))
+    if not isinstance(block, Mapping):
+        return None
+    kind = block.get("type")
+    reader = _READERS.get(kind) if isinstance(kind, str) else None
+    return reader(block) if reader is not None else None
+
+
+def block_from_part(part: ContentPart) -> dict[str, Any]:
+    """The LangChain standard block for a part. What the block has no place for (id, metadata) is left out: providers'
+    packages pass unknown members of text blocks on, and APIs refuse them."""
+    if isinstance(part, TextPart):
+        return {"type": "text", "text": part.text}
+    block: dict[str, Any] = {"type": "file" if isinstance(part, DocumentPart) else part.type}
+    source = part.source
+    field = {"data": "base64", "url": "url", "file": "file_id"}[source.type]
+    block[field] = source.value
+    if source.mime_type:
+        block["mime_type"] = source.mime_type
+    extras: dict[str, Any] = {}
+    if isinstance(part.metadata, Mapping) and isinstance(name := part.metadata.get("filename"), str):
+        extras["filename"] = name  # OpenAI wants one for every inline file
+    if isinstance(source, FileSource) and source.provider:
+        extras["provider"] = source.provider
+    if extras:
+        block["extras"] = extras
+    return block
+
+
+def for_old_peer(parts: Iterable[ContentPart]) -> list[ContentPart]:
+    """The parts that clients before 1.0 know: no handles of a provider's files (AG-UI 1.0, section 18)."""
+    return [part for part in parts if isinstance(part, TextPart) or not isinstance(part.source, FileSource)]
+
+
+def _text(block: Mapping[str, Any]) -> ContentPart | None:
+    text = _string(block, "text")
+    return None if text is None else TextPart(text=text)
+
+
+def _standard(block: Mapping[str, Any]) -> ContentPart | None:
+    """LangChain's standard blocks, its ``source_type`` blocks, Anthropic's and AG-UI's ``source`` blocks."""
+    kind, mime = block["type"], _string(block, "mime_type")
+    source = block.get("source")
+    if isinstance(source, Mapping):
+        return _with_source(block, source)
+    if block.get("source_type") == "text":
+        return _text(block)
+    if block.get("source_type") == "id":
+        return _media(block, kind, file=_string(block, "id"), mime=mime)
+    inner = block.get("file")
+    if isinstance(inner, Mapping):  # OpenAI: {"type": "file", "file": {"file_data" | "file_id", "filename"}}
+        data, handle = _string(inner, "file_data"), _string(inner, "file_id")
+        return _media(inner, kind, url=data, file=handle, provider="openai")
+    data = _string(block, "base64") or (_string(block, "data") if block.get("source_type") == "base64" else None)
+    return _media(block, kind, data=data, url=_string(block, "url"), file=_string(block, "file_id"), mime=mime)
+
+
+def _with_source(block: Mapping[str, Any], source: Mapping[str, Any]) -> ContentPart | None:
+    kind = block["type"]
+    mime = _string(source, "media_type") or _string(source, "mimeType") or _string(source, "mime_type")
+    value = _string(source, "value")
+    match source.get("type"):
+        case "base64":
+            return _media(block, kind, data=_string(source, "data"), mime=mime)
+        case "data":
+            return _media(block, kind, data=value, mime=mime)
+        case "url":
+            return _media(block, kind, url=_string(source, "url") or value, mime=mime)
+        case "file":
+            provider = _string(source, "provider") or (None if value else "anthropic")
+            return _media(block, kind, file=_string(source, "file_id") or value, mime=mime, provider=provider)
+        case "text":
+            text = _string(source, "data")
+            return None if text is None else TextPart(text=text)
+    return None
+
+
+def _plain_text(block: Mapping[str, Any]) -> ContentPart | None:
+    return _text(block) or _standard({**block, "type": "file"})
+
+
+def _image_url(block: Mapping[str, Any]) -> ContentPart | None:
+    """OpenAI: ``image_url`` is an object with ``url`` or, in the Responses API and elsewhere, the address itself."""
+    inner = block.get("image_url")
+    url = _string(inner, "url") if isinstance(inner, Mapping) else _string(block, "image_url")
+    return _media(block, "image", url=url, file=_string(block, "file_id"), provider="openai")
+
+
+def _input_audio(block: Mapping[str, Any]) -> ContentPart | None:
+    inner = block.get("input_audio")
+    if not isinstance(inner, Mapping):
+        return None
+    return _media(block, "audio", data=_string(inner, "data"), mime=f"audio/{_string(inner, 'format') or 'wav'}")
+
+
+def _input_file(block: Mapping[str, Any]) -> ContentPart | None:
+    url = _string(block, "file_data") or _string(block, "file_url")
+    return _media(block, "file", url=url, file=_string(block, "file_id"), provider="openai")
+
+
+def _gemini(block: Mapping[str, Any]) -> ContentPart | None:
+    """``{"type": "media", "mime_type": ..., "data" | "file_uri": ...}``."""
+    mime = _string(block, "mime_type")
+    return _media(
+        block, "file", data=_string(block, "data"), file=_string(block, "file_uri"), mime=mime, provider="google"
+    )
+
+
+def _media(
+    block: Mapping[str, Any],
+    kind: str,
+    *,
+    data: str | None = None,
+    url: str | None = None,
+    file: str | None = None,
+    mime: str | None = None,
+    provider: str | None = None,
+) -> ContentPart | None:
+    source: Source | None = None
+    if url is not None and url.startswith("data:"):
+        head, _, data = url.removeprefix("data:").partition(",")
+        mime = head.partition(";")[0] or mime
+        if not head.endswith(";base64"):
+            data = None  # percent-encoded text: a plain address to every client
+    if data is not None:
+        mime = mime or next((known for magic, known in _MAGIC if data.startswith(magic)), "application/octet-stream")
+        source = DataSource(value=data, mime_type=mime)
+    elif url is not None:
+        source = UrlSource(value=url, mime_type=mime)
+    elif file is not None:
+        extras = block.get("extras")
+        known = _string(extras, "provider") if isinstance(extras, Mapping) else None
+        source = FileSource(value=file, provider=known or provider, mime_type=mime)
+    if source is None:
+        return None
+    if kind == "file":
+        prefix = (mime or "").partition("/")[0]
+        kind = prefix if prefix in _MEDIA else "document"
+    return _MEDIA[kind](source=source, metadata=_metadata(block))
+
+
+def _metadata(block: Mapping[str, Any]) -> dict[str, Any] | None:
+    for place in (block, block.get("extras"), block.get("metadata")):
+        if isinstance(place, Mapping):
+            name = _string(place, "filename") or _string(place, "title")
+            if name:
+                return {"filename": name}
+    return None
+
+
+def _string(holder: Mapping[str, Any], key: str) -> str | None:
+    value = holder.get(key)
+    return clean_text(value) if isinstance(value, str) else None
+
+
+_READERS: Mapping[str, Callable[[Mapping[str, Any]], ContentPart | None]] = {
+    "text": _text,
+    "input_text": _text,
+    "output_text": _text,
+    "text-plain": _plain_text,
+    "image": _standard,
+    "audio": _standard,
+    "video": _standard,
+    "file": _standard,
+    "document": _standard,
+    "image_url": _image_url,
+    "input_image": _image_url,
+    "input_audio": _input_audio,
+    "input_file": _input_file,
+    "media": _gemini,
+}
+
+
+def parts_text(parts: Sequence[ContentPart], separator: str) -> str:
+    """The text of the text parts, joined."""
+    return separator.join(part.text for part in parts if isinstance(part, TextPart))
