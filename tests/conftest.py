@@ -1,0 +1,63 @@
+"""Fixtures for all tests. The judges are real: the official clients, ag-ui-validate and the rules of `testing`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
+
+import pytest
+from hypothesis import settings
+
+from tests.support.conformance import BOTH, Verdict, verdict
+from tests.support.verifier import Verifier, shared_verifier
+from yai_nexus_agentkit.testing import AnyRun
+
+# The machine's speed is no property of the code; CI must not fail by chance.
+settings.register_profile("default", deadline=None, print_blob=True)
+settings.register_profile("ci", parent=settings.get_profile("default"), derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+class Judge(Protocol):
+    """Runs every layer of checks over the runs of one thread."""
+
+    def __call__(
+        self,
+        runs: Sequence[AnyRun],
+        *,
+        clients: Sequence[str] = BOTH,
+        advice: bool = False,
+        ignore: Iterable[str] = (),
+    ) -> Verdict:
+        """Fails the test when a layer finds a problem; returns what the clients end with."""
+        ...
+
+
+@pytest.fixture(scope="session")
+def verifier() -> Iterator[Verifier]:
+    """The official clients, as processes that live as long as the session."""
+    shared = shared_verifier()
+    yield shared
+    shared.close()
+
+
+@pytest.fixture
+def judge(verifier: Verifier) -> Judge:
+    """``judge(runs)``: conformant for all layers and both current clients, or the test fails.
+
+    ``judge([events]).messages`` and ``.state`` are what the 1.0.0 client ends with; ``.clients`` has every view.
+    """
+
+    def run(
+        runs: Sequence[AnyRun],
+        *,
+        clients: Sequence[str] = BOTH,
+        advice: bool = False,
+        ignore: Iterable[str] = (),
+    ) -> Verdict:
+        found = verdict(runs, clients=clients, advice=advice, ignore=ignore, verifier=verifier)
+        assert not found.problems, "\n".join(["the stream is not conformant:", *found.problems])
+        return found
+
+    return run
