@@ -91,8 +91,8 @@ class EventEmitter:
     never raises and does nothing outside a run. A wrong argument (an empty name, content that is no mapping, a
     malformed patch) is logged as a warning, and nothing is emitted.
 
-    Values may be anything: they are copied as JSON data at once (models and dataclasses as objects, dates as ISO text,
-    bytes as base64, NaN as null, unknown objects as their repr), so later changes to the object do not show.
+    Values may be anything. Containers, models and dataclasses are copied at once, so later changes to them do not show.
+    The adapter makes JSON of the rest: dates as ISO text, bytes as base64, NaN as null, unknown objects as their repr.
     """
 
     __slots__ = ("_config",)
