@@ -27,6 +27,7 @@ import math
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
+from numbers import Real
 from os import urandom
 from typing import Any, Final, TypeGuard
 
@@ -125,7 +126,7 @@ def progress_envelope(activity_id: str, name: str, fraction: float, message: str
         TypeError, ValueError: an empty name, a fraction that is not a finite number, a message that is not text.
     """
     _text("name", name)
-    if isinstance(fraction, bool) or not math.isfinite(fraction):
+    if not isinstance(fraction, Real) or isinstance(fraction, bool) or not math.isfinite(fraction):
         raise ValueError(f"fraction must be a number from 0 to 1, not {fraction!r}")
     if message is not None and not isinstance(message, str):
         raise TypeError(f"message must be a str, not {type(message).__name__}")

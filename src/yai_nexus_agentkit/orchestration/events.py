@@ -334,4 +334,4 @@ def _warn_once(text: str) -> None:
     if key in _warned or len(_warned) >= 100:
         return
     _warned.add(key)
-    logger.warning(text, stacklevel=depth - 1)
+    logger.warning(text, stacklevel=depth)
