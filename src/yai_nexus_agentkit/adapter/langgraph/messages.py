@@ -18,10 +18,13 @@ from typing import Any, NoReturn
 from ag_ui.core import (
     AssistantMessage,
     DeveloperMessage,
+    DocumentPart,
+    FileSource,
     FunctionCall,
     Message,
     ReasoningMessage,
     SystemMessage,
+    TextPart,
     ToolCall,
     ToolMessage,
     UserMessage,
@@ -31,9 +34,9 @@ from langchain_core import messages as lc
 
 from yai_nexus_agentkit.adapter.langgraph.call_ids import CallIds, message_id, model_calls, wire_call_ids
 from yai_nexus_agentkit.adapter.langgraph.content import read_whole
-from yai_nexus_agentkit.adapter.langgraph.parts import block_from_part, for_old_peer, part_from_block, parts_text
 from yai_nexus_agentkit.adapter.langgraph.reasoning import reasoning_message, restore
 from yai_nexus_agentkit.protocol.json_safe import clean_text, json_safe, json_text
+from yai_nexus_agentkit.protocol.parts import for_old_peer, part_from_block, parts_text
 
 __all__ = ["KEPT", "PENDING", "CallIds", "message_id", "to_agui", "to_langchain", "tool_content", "wire_call_ids"]
 
@@ -321,8 +324,29 @@ def _content(content: str | list[ContentPart]) -> tuple[str | list[str | dict[st
         {key: value for key, value in (("id", part.id), ("metadata", part.metadata)) if value is not None}
         for part in content
     ]
-    blocks: list[str | dict[str, Any]] = [block_from_part(part) for part in content]
+    blocks: list[str | dict[str, Any]] = [_block(part) for part in content]
     return blocks, {"parts": extras} if any(extras) else {}
+
+
+def _block(part: ContentPart) -> dict[str, Any]:
+    """The LangChain standard block for a part. What the block has no place for (id, metadata) is left out: providers'
+    packages pass unknown members of text blocks on, and APIs refuse them."""
+    if isinstance(part, TextPart):
+        return {"type": "text", "text": part.text}
+    block: dict[str, Any] = {"type": "file" if isinstance(part, DocumentPart) else part.type}
+    source = part.source
+    field = {"data": "base64", "url": "url", "file": "file_id"}[source.type]
+    block[field] = source.value
+    if source.mime_type:
+        block["mime_type"] = source.mime_type
+    extras: dict[str, Any] = {}
+    if isinstance(part.metadata, Mapping) and isinstance(name := part.metadata.get("filename"), str):
+        extras["filename"] = name  # OpenAI wants one for every inline file
+    if isinstance(source, FileSource) and source.provider:
+        extras["provider"] = source.provider
+    if extras:
+        block["extras"] = extras
+    return block
 
 
 def _keep(message: Message, kept: dict[str, Any]) -> dict[str, Any]:

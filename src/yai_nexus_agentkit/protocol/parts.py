@@ -1,7 +1,7 @@
-"""Media in messages: every shape of LangChain content block to AG-UI content parts, and back to standard blocks. Pure.
+"""Content parts out of every shape in which clients, model providers and LangChain write text and media. Pure.
 
-LangChain content holds four generations of media blocks side by side (its standard blocks, the older ``source_type``
-blocks, OpenAI's and Anthropic's own), and models accept all of them in a prompt, so threads contain them all.
+The shapes lie side by side in requests and in stored threads: AG-UI's own and its ``binary`` part of before 1.0, those
+of OpenAI's two APIs, Anthropic's, Google's, LangChain's standard blocks and its older ``source_type`` blocks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ag_ui.core import (
 
 from yai_nexus_agentkit.protocol.json_safe import clean_text
 
-__all__ = ["MediaPart", "block_from_part", "for_old_peer", "part_from_block", "parts_text"]
+__all__ = ["MediaPart", "for_old_peer", "part_from_block", "parts_text"]
 
 MediaPart = ImagePart | AudioPart | VideoPart | DocumentPart
 Source = DataSource | UrlSource | FileSource
@@ -45,7 +45,7 @@ _MAGIC = (
 
 
 def part_from_block(block: Any) -> ContentPart | None:
-    """The part for one element of a LangChain message's content; None for what is neither text nor media."""
+    """The part for one element of a message's content; None for what is neither text nor media."""
     if isinstance(block, str):
         return TextPart(text=clean_text(block))
     if not isinstance(block, Mapping):
@@ -53,27 +53,6 @@ def part_from_block(block: Any) -> ContentPart | None:
     kind = block.get("type")
     reader = _READERS.get(kind) if isinstance(kind, str) else None
     return reader(block) if reader is not None else None
-
-
-def block_from_part(part: ContentPart) -> dict[str, Any]:
-    """The LangChain standard block for a part. What the block has no place for (id, metadata) is left out: providers'
-    packages pass unknown members of text blocks on, and APIs refuse them."""
-    if isinstance(part, TextPart):
-        return {"type": "text", "text": part.text}
-    block: dict[str, Any] = {"type": "file" if isinstance(part, DocumentPart) else part.type}
-    source = part.source
-    field = {"data": "base64", "url": "url", "file": "file_id"}[source.type]
-    block[field] = source.value
-    if source.mime_type:
-        block["mime_type"] = source.mime_type
-    extras: dict[str, Any] = {}
-    if isinstance(part.metadata, Mapping) and isinstance(name := part.metadata.get("filename"), str):
-        extras["filename"] = name  # OpenAI wants one for every inline file
-    if isinstance(source, FileSource) and source.provider:
-        extras["provider"] = source.provider
-    if extras:
-        block["extras"] = extras
-    return block
 
 
 def for_old_peer(parts: Iterable[ContentPart]) -> list[ContentPart]:
@@ -147,6 +126,12 @@ def _input_file(block: Mapping[str, Any]) -> ContentPart | None:
     return _media(block, "file", url=url, file=_string(block, "file_id"), provider="openai")
 
 
+def _binary(block: Mapping[str, Any]) -> ContentPart | None:
+    """AG-UI before 1.0: ``mimeType``, one of ``data``, ``url`` and ``id``, ``filename``. An id alone names nothing."""
+    mime = _string(block, "mimeType") or _string(block, "mime_type")
+    return _media(block, "file", data=_string(block, "data"), url=_string(block, "url"), mime=mime)
+
+
 def _gemini(block: Mapping[str, Any]) -> ContentPart | None:
     """``{"type": "media", "mime_type": ..., "data" | "file_uri": ...}``."""
     mime = _string(block, "mime_type")
@@ -217,6 +202,7 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any]], ContentPart | None]] = {
     "input_audio": _input_audio,
     "input_file": _input_file,
     "media": _gemini,
+    "binary": _binary,
 }
 
 
