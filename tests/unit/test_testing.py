@@ -67,7 +67,9 @@ async def test_a_model_that_cannot_stream_gives_one_message_even_when_streamed()
     class Plain(BaseChatModel):
         """A model class without any streaming method."""
 
-        _llm_type = "plain"
+        @property
+        def _llm_type(self) -> str:
+            return "plain"
 
         def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
             return ChatResult(generations=[ChatGeneration(message=AIMessage("Hello world"))])

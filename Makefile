@@ -1,0 +1,113 @@
+# `make test` works on a bare machine: it makes the virtual environment, installs the official clients, and says what
+# it cannot install. Stamp files keep repeated runs fast; `make clean` forgets them all.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+LOWEST := .venvs/lowest
+CLIENTS := tests/js/node_modules/.package-lock.json
+PIP := -m pip --disable-pip-version-check install --quiet
+# Extra arguments for pytest: make test PYTEST_ARGS="-x -k lifecycle"
+PYTEST_ARGS ?=
+
+.PHONY: help venv demo serve test lint format unit test-lowest bench bench-gate docs system clean
+
+help:
+	@echo "make demo         a scripted agent in the terminal, nothing to configure"
+	@echo "make serve        the same agent behind a server, with the inspector page"
+	@echo "make test         everything CI checks: lint, types, import rules, tests, lowest versions"
+	@echo "make unit         the unit tests only"
+	@echo "make lint         ruff, mypy --strict, import-linter"
+	@echo "make format       apply ruff's formatting and safe fixes"
+	@echo "make test-lowest  the fast tests with the lowest versions that pyproject.toml allows"
+	@echo "make bench        the benchmarks; make bench-gate fails when a limit is exceeded"
+	@echo "make docs         build the documentation, strictly, into site/"
+	@echo "make clean        remove everything that make made"
+
+# ---------------------------------------------------------------- environments
+
+# The package alone, as a user would install it.
+$(VENV)/.base: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) --version). Choose another: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' || { echo "make: $(PYTHON) cannot make virtual environments; on Debian install python3-venv" >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python $(PIP) --upgrade "pip>=25.1"
+	$(BIN)/python $(PIP) --editable .
+	@touch $@
+
+# What contributors need: every extra and the tools.
+$(VENV)/.dev: $(VENV)/.base
+	$(BIN)/python $(PIP) --editable ".[all]" --group dev
+	@touch $@
+
+$(VENV)/.server: $(VENV)/.base
+	$(BIN)/python $(PIP) --editable ".[server,fastapi,inspector]"
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.dev
+	$(BIN)/python $(PIP) --group docs
+	@touch $@
+
+$(LOWEST)/.stamp: pyproject.toml tests/constraints/lowest.txt
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/python $(PIP) --upgrade "pip>=25.1"
+	$(LOWEST)/bin/python $(PIP) --constraint tests/constraints/lowest.txt --editable ".[langchain,server,fastapi,sqlite]" --group test
+	@touch $@
+
+# The official AG-UI clients, from the lock file.
+$(CLIENTS): tests/js/package.json tests/js/package-lock.json
+	@command -v node >/dev/null && command -v npm >/dev/null || { echo "make: the tests replay every stream through the official AG-UI clients, which need Node 20 or newer with npm; install Node" >&2; exit 1; }
+	@node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20)' || { echo "make: Node 20 or newer is needed; this is $$(node --version)" >&2; exit 1; }
+	cd tests/js && npm ci --silent
+	@touch $@
+
+venv: $(VENV)/.dev
+
+system:
+	@.ci/system-packages chromium postgresql
+
+# ---------------------------------------------------------------- for users
+
+demo: $(VENV)/.base
+	@$(BIN)/yai-nexus-agentkit run examples.demo:graph "What is the weather in Berlin and Paris, and what is 6 times 7?"
+
+serve: $(VENV)/.server
+	@$(BIN)/yai-nexus-agentkit serve examples.demo:graph
+
+# ---------------------------------------------------------------- for contributors
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+unit: $(VENV)/.dev $(CLIENTS)
+	$(BIN)/pytest tests/unit $(PYTEST_ARGS)
+
+test: $(VENV)/.dev $(CLIENTS) system
+	$(MAKE) --no-print-directory lint
+	$(BIN)/pytest $(PYTEST_ARGS)
+	$(MAKE) --no-print-directory test-lowest
+
+# Tests that need more than these extras live in tests/integration/extras.
+test-lowest: $(LOWEST)/.stamp $(CLIENTS)
+	$(LOWEST)/bin/pytest tests/unit tests/integration -m "not slow" --ignore=tests/integration/extras -p no:cacheprovider --quiet
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks
+
+bench-gate: $(VENV)/.dev
+	$(BIN)/python -m benchmarks --gate
+
+docs: $(VENV)/.docs
+	$(BIN)/zensical build --clean --strict
+
+clean:
+	rm -rf $(VENV) .venvs tests/js/node_modules site dist .artifacts
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
