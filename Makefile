@@ -57,7 +57,7 @@ $(LOWEST)/.stamp: pyproject.toml tests/constraints/lowest.txt
 # The official AG-UI clients, from the lock file.
 $(CLIENTS): tests/js/package.json tests/js/package-lock.json
 	@command -v node >/dev/null && command -v npm >/dev/null || { echo "make: the tests replay every stream through the official AG-UI clients, which need Node 20 or newer with npm; install Node" >&2; exit 1; }
-	@node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20)' || { echo "make: Node 20 or newer is needed; this is $$(node --version)" >&2; exit 1; }
+	@node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)' || { echo "make: Node 20 or newer is needed; this is $$(node --version)" >&2; exit 1; }
 	cd tests/js && npm ci --silent
 	@touch $@
 
