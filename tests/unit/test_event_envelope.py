@@ -67,11 +67,11 @@ def test_each_kind_has_exactly_these_fields() -> None:
         "value": {"steps": []},
         "activity_id": "a-1",
     }
-    assert activity_patch_envelope("a-1", PATCH, "plan") == {
+    assert activity_patch_envelope("a-1", PATCH) == {
         "agentkit": 1,
         "id": ID,
         "kind": "activity_patch",
-        "name": "plan",
+        "name": "",
         "value": PATCH,
         "activity_id": "a-1",
     }
@@ -125,7 +125,7 @@ def test_progress_is_held_to_its_range(given_fraction: float, shown: float) -> N
 
 
 def test_an_empty_patch_is_no_event() -> None:
-    assert activity_patch_envelope("a", [], "") is None
+    assert activity_patch_envelope("a", []) is None
     assert state_patch_envelope(iter(())) is None
 
 
@@ -156,7 +156,7 @@ def test_a_buffer_is_copied() -> None:
 def test_patch_activity_and_state_are_copied() -> None:
     row = {"n": 1}
     patch = [{"op": "add", "path": "/rows/-", "value": row}]
-    envelopes = [activity_patch_envelope("a", patch, ""), state_patch_envelope(patch)]
+    envelopes = [activity_patch_envelope("a", patch), state_patch_envelope(patch)]
     whole = [activity_envelope("a", "t", {"row": row}), state_envelope({"row": row})]
     row["n"] = 2
     assert [envelope and envelope["value"][0]["value"] for envelope in envelopes] == [{"n": 1}, {"n": 1}]
@@ -190,7 +190,7 @@ def test_an_object_may_be_a_model_a_dataclass_or_any_mapping(content: Any, expec
 
 def test_patches_made_by_jsonpatch_are_taken() -> None:
     patch = jsonpatch.make_patch({"a": 1}, {"a": 2})
-    envelope = activity_patch_envelope("a", patch, "")
+    envelope = activity_patch_envelope("a", patch)
     assert envelope is not None
     assert envelope["value"] == [{"op": "replace", "path": "/a", "value": 2}]
 
@@ -204,7 +204,7 @@ def test_names_and_ids_are_text(name: Any) -> None:
         lambda: custom_envelope(name, 1, None),
         lambda: activity_envelope(name, "t", {}),
         lambda: activity_envelope("a", name, {}),
-        lambda: activity_patch_envelope(name, PATCH, ""),
+        lambda: activity_patch_envelope(name, PATCH),
         lambda: progress_envelope("p", name, 0.5, None),
     )
     for call in calls:
@@ -256,7 +256,7 @@ def test_a_file_is_bytes_or_text_and_has_a_mime_type(payload: Any, mime_type: An
 def test_malformed_operations_are_named(operation: Any, fault: str) -> None:
     good = {"op": "remove", "path": "/a"}
     for call in (
-        lambda: activity_patch_envelope("a", [good, operation], ""),
+        lambda: activity_patch_envelope("a", [good, operation]),
         lambda: state_patch_envelope([good, operation]),
     ):
         with pytest.raises(ValueError) as error:
@@ -268,7 +268,7 @@ def test_malformed_operations_are_named(operation: Any, fault: str) -> None:
 @pytest.mark.parametrize("patch", [None, 1, "[]", b"[]", {"op": "remove", "path": "/a"}])
 def test_a_patch_is_a_list(patch: Any) -> None:
     with pytest.raises(TypeError, match="list of operations"):
-        activity_patch_envelope("a", patch, "")
+        activity_patch_envelope("a", patch)
 
 
 def test_every_operation_of_the_standard_is_taken() -> None:
@@ -291,7 +291,7 @@ ENVELOPES: list[Mapping[str, Any] | None] = [
     custom_envelope("chart", None, None),
     custom_envelope("file", b"x", "image/png"),
     activity_envelope("a", "t", {}),
-    activity_patch_envelope("a", PATCH, ""),
+    activity_patch_envelope("a", PATCH),
     progress_envelope("p", "load", 1, "done"),
     state_envelope({}),
     state_patch_envelope(PATCH),

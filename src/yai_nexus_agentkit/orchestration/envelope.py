@@ -5,7 +5,7 @@ An envelope is a plain dict:
     {"agentkit": 1,              the format's version, and the mark that tells our events from foreign ones
      "id": "<uuid4 hex>",        one per emit: whoever sees an id twice sees one event twice
      "kind": "custom" | "activity" | "activity_patch" | "state" | "state_patch",
-     "name": str,                custom: the event's name; activity kinds: the activity type, "" if unknown; else ""
+     "name": str,                custom: the event's name; activity: the activity type; otherwise ""
      "value": ...,               custom: the payload; activity: its content (object); state: the values (object);
                                  activity_patch, state_patch: RFC 6902 operations (array of objects)
      "activity_id": str,         the two activity kinds only
@@ -134,19 +134,15 @@ def progress_envelope(activity_id: str, name: str, fraction: float, message: str
     return _envelope(ACTIVITY, PROGRESS_TYPE, content, activity_id=activity_id)
 
 
-def activity_patch_envelope(
-    activity_id: str, patch: Iterable[Mapping[str, Any]], activity_type: str
-) -> Envelope | None:
-    """Changes to an activity's content, None if there are none; `activity_type` may be "" (the type that it has).
+def activity_patch_envelope(activity_id: str, patch: Iterable[Mapping[str, Any]]) -> Envelope | None:
+    """Changes to an activity's content, None if there are none. The reader knows the type from the activity.
 
     Raises:
         TypeError, ValueError: an empty id, or operations that are not RFC 6902.
     """
     _text("id", activity_id)
-    if not isinstance(activity_type, str):
-        raise TypeError(f"type must be a str, not {type(activity_type).__name__}")
     operations = _operations("patch", patch)
-    return _envelope(ACTIVITY_PATCH, activity_type, operations, activity_id=activity_id) if operations else None
+    return _envelope(ACTIVITY_PATCH, "", operations, activity_id=activity_id) if operations else None
 
 
 def state_envelope(values: Any) -> Envelope:

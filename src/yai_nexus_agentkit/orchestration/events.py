@@ -139,12 +139,12 @@ class EventEmitter:
         """
         self._send("activity", lambda _: activity_envelope(id, type, content))
 
-    def activity_patch(self, id: str, patch: Iterable[Mapping[str, Any]], *, type: str = "") -> None:
+    def activity_patch(self, id: str, patch: Iterable[Mapping[str, Any]]) -> None:
         """Change a widget's content by RFC 6902 operations: AG-UI ``ACTIVITY_DELTA``. An empty patch sends nothing.
 
-        `type` is needed only for a widget that an earlier run of the thread has shown.
+        The widget is one that this run has shown; clients do not send earlier ones back, so show those again.
         """
-        self._send("activity_patch", lambda _: activity_patch_envelope(id, patch, type))
+        self._send("activity_patch", lambda _: activity_patch_envelope(id, patch))
 
     def state(self, values: Mapping[str, Any]) -> None:
         """Show intermediate values of state keys before the node returns them: AG-UI ``STATE_DELTA``.
