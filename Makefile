@@ -86,16 +86,16 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-unit: $(VENV)/.dev $(CLIENTS)
+unit: $(CLIENTS) $(VENV)/.dev
 	$(BIN)/pytest tests/unit $(PYTEST_ARGS)
 
-test: $(VENV)/.dev $(CLIENTS) system
+test: $(CLIENTS) $(VENV)/.dev system
 	$(MAKE) --no-print-directory lint
 	$(BIN)/pytest $(PYTEST_ARGS)
 	$(MAKE) --no-print-directory test-lowest
 
 # Tests that need more than these extras live in tests/integration/extras.
-test-lowest: $(LOWEST)/.stamp $(CLIENTS)
+test-lowest: $(CLIENTS) $(LOWEST)/.stamp
 	$(LOWEST)/bin/pytest tests/unit tests/integration -m "not slow" --ignore=tests/integration/extras -p no:cacheprovider --quiet
 
 bench: $(VENV)/.dev
