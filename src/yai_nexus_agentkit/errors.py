@@ -75,7 +75,7 @@ class RunInputError(AGUIAdapterError):
 
 
 class ResumeError(AGUIAdapterError):
-    """The request's answers do not fit the thread's open interrupts. Nothing was consumed; they can be answered again."""
+    """The answers do not fit the thread's open interrupts. Nothing was consumed; they can be answered again."""
 
     code = Code.INVALID_RESUME
 

@@ -1,6 +1,6 @@
 """The errors under their documented import path; the tree itself is in `yai_nexus_agentkit.errors`."""
 
-from ..errors import (
+from yai_nexus_agentkit.errors import (
     AGUIAdapterError,
     Code,
     EncodingError,

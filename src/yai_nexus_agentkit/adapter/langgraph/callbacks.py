@@ -1,0 +1,63 @@
+"""Driver. The inline handler beside the event stream: what v2 events lack, and ids that must be fixed before the graph
+stores a message.
+
+It runs before the stream's own handler, synchronously, in whatever thread the graph's code runs in; each method is a
+few dictionary operations.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID, uuid4
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import BaseMessage
+from langgraph.errors import GraphBubbleUp
+
+from yai_nexus_agentkit.adapter.langgraph.classify import is_node
+from yai_nexus_agentkit.adapter.langgraph.notes import RunNotes
+from yai_nexus_agentkit.adapter.langgraph.outputs import tool_messages, written_messages
+
+__all__ = ["SideHandler"]
+
+
+class SideHandler(BaseCallbackHandler):
+    """One per run; writes `RunNotes`."""
+
+    run_inline = True
+    ignore_llm = True
+    """Nothing per token. Chat model starts come all the same: they have a switch of their own."""
+
+    def __init__(self, notes: RunNotes) -> None:
+        self._notes = notes
+        self._nodes: set[UUID] = set()
+
+    def on_chat_model_start(self, serialized: Any, messages: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        if (kwargs.get("options") or {}).get("ls_structured_output_format"):
+            self._notes.note_structured(str(run_id))
+
+    def on_tool_start(self, serialized: Any, input_str: str, *, run_id: UUID, **kwargs: Any) -> None:
+        self._notes.note_tool(str(run_id), kwargs.get("tool_call_id"))
+
+    def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        for n, message in enumerate(tool_messages(output)):
+            if message.id is None:
+                # From the tool's run, never from the call id: call ids recur within a thread.
+                message.id = f"tool-{run_id}" if n == 0 else f"tool-{run_id}-{n}"
+
+    def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        if is_node({"tags": kwargs.get("tags")}):
+            self._nodes.add(run_id)
+
+    def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        if run_id not in self._nodes:
+            return
+        self._nodes.discard(run_id)
+        for message in written_messages(outputs):
+            if isinstance(message, BaseMessage) and message.id is None:
+                message.id = str(uuid4())  # as `add_messages` would, but before the node's end is told
+
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self._nodes.discard(run_id)
+        if not isinstance(error, GraphBubbleUp):
+            self._notes.note_error(str(run_id), error)

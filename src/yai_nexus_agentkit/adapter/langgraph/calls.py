@@ -1,0 +1,169 @@
+"""Pure. Tool calls and their results: announced from the model's output, answered from what the graph stores.
+
+A call id is the model's and recurs (``call_0`` of many servers; parallel subagents), so calls are looked up by the
+graph run they belong to first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ag_ui.core import BaseEvent, ToolCallResultEvent
+from langchain_core.messages import BaseMessage, ToolMessage
+
+from yai_nexus_agentkit.adapter.langgraph.classify import NativeRun, RunKind
+from yai_nexus_agentkit.adapter.langgraph.messages import CallIds, to_agui
+from yai_nexus_agentkit.adapter.langgraph.notes import RunNotes
+from yai_nexus_agentkit.adapter.langgraph.outputs import tool_messages
+from yai_nexus_agentkit.adapter.langgraph.transcript import Transcript, is_placeholder
+from yai_nexus_agentkit.protocol.json_safe import clean_text, json_text
+from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
+
+__all__ = ["ToolCalls"]
+
+
+class ToolCalls:
+    """The calls of one run, and which tool runs and messages belong to them."""
+
+    def __init__(self, life: RunLifecycle, transcript: Transcript, call_ids: CallIds, notes: RunNotes) -> None:
+        self._life, self._transcript, self._call_ids, self._notes = life, transcript, call_ids, notes
+        self._scoped: dict[tuple[str, str], str] = {}
+        """Wire id by (graph run, the model's id); grows with the run's calls."""
+        self._single: dict[str, list[ToolMessage]] = {}
+        """Results held by node runs that execute one call: what the node returns is the last word (middleware may
+        rewrite or retry)."""
+        self._by_hand: dict[str, str] = {}
+        """Wire id of calls that no model made, by tool run; dropped when the tool ends."""
+
+    def announced(self, scope: str, calls: Mapping[str, str]) -> None:
+        """A model of this graph run made these calls: the model's id → wire id."""
+        for raw, wire in calls.items():
+            self._scoped[scope, raw] = wire
+
+    def wire(self, scope: str, raw: str) -> str:
+        """The id on the wire of a call known by the model's id."""
+        return self._scoped.get((scope, raw)) or self._call_ids.latest(raw)
+
+    def call_of(self, run: NativeRun) -> str | None:
+        """The wire id of the call that a tool run executes."""
+        raw = self._notes.tool_call_id(run.id)
+        return self._by_hand.get(run.id) if raw is None else self.wire(run.scope, raw)
+
+    # ------------------------------------------------------------------ tool runs
+
+    def execute_single(self, node: NativeRun) -> None:
+        """This node run executes one call and nothing else."""
+        self._single[node.id] = []
+
+    def started(self, run: NativeRun, tool_input: Any) -> list[BaseEvent]:
+        """A tool began. A call that the client has not seen (made by hand, or by a hidden model) is announced with the
+        tool's input."""
+        raw = self._notes.tool_call_id(run.id)
+        if run.silent or (raw is None and not self._notes.complete):
+            return []
+        if raw is not None and self._life.knows_call(self.wire(run.scope, raw)):
+            return []
+        return self._announce(run, raw, tool_input)
+
+    def ended(self, run: NativeRun, output: Any, tool_input: Any) -> list[BaseEvent]:
+        """A tool returned. Its messages are results, at once or when its node returns."""
+        if run.silent:
+            self._by_hand.pop(run.id, None)
+            return []
+        if (messages := tool_messages(output)) or self._notes.tool_call_id(run.id) is not None:
+            node = run.node
+            if node is not None and node.id in self._single:
+                self._single[node.id] = messages
+                return []
+            return [event for message in messages for event in self.result(message, run)]
+        events = [] if run.id in self._by_hand else self._announce(run, None, tool_input)
+        return [*events, *self._answer_by_hand(run, output if isinstance(output, str) else json_text(output))]
+
+    def failed(self, run: NativeRun, error: Any) -> list[BaseEvent]:
+        """A tool raised. A call made by hand is answered with the error; others by the message the graph stores, if it
+        goes on."""
+        if run.id not in self._by_hand:
+            return []
+        return self._answer_by_hand(run, f"Error: {error!r}", failed=True)
+
+    def node_ended(self, node: NativeRun, messages: list[Any]) -> list[BaseEvent]:
+        """What a node returned holds the results of the calls it executed, or refused to."""
+        self._single.pop(node.id, None)
+        return [e for m in messages if isinstance(m, ToolMessage) for e in self.result(m, node)]
+
+    def abandoned(self, node: NativeRun) -> list[BaseEvent]:
+        """The node will not return; results it held are told as they were."""
+        return [event for message in self._single.pop(node.id, ()) for event in self.result(message, node)]
+
+    # ------------------------------------------------------------------ results
+
+    def result(self, message: ToolMessage, run: NativeRun) -> list[BaseEvent]:
+        """``TOOL_CALL_RESULT`` for a tool message, unless its call is unknown or has one."""
+        if is_placeholder(message):
+            return []
+        wire = self.wire(run.scope, message.tool_call_id)
+        message_id = message.id or f"tool-{run.id}"
+        if self._life.is_answered(wire) or not self._life.knows_call(wire):
+            return []
+        [shown] = to_agui([message], declared=self._life.declared)
+        metadata = {"langgraph": {"status": "error"}} if message.status == "error" else None
+        content = shown.content if isinstance(shown.content, str | list) else ""
+        events = self._life.result(wire, message_id, content, owner=run.owner, metadata=metadata)
+        self._told(events, message_id, message, run)
+        if events and message.status == "error":
+            self._transcript.in_sync = (
+                False  # the event has no field for it; the message in a snapshot has (AG-UI 1.0 §6)
+            )
+        if run.owner is not None:
+            patch = {"id": message_id, "tool_call_id": wire, "subagent_run_id": run.owner}
+            self._transcript.add_foreign([shown.model_copy(update=patch)])
+        return events
+
+    def _told(self, events: list[BaseEvent], wanted: str, message: BaseMessage | None, run: NativeRun) -> None:
+        for event in events:
+            if isinstance(event, ToolCallResultEvent):
+                self._transcript.tell(wanted, run, message)
+                if event.message_id != wanted:
+                    self._transcript.in_sync = False  # the id was taken: the snapshot puts it right
+
+    def _announce(self, run: NativeRun, raw: str | None, tool_input: Any) -> list[BaseEvent]:
+        lane = f"tool:{run.id}"
+        wire = self.wire(run.scope, raw) if raw is not None else f"call-{run.id}"
+        parent = self._holder(raw)
+        if parent is None:
+            parent = f"{run.id}-message"
+            self._transcript.tell(parent, run)
+        if raw is None:
+            self._by_hand[run.id] = wire
+        else:
+            self._scoped[run.scope, raw] = wire
+        self._life.lane(lane, owner=run.owner, within=tuple(a.id for a in run.ancestors() if a.span))
+        return [
+            *self._life.tool_call(lane, wire, run.name, parent),
+            *self._life.args(wire, json_text(tool_input if tool_input is not None else {})),
+            *self._life.end_lane(lane),
+        ]
+
+    def _holder(self, raw: str | None) -> str | None:
+        """The id of the stored message that made the call, if the thread has it: a hidden model's."""
+        if raw is None:
+            return None
+        for message in reversed(self._transcript.latest[-8:]):
+            if any(call.get("id") == raw for call in getattr(message, "tool_calls", ())):
+                return message.id
+        return None
+
+    def _answer_by_hand(self, run: NativeRun, text: str, *, failed: bool = False) -> list[BaseEvent]:
+        wire = self._by_hand.pop(run.id)
+        message_id = f"tool-{run.id}"
+        metadata = {"langgraph": {"status": "error"}} if failed else None
+        events = self._life.result(wire, message_id, clean_text(text), owner=run.owner, metadata=metadata)
+        self._told(events, message_id, None, run)
+        return events
+
+
+def hosting_call(run: NativeRun) -> NativeRun | None:
+    """The tool run that hosts a subagent."""
+    host = run.host
+    return host if host is not None and host.kind is RunKind.TOOL else None

@@ -1,0 +1,181 @@
+"""Pure. The graph's channels as the client's shared state: which are public, and what of them was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ag_ui.core import BaseEvent
+from langchain_core.messages import BaseMessage
+from langgraph.channels import BinaryOperatorAggregate, DeltaChannel
+from langgraph.pregel import Pregel
+
+from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
+from yai_nexus_agentkit.protocol.state import StateTracker
+
+__all__ = ["GraphShape", "SharedState"]
+
+MESSAGES = "messages"
+_REQUEST_CHANNELS = frozenset({"tools", "context"})
+"""Channels that a request fills; the client has them from itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphShape:
+    """What can be said of a graph before it runs, from its builder and channels alone (microseconds, no schema
+    generation)."""
+
+    inputs: frozenset[str]
+    """Keys of the input schema that are channels."""
+    public: frozenset[str]
+    """Keys of the output schema that are shared state: neither messages nor what a request fills."""
+    reducing: frozenset[str]
+    """Channels that combine what is written with what they hold; to set one, its value goes in as ``Overwrite``."""
+    messages: bool
+    """The graph keeps a conversation."""
+    bare: bool
+    """The graph's whole state is the list of messages (``StateGraph(Annotated[list, add_messages])``)."""
+    incremental: bool
+    """The conversation is a `DeltaChannel`: a checkpoint alone does not hold it."""
+    functional: bool = False
+    """Made by ``@entrypoint``: no channels, a return value."""
+
+    @classmethod
+    def none(cls) -> GraphShape:
+        """Of what is no graph: a plain runnable."""
+        empty: frozenset[str] = frozenset()
+        return cls(empty, empty, empty, messages=False, bare=False, incremental=False, functional=True)
+
+    @classmethod
+    def of(cls, graph: Pregel[Any, Any, Any, Any]) -> GraphShape:
+        """The shape of a compiled graph; a functional one (``@entrypoint``) has no channels to speak of."""
+        channels = graph.channels
+        builder = getattr(graph, "builder", None)
+        outputs = graph.output_channels
+        bare = outputs == "__root__"
+        schemas = builder.schemas.get(builder.input_schema, {}) if builder is not None else {}
+        inputs = frozenset(key for key in schemas if key in channels)
+        names = frozenset() if isinstance(outputs, str) else frozenset(outputs)
+        return cls(
+            inputs=inputs,
+            public=names - {MESSAGES} - _REQUEST_CHANNELS,
+            reducing=frozenset(
+                key for key, channel in channels.items() if isinstance(channel, BinaryOperatorAggregate | DeltaChannel)
+            ),
+            messages=bare or MESSAGES in names,
+            bare=bare,
+            incremental=isinstance(channels.get("__root__" if bare else MESSAGES), DeltaChannel),
+            functional=builder is None,
+        )
+
+    def messages_of(self, values: Any) -> Sequence[BaseMessage]:
+        """The conversation in a ``values`` chunk."""
+        if not self.messages:
+            return ()
+        found = values if self.bare else values.get(MESSAGES) if isinstance(values, Mapping) else None
+        if not isinstance(found, list):
+            return ()
+        return found if all(isinstance(m, BaseMessage) for m in found[-8:]) else ()
+
+    def state_of(self, values: Any, keys: Iterable[str] | None = None) -> dict[str, Any]:
+        """The public state (or these keys of it) in a ``values`` chunk; values as they are."""
+        if not isinstance(values, Mapping):
+            return {}
+        wanted = self.public if keys is None else self.public.intersection(keys)
+        return {key: values[key] for key in values if key in wanted}
+
+
+class SharedState:
+    """What the client holds of the state. Only keys that a node wrote are compared, with JSON copies of what was last
+    sent: LangGraph's objects are live, and a node may have changed them in place."""
+
+    def __init__(
+        self, shape: GraphShape, life: RunLifecycle, redact: Callable[[dict[str, Any]], dict[str, Any]] | None
+    ) -> None:
+        self._shape, self._life, self._redact = shape, life, redact
+        self._tracker = StateTracker()
+        self._written: set[str] = set()
+        """Keys written since the last ``values`` chunk."""
+        self._ahead: set[str] = set()
+        """Keys the client was shown before the graph had them (emitted or predicted); the real value comes at the end
+        of the step."""
+        self._values: Any = {}
+        """The last ``values`` chunk, live."""
+        self.changed = False
+        """A delta was sent in this run."""
+
+    @property
+    def begun(self) -> bool:
+        """The snapshot at the start was made."""
+        return self._tracker.sent
+
+    def begin(self, values: Any) -> list[BaseEvent]:
+        """``STATE_SNAPSHOT`` of what the server holds, after the request's state was merged. Graphs without state have
+        none."""
+        self._values = values
+        if not isinstance(values, Mapping):
+            return []
+        self._written.clear()
+        return self._life.state_snapshot(self._tracker.snapshot(self._public(values)))
+
+    def wrote(self, keys: Iterable[str]) -> None:
+        """A node wrote these channels; their new values come with the next ``values`` chunk."""
+        self._written.update(keys)
+
+    def step(self, values: Any) -> list[BaseEvent]:
+        """``STATE_DELTA`` for what the superstep wrote, reducers applied."""
+        self._values = values
+        if not self.begun or not isinstance(values, Mapping):
+            return []
+        keys = (self._written & self._shape.public) | self._ahead
+        self._written.clear()
+        return self._correct(keys)
+
+    def finish(self) -> list[BaseEvent]:
+        """Whatever the client was shown ahead of the graph and the graph never wrote."""
+        return self._correct(self._ahead)
+
+    def ahead(self, values: Mapping[str, Any]) -> list[BaseEvent]:
+        """Show values before the graph has them."""
+        if not self.begun:
+            return []
+        self._ahead.update(values)
+        return self._send(self._tracker.delta(dict(values)))
+
+    def ahead_patch(self, operations: list[dict[str, Any]]) -> list[BaseEvent]:
+        """The same, as RFC 6902 operations; raises ValueError if they do not apply to what the client holds."""
+        if not self.begun:
+            return []
+        applied = self._tracker.apply(operations)
+        self._ahead.update(_top_key(operation["path"]) for operation in applied)
+        return self._send(applied)
+
+    def snapshot(self) -> list[BaseEvent]:
+        """``STATE_SNAPSHOT`` of the graph's public state as it is now."""
+        if not self.begun or not isinstance(self._values, Mapping):
+            return []
+        self._ahead.clear()
+        return self._life.state_snapshot(self._tracker.snapshot(self._public(self._values)))
+
+    def _correct(self, keys: Iterable[str]) -> list[BaseEvent]:
+        keys = set(keys)
+        self._ahead -= keys
+        if not keys:
+            return []
+        values = self._public(self._values, keys)
+        gone = [key for key in keys if key not in values and key in self._tracker.current]
+        return self._send([*self._tracker.delta(values), *self._tracker.remove(gone)])
+
+    def _public(self, values: Any, keys: Iterable[str] | None = None) -> dict[str, Any]:
+        public = self._shape.state_of(values, keys)
+        return public if self._redact is None else self._redact(public)
+
+    def _send(self, operations: list[dict[str, Any]]) -> list[BaseEvent]:
+        events = self._life.state_delta(operations)
+        self.changed = self.changed or bool(events)
+        return events
+
+
+def _top_key(path: str) -> str:
+    return path.split("/")[1].replace("~1", "/").replace("~0", "~") if "/" in path else ""

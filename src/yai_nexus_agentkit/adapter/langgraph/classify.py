@@ -1,0 +1,224 @@
+"""Pure. Which native run is what: the tree of runs behind the flat stream of events.
+
+LangChain reports every runnable as a run with an id and the ids of its ancestors. What a run *is* (a node, a subgraph,
+a subagent, a chain that somebody named) follows from tags, metadata and its place in the tree; names decide nothing,
+since users choose them freely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from yai_nexus_agentkit.adapter.options import AdapterOptions, Visible
+
+__all__ = ["NativeRun", "RunKind", "RunTree"]
+
+_NODE_TAG = "graph:step:"
+_HIDDEN = "langsmith:hidden"
+_SILENT = frozenset({"nostream", "langsmith:nostream"})
+_PLUMBING = ("Runnable", "ChannelWrite", "ChannelRead")
+_UNNAMED = frozenset({"LangGraph", "Unnamed"})
+
+
+class RunKind(StrEnum):
+    """What a native run is."""
+
+    ROOT = "root"
+    GRAPH = "graph"
+    """A subgraph: a chain whose first child is a node."""
+    NODE = "node"
+    TASK = "task"
+    """A ``@task`` of the functional API."""
+    CHAIN = "chain"
+    MODEL = "model"
+    TOOL = "tool"
+    OTHER = "other"
+    """Retriever, prompt, parser."""
+
+
+@dataclass(slots=True, eq=False)
+class NativeRun:
+    """One run of the tree, for `AdapterOptions.step_name` and `visible`, and for the translator."""
+
+    id: str
+    kind: RunKind
+    name: str
+    parent: NativeRun | None
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    owner: str | None = None
+    """The subagent invocation it belongs to: the id of the innermost graph run that a tool hosts."""
+    path: tuple[str, ...] = ()
+    """Names of the nodes around it, outermost first; its own last if it is a node or task."""
+    scope: str = ""
+    """Id of the innermost graph run: tool call ids are unique in it, and not beyond."""
+    silent: bool = False
+    """Nothing of it is told as it happens."""
+    settled: bool = True
+    """False for a chain until its first child shows whether it is a subgraph."""
+    span: bool = False
+    """A titled reasoning span is open for it."""
+
+    def ancestors(self) -> Iterator[NativeRun]:
+        """From the parent up to the root."""
+        run = self.parent
+        while run is not None:
+            yield run
+            run = run.parent
+
+    @property
+    def node(self) -> NativeRun | None:
+        """The innermost node or task around (or at) this run."""
+        if self.kind in (RunKind.NODE, RunKind.TASK):
+            return self
+        return next((run for run in self.ancestors() if run.kind in (RunKind.NODE, RunKind.TASK)), None)
+
+    @property
+    def host(self) -> NativeRun | None:
+        """The nearest run above that is a node, a task or a tool: whose work this is."""
+        hosts = (RunKind.NODE, RunKind.TASK, RunKind.TOOL)
+        return next((run for run in self.ancestors() if run.kind in hosts), None)
+
+    @property
+    def checkpoint_ns(self) -> str:
+        """LangGraph's namespace of the task it runs in (``node:task|node:task``)."""
+        return str(self.metadata.get("langgraph_checkpoint_ns") or "")
+
+
+class RunTree:
+    """The runs of one agent run, by id. Entries go when their run ends, or when a run around them does."""
+
+    def __init__(self, options: AdapterOptions) -> None:
+        self._runs: dict[str, NativeRun] = {}
+        self.root: NativeRun | None = None
+        """The first run that started."""
+        self._spans = options.chain_spans
+        self._visible = _judge(options.visible)
+
+    def get(self, run_id: str) -> NativeRun | None:
+        """The run, if it is known and has not ended."""
+        return self._runs.get(run_id)
+
+    def near(self, native: Mapping[str, Any]) -> NativeRun | None:
+        """The run of an event, or the nearest known one around it (a task may outlive its node)."""
+        run = self._runs.get(native["run_id"])
+        if run is not None:
+            return run
+        for ancestor in reversed(native.get("parent_ids") or ()):
+            if (run := self._runs.get(ancestor)) is not None:
+                return run
+        return self.root
+
+    def start(self, native: Mapping[str, Any], kind: RunKind) -> NativeRun:
+        """Enter the run that a start event announces. The parent chain must have been settled (`settle`)."""
+        metadata = native.get("metadata") or {}
+        tags = tuple(native.get("tags") or ())
+        parent = self.near({**native, "run_id": ""}) if self.root is not None else None
+        if kind is RunKind.CHAIN:
+            kind = self._chain_kind(tags, metadata, parent)
+        run = NativeRun(native["run_id"], kind, str(native.get("name") or ""), parent, tags, metadata)
+        if parent is None:
+            if kind is RunKind.CHAIN:
+                run.kind = RunKind.ROOT
+            self.root, run.scope = run, run.id
+        else:
+            run.owner, run.path, run.scope, run.silent = parent.owner, parent.path, parent.scope, parent.silent
+        if kind in (RunKind.NODE, RunKind.TASK):
+            run.path = (*run.path, run.name)
+        run.settled = kind is not RunKind.CHAIN
+        run.silent = run.silent or self._is_silent(run)
+        self._runs[run.id] = run
+        return run
+
+    def settle(self, run: NativeRun, child: RunKind | None, child_name: str = "") -> str | None:
+        """A chain showed its first child (or, with None, ended or emitted without one). Returns the title to show it
+        under, if any."""
+        run.settled = True
+        if run.kind is RunKind.ROOT:
+            return None
+        if child is RunKind.NODE:
+            run.kind, run.scope = RunKind.GRAPH, run.id
+            host = run.host
+            if host is not None and host.kind is RunKind.TOOL:
+                run.owner = run.id
+            return None
+        shown = self._spans == "all" or (
+            self._spans == "named" and _named(run) and not (child is RunKind.MODEL and child_name == run.name)
+        )
+        return run.name if shown and not run.silent else None
+
+    def end(self, run: NativeRun) -> list[NativeRun]:
+        """Forget a run and whatever is still known inside it. Returns them, innermost first."""
+        inside = [other for other in self._runs.values() if other is run or run in other.ancestors()]
+        for other in inside:
+            del self._runs[other.id]
+        return inside[::-1]
+
+    def open(self) -> list[NativeRun]:
+        """Every run that has not ended, in the order of starting."""
+        return list(self._runs.values())
+
+    def _chain_kind(self, tags: tuple[str, ...], metadata: Mapping[str, Any], parent: NativeRun | None) -> RunKind:
+        if _has_node_tag(tags):
+            return RunKind.NODE
+        path = metadata.get("langgraph_path")
+        if parent is not None and isinstance(path, (tuple, list)) and len(path) == 4 and path[-1] is True:
+            inner = parent.metadata.get("langgraph_checkpoint_ns") != metadata.get("langgraph_checkpoint_ns")
+            if inner and "seq:step:1" in tags:
+                return RunKind.TASK
+        return RunKind.CHAIN
+
+    def _is_silent(self, run: NativeRun) -> bool:
+        if run.kind in (RunKind.MODEL, RunKind.TOOL):
+            host = run.host
+            if host is not None and host.kind is RunKind.TOOL:
+                return True  # a tool's own helper: the call's result is what counts
+        if run.kind not in (RunKind.MODEL, RunKind.TOOL, RunKind.NODE, RunKind.TASK):
+            return False
+        return not _SILENT.isdisjoint(run.tags) or not self._visible(run)
+
+
+def is_node(native: Mapping[str, Any]) -> bool:
+    """The chain that starts is a node: LangGraph tags a node's own run, and nothing inside it."""
+    return _has_node_tag(native.get("tags") or ())
+
+
+def _has_node_tag(tags: Iterable[str]) -> bool:
+    return any(tag.startswith(_NODE_TAG) for tag in tags)
+
+
+def is_hidden(run: NativeRun) -> bool:
+    """LangGraph's own bookkeeping nodes, and those that a graph hides."""
+    return _HIDDEN in run.tags
+
+
+def _named(run: NativeRun) -> bool:
+    """Somebody chose this name, for something that is not the graph's plumbing (a branch function, a part of an LCEL
+    node)."""
+    parent = run.parent
+    if run.name in _UNNAMED or run.name.startswith(_PLUMBING) or _HIDDEN in run.tags:
+        return False
+    if parent is not None and parent.kind is RunKind.NODE:
+        if any(tag.startswith("seq:step:") and tag != "seq:step:1" for tag in run.tags):
+            return False
+        return run.name != parent.name
+    return parent is not None
+
+
+def _judge(visible: Callable[[NativeRun], bool] | Visible | None) -> Callable[[NativeRun], bool]:
+    if visible is None:
+        return lambda run: True
+    if not isinstance(visible, Visible):
+        return visible
+
+    def judge(run: NativeRun) -> bool:
+        if visible.nodes is not None and run.path and visible.nodes.isdisjoint(run.path):
+            return False
+        if visible.tags is not None and visible.tags.isdisjoint(run.tags):
+            return False
+        return visible.names is None or run.kind in (RunKind.NODE, RunKind.TASK) or run.name in visible.names
+
+    return judge

@@ -1,0 +1,73 @@
+"""Pure. A request as the graph's input: new messages, what the client changed of the state, and the request's tools and
+context."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ag_ui.core import RunAgentInput
+from langchain_core.messages import BaseMessage
+from langgraph.types import Overwrite
+
+from yai_nexus_agentkit.adapter.langgraph.channels import MESSAGES, GraphShape
+from yai_nexus_agentkit.protocol.json_safe import json_safe
+
+__all__ = ["changed_state", "context_entries", "graph_input", "request_tools"]
+
+_logger = logging.getLogger(__name__)
+_ABSENT = object()
+
+
+def request_tools(run_input: RunAgentInput) -> list[dict[str, Any]]:
+    """The client's tools as plain data: name, description, parameters (JSON Schema)."""
+    return [
+        {"name": tool.name, "description": tool.description, "parameters": tool.parameters or {}}
+        for tool in run_input.tools or ()
+    ]
+
+
+def context_entries(run_input: RunAgentInput) -> list[dict[str, str]]:
+    """The request's context as plain data."""
+    return [{"description": entry.description, "value": entry.value} for entry in run_input.context or ()]
+
+
+def changed_state(state: Any, held: Any, shape: GraphShape) -> dict[str, Any]:
+    """The channels that the client set to another value than the thread's head has, past their reducers.
+
+    Only channels of the input schema count. A client that sends back what it was shown changes nothing, whatever
+    reducers would make of it.
+    """
+    if not isinstance(state, Mapping):
+        return {}
+    current = held if isinstance(held, Mapping) else {}
+    changed: dict[str, Any] = {}
+    for key, value in state.items():
+        if key == MESSAGES or (key not in shape.inputs and key in shape.public):
+            continue
+        if key not in shape.inputs:
+            _logger.warning("the request's state has %r, which is no input of the graph: ignored", key)
+            continue
+        known = current.get(key, _ABSENT)
+        if known is _ABSENT and value is None:
+            continue
+        if known is _ABSENT or json_safe(known) != value:
+            changed[key] = Overwrite(value) if key in shape.reducing else value
+    return changed
+
+
+def graph_input(
+    run_input: RunAgentInput, messages: Sequence[BaseMessage], state: Mapping[str, Any], shape: GraphShape
+) -> Any:
+    """The input of a graph: a mapping, or the bare list of messages where that is the graph's whole state."""
+    if shape.bare:
+        return list(messages)
+    given: dict[str, Any] = dict(state)
+    if messages and (shape.messages or MESSAGES in shape.inputs or shape.functional):
+        given[MESSAGES] = list(messages)
+    if "tools" in shape.inputs and "tools" not in given:
+        given["tools"] = request_tools(run_input)
+    if "context" in shape.inputs and "context" not in given:
+        given["context"] = context_entries(run_input)
+    return given

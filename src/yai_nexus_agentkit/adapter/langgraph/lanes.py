@@ -1,0 +1,215 @@
+"""Pure. Model calls: what their chunks and final messages say, as text, reasoning and tool calls.
+
+All state is keyed by the model's run id, never by "the current" node: calls of parallel branches interleave token by
+token. Everything that a chunk carries is read, since providers put reasoning, text and several calls into one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ag_ui.core import BaseEvent, Message
+from langchain_core.messages import AIMessageChunk, BaseMessage
+
+from yai_nexus_agentkit.adapter.langgraph.classify import NativeRun
+from yai_nexus_agentkit.adapter.langgraph.content import Reasoning, Text, minted_call_id, read_content, reasoning_id
+from yai_nexus_agentkit.adapter.langgraph.messages import CallIds, to_agui
+from yai_nexus_agentkit.protocol.json_safe import clean_text, json_text
+from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
+
+__all__ = ["ModelLane"]
+
+_GENERATED = "lc_"
+"""Prefix of the ids LangChain makes up; any other id is the provider's, and it is the one the thread stores."""
+
+
+class _Joiner:
+    """Joins surrogate pairs that a provider split across chunks; a half that stays alone becomes a replacement
+    character."""
+
+    __slots__ = ("_half",)
+
+    def __init__(self) -> None:
+        self._half = ""
+
+    def join(self, text: str) -> str:
+        if text.isascii() and not self._half:
+            return text
+        text, self._half = self._half + text, ""
+        if text and "\ud800" <= text[-1] <= "\udbff":
+            self._half, text = text[-1], text[:-1]
+        return clean_text(text)
+
+    def rest(self) -> str:
+        half, self._half = self._half, ""
+        return clean_text(half)
+
+
+@dataclass(slots=True)
+class _Call:
+    """A tool call while its chunks arrive."""
+
+    position: int
+    raw: str | None = None
+    """The model's id; it may come late, or never."""
+    name: str | None = None
+    wire: str | None = None
+    """The id on the wire, from the announcement on."""
+    got_args: bool = False
+    joiner: _Joiner = field(default_factory=_Joiner)
+
+
+class ModelLane:
+    """One model call. `stream` and `end` return the events; after `end` the lane is used up."""
+
+    def __init__(self, run: NativeRun, life: RunLifecycle, call_ids: CallIds) -> None:
+        self.run = run
+        self.key = run.id
+        self.message_id = f"lc_run--{run.id}"
+        self.calls: dict[str, str] = {}
+        """Wire id by the model's id, of the announced calls."""
+        self._life = life
+        self._call_ids = call_ids
+        self._plain = False
+        """The message is open and nothing but text is: a chunk with text alone takes the short way."""
+        self.spoke = False
+        """Something was told, so the message id is fixed."""
+        self._text = _Joiner()
+        self._reasoning: dict[Hashable, int] = {}
+        self._sections: dict[Hashable, int] = {}
+        self._by_index: dict[Any, _Call] = {}
+        self._all: list[_Call] = []
+        life.lane(self.key, owner=run.owner, within=tuple(a.id for a in run.ancestors() if a.span))
+
+    def stream(self, chunk: AIMessageChunk) -> list[BaseEvent]:
+        """One streamed chunk (``AIMessageChunk``)."""
+        content = chunk.content
+        if self._plain and content.__class__ is str and not chunk.tool_call_chunks and not chunk.additional_kwargs:
+            return self._life.text(self.key, self.message_id, self._text.join(content))
+        return self._message(chunk, chunk.tool_call_chunks)
+
+    def stream_text(self, text: str) -> list[BaseEvent]:
+        """A piece of text of a model that knows no messages (``BaseLLM``)."""
+        self.spoke = True
+        return self._life.text(self.key, self.message_id, self._text.join(text))
+
+    def end(self, output: BaseMessage | None) -> list[BaseEvent]:
+        """The model's whole message: tells what was not streamed, and closes the lane."""
+        events: list[BaseEvent] = []
+        if output is not None:
+            if not self.spoke and not self._all:
+                if output.id:
+                    self.message_id = output.id
+                events = self._message(output, ())
+            events += self._complete(output)
+        rest = self._text.rest()
+        if rest:
+            events += self._life.text(self.key, self.message_id, rest)
+        return [*events, *self._life.end_lane(self.key)]
+
+    def as_shown(self, message: BaseMessage) -> list[Message]:
+        """The message, and its reasoning, as the client holds them after this lane; for a subagent's, which no thread
+        stores."""
+        shown: list[Message] = []
+        for part in to_agui([message.model_copy(update={"id": self.message_id})], declared=self._life.declared):
+            patch: dict[str, Any] = {"subagent_run_id": self.run.owner}
+            calls = getattr(part, "tool_calls", None)
+            if calls:
+                patch["tool_calls"] = [c.model_copy(update={"id": self.calls.get(c.id, c.id)}) for c in calls]
+            shown.append(part.model_copy(update=patch))
+        return shown
+
+    # ------------------------------------------------------------------ content
+
+    def _message(self, message: BaseMessage, call_chunks: Any) -> list[BaseEvent]:
+        if not self.spoke and message.id and not message.id.startswith(_GENERATED):
+            self.message_id = message.id
+        events: list[BaseEvent] = []
+        for piece in read_content(message):
+            events += self._say(piece) if isinstance(piece, Text) else self._think(piece)
+        for chunk in call_chunks:
+            events += self._call_chunk(chunk)
+        return events
+
+    def _say(self, piece: Text) -> list[BaseEvent]:
+        self.spoke = True
+        events = [] if self._plain else self._life.end_reasoning(self.key)
+        self._plain = True
+        return [*events, *self._life.text(self.key, self.message_id, self._text.join(piece.text))]
+
+    def _think(self, piece: Reasoning) -> list[BaseEvent]:
+        self.spoke, self._plain = True, False
+        number = self._reasoning.setdefault(piece.key, len(self._reasoning))
+        message_id = reasoning_id(self.message_id, number)
+        text = clean_text(piece.text)
+        if text and piece.section > self._sections.setdefault(piece.key, piece.section):
+            self._sections[piece.key] = piece.section
+            text = "\n\n" + text
+        events = self._life.reasoning(self.key, message_id, text)
+        if piece.encrypted is not None:
+            events += self._life.encrypted_reasoning(self.key, message_id, piece.encrypted)
+        return events
+
+    # ------------------------------------------------------------------ calls
+
+    def _call_chunk(self, chunk: Mapping[str, Any]) -> list[BaseEvent]:
+        index, raw, name = chunk.get("index"), chunk.get("id") or None, chunk.get("name") or None
+        call = self._by_index.get(index)
+        events: list[BaseEvent] = []
+        if call is None or self._is_next(call, index, raw, name):
+            if raw is None and name is None:
+                return []  # arguments of a call that never began
+            if call is not None and call.wire is not None:
+                events = self._life.end_call(call.wire)
+            call = self._by_index[index] = _Call(len(self._all))
+            self._all.append(call)
+        call.raw, call.name = call.raw or raw, call.name or name
+        args = chunk.get("args") or ""
+        if call.wire is None and call.name and (call.raw or args):
+            events += self._announce(call)
+        if args and call.wire is not None:
+            call.got_args = True
+            events += self._life.args(call.wire, call.joiner.join(args))
+        return events
+
+    @staticmethod
+    def _is_next(call: _Call, index: Any, raw: str | None, name: str | None) -> bool:
+        """The chunk opens another call under an index that is in use: another id, or a whole call from a server that
+        knows neither."""
+        if raw is not None:
+            return call.raw is not None and raw != call.raw
+        return index is None and name is not None and call.name is not None
+
+    def _announce(self, call: _Call) -> list[BaseEvent]:
+        self.spoke, self._plain = True, False
+        raw = call.raw if call.raw and call.raw not in self.calls else minted_call_id(self.message_id, call.position)
+        call.wire = self._call_ids.wire(self.message_id, raw)
+        self.calls[raw] = call.wire
+        return self._life.tool_call(self.key, call.wire, call.name or "", self.message_id)
+
+    def _complete(self, output: BaseMessage) -> list[BaseEvent]:
+        """Announce the calls that were not streamed, and give the arguments that were not."""
+        events: list[BaseEvent] = []
+        final = [*getattr(output, "tool_calls", ()), *getattr(output, "invalid_tool_calls", ())]
+        streamed = {call.raw: call for call in self._all if call.raw}
+        nameless = [call for call in self._all if not call.raw]
+        for position, made in enumerate(final):
+            raw = made.get("id") or None
+            call = streamed.get(raw) if raw else (nameless.pop(0) if nameless else None)
+            if call is None:
+                if not self.spoke and output.id:
+                    self.message_id = output.id
+                call = _Call(position, raw)
+            call.name = call.name or made.get("name") or None
+            if call.name is None:
+                continue
+            if call.wire is None:
+                events += self._announce(call)
+            if not call.got_args and call.wire is not None:
+                args = made.get("args")
+                text = clean_text(args) if isinstance(args, str) else json_text(args if args is not None else {})
+                events += self._life.args(call.wire, text)
+                events += self._life.end_call(call.wire)
+        return events

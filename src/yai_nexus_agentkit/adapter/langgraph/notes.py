@@ -1,0 +1,47 @@
+"""Pure. What an inline callback handler learns of native runs beside the stream of events, and the translator asks for.
+
+v2 events lack the tool call id at a tool's start and the mark of a structured-output call; both are known here before
+the event arrives.
+"""
+
+from __future__ import annotations
+
+__all__ = ["RunNotes"]
+
+
+class RunNotes:
+    """Facts by run id. Written by the handler of this run, read by its translator.
+
+    `complete` is False where no handler watches (a replayed recording): then an unknown tool call id means nothing.
+    """
+
+    def __init__(self, *, complete: bool) -> None:
+        self.complete = complete
+        self._tool_calls: dict[str, str] = {}
+        self._structured: set[str] = set()
+        self._errors: dict[str, str] = {}
+
+    def note_tool(self, run_id: str, tool_call_id: str | None) -> None:
+        """A tool started; `tool_call_id` is None when it was called with plain arguments."""
+        if tool_call_id is not None:
+            self._tool_calls[run_id] = tool_call_id
+
+    def note_structured(self, run_id: str) -> None:
+        """A model call whose output is data for the program, not words for the user."""
+        self._structured.add(run_id)
+
+    def note_error(self, run_id: str, error: BaseException) -> None:
+        """A chain, graph or node failed."""
+        self._errors[run_id] = str(error) or type(error).__name__
+
+    def tool_call_id(self, run_id: str) -> str | None:
+        """The model's id of the call that a tool run executes."""
+        return self._tool_calls.get(run_id)
+
+    def is_structured(self, run_id: str) -> bool:
+        """The model call produces structured output."""
+        return run_id in self._structured
+
+    def error(self, run_id: str) -> str | None:
+        """Why a run failed, if it did."""
+        return self._errors.get(run_id)

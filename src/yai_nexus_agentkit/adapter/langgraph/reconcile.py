@@ -1,0 +1,215 @@
+"""Pure. The request's messages against the thread's, by id (AG-UI 1.0 §17): what is new, what the client lacks, and
+whether the user went back.
+
+Clients send the whole history every time; the thread is the truth. Only what the user did is taken from the request:
+new user, tool and system messages, edits of user messages, and cuts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ag_ui.core import Message
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+
+from yai_nexus_agentkit.adapter.langgraph.call_ids import CallIds
+from yai_nexus_agentkit.adapter.langgraph.messages import to_agui, to_langchain
+from yai_nexus_agentkit.adapter.langgraph.transcript import is_placeholder
+
+__all__ = ["Reconciliation", "reconcile"]
+
+_UNANSWERED = "No answer: the user went on without one."
+"""What a model is told of a call that nobody answered; providers refuse a call without a result."""
+
+
+@dataclass(slots=True)
+class Reconciliation:
+    """What a request's messages mean."""
+
+    append: list[BaseMessage] = field(default_factory=list)
+    """New messages in an order that providers accept: answers of the open calls first."""
+    answers: list[ToolMessage] = field(default_factory=list)
+    """Those of `append` that were made up for calls nobody answered."""
+    fork: str | None = None
+    """Id of the thread's user message that the user edited, repeated or went back behind; the thread restarts before
+    it."""
+    lacking: bool = False
+    """The thread holds messages that the request lacks or has otherwise."""
+    surplus: bool = False
+    """The request holds messages that the thread does not, and will not."""
+
+    def unanswered(self, calls: Mapping[str, str], holder: str) -> list[ToolMessage]:
+        """Make an error answer for each of these calls (id → tool name) of the message `holder`."""
+        made = [
+            ToolMessage(_UNANSWERED, tool_call_id=raw, name=name, status="error", id=f"unanswered-{holder}-{raw}")
+            for raw, name in calls.items()
+        ]
+        self.answers += made
+        return made
+
+
+def reconcile(
+    request: Sequence[Message],
+    thread: Sequence[BaseMessage],
+    call_ids: CallIds,
+    *,
+    resuming: bool,
+    paused: bool = False,
+) -> Reconciliation:
+    """Compare a request with a thread that has messages.
+
+    `resuming`: the request answers questions, so nothing is cut or edited. `paused`: the thread waits for answers, so
+    its last user message has not been dealt with and repeating it is no wish to go back.
+    """
+    own = [m for m in request if m.role not in ("reasoning", "activity") and m.subagent_run_id is None]
+    shown = [m for m in thread if not is_placeholder(m)]
+    at = {m.id: n for n, m in enumerate(shown) if m.id}
+    found = Reconciliation()
+    known = [n for n, m in enumerate(own) if m.id in at]
+    last_known = known[-1] if known else -1
+    if not resuming and known:
+        found.fork = _fork(own, shown, at, known, paused=paused)
+    if found.fork is not None:
+        return _forked(found, own, shown, call_ids)
+    differing = [own[n] for n in known if not _alike(own[n], shown[at[own[n].id]], call_ids)]
+    fresh = _fresh(own, last_known)
+    found.lacking = len(known) < len(shown) or any(m.role not in ("system", "developer") for m in differing)
+    taken = {m.id for m in fresh}
+    found.surplus = any(m.id not in at and m.id not in taken for m in own)
+    changed = to_langchain([m for m in differing if m.role in ("system", "developer")])
+    _compose(found, fresh, shown, call_ids, changed)
+    return found
+
+
+def _forked(
+    found: Reconciliation, own: Sequence[Message], shown: Sequence[BaseMessage], call_ids: CallIds
+) -> Reconciliation:
+    """The new tail: the edited or repeated message and what the request has after it. The thread keeps what lies
+    before."""
+    start = next(n for n, m in enumerate(shown) if m.id == found.fork)
+    before = {m.id for m in shown[:start]}
+    position = next((n for n, m in enumerate(own) if m.id == found.fork), None)
+    if position is None:
+        position = max((n for n, m in enumerate(own) if m.id in before), default=-1) + 1
+    tail = [m for m in own[position:] if m.role in ("user", "tool", "system", "developer")]
+    found.lacking = any(m.id not in {o.id for o in own[:position]} for m in shown[:start])
+    found.surplus = True  # what the client holds of the old branch is not part of the new one
+    _compose(found, tail, shown[:start], call_ids, [])
+    return found
+
+
+def _fork(
+    own: Sequence[Message], shown: Sequence[BaseMessage], at: dict[str, int], known: Sequence[int], *, paused: bool
+) -> str | None:
+    """The user message to restart before; None for a request that just goes on, or shows only the newest messages."""
+    for n in known:
+        message, held = own[n], shown[at[own[n].id]]
+        if message.role == "user" and held.type == "human" and not _same_content(message, held):
+            return held.id
+    last = at[own[known[-1]].id]
+    for held in shown[last + 1 :]:
+        if held.type == "human":
+            return held.id
+    message = own[-1]
+    if message.role == "user" and message.id in at and not (paused and at[message.id] == len(shown) - 1):
+        return message.id
+    return None
+
+
+def _fresh(own: Sequence[Message], last_known: int) -> list[Message]:
+    """What the user added: everything after the last known message; of a request with no known message, what follows
+    its last answer."""
+    if last_known < 0:
+        last_known = max((n for n, m in enumerate(own) if m.role == "assistant"), default=-1)
+    return [m for m in own[last_known + 1 :] if m.role in ("user", "tool", "system", "developer")]
+
+
+def _compose(
+    found: Reconciliation,
+    fresh: Sequence[Message],
+    before: Sequence[BaseMessage],
+    call_ids: CallIds,
+    changed: Sequence[BaseMessage],
+) -> None:
+    """Order the new messages: the open calls' answers, in call order, then the rest. A call without answer gets one
+    (providers refuse it)."""
+    converted = to_langchain(list(fresh))
+    given: dict[str, ToolMessage] = {}
+    rest: list[BaseMessage] = []
+    open_calls = dangling(before)
+    for message in converted:
+        if isinstance(message, ToolMessage):
+            raw = call_ids.raw(message.tool_call_id)
+            if raw in open_calls and raw not in given:
+                given[raw] = message.model_copy(update={"tool_call_id": raw, "name": message.name or open_calls[raw]})
+            else:
+                found.surplus = True  # an answer for a call that is unknown, or has one
+        else:
+            rest.append(message)
+    answers: list[BaseMessage] = []
+    if given or rest:
+        for raw, name in open_calls.items():
+            if raw in given:
+                answers.append(given[raw])
+            else:
+                answers += found.unanswered({raw: name}, _holder(before))
+    found.append = [*changed, *answers, *rest]
+
+
+def dangling(messages: Sequence[BaseMessage]) -> dict[str, str]:
+    """Calls of the last AI message that have no tool message: id → tool name, in call order."""
+    answered: set[str] = set()
+    for message in reversed(messages):
+        if isinstance(message, ToolMessage) and not is_placeholder(message):
+            answered.add(message.tool_call_id)
+        elif isinstance(message, AIMessage):
+            calls = [*message.tool_calls, *message.invalid_tool_calls]
+            named = {str(c["id"]): c.get("name") or "" for c in calls if c.get("id")}
+            return {raw: name for raw, name in named.items() if raw not in answered}
+    return {}
+
+
+def _holder(messages: Sequence[BaseMessage]) -> str:
+    return next((m.id or "" for m in reversed(messages) if isinstance(m, AIMessage)), "")
+
+
+def _alike(message: Message, held: BaseMessage, call_ids: CallIds) -> bool:
+    """The client shows this message as the thread has it. Plain text is compared without conversion: there may be
+    thousands."""
+    if isinstance(held.content, str) and held.type in ("human", "system"):
+        return message.content == held.content
+    if (
+        isinstance(held, AIMessage)
+        and not held.tool_calls
+        and not held.invalid_tool_calls
+        and isinstance(held.content, str)
+    ):
+        return (message.content or "") == held.content and not getattr(message, "tool_calls", None)
+    if isinstance(held, ToolMessage) and isinstance(held.content, str):
+        return message.content == held.content
+    return _converted(message, held, call_ids)
+
+
+def _converted(message: Message, held: BaseMessage, call_ids: CallIds) -> bool:
+    shown = next((m for m in to_agui([held], reasoning=False) if m.id == message.id), None)
+    if shown is None or shown.role != message.role:
+        return False
+    if (shown.content or "") != (message.content or "") and not _same_content(message, held):
+        return False
+    mine = [(c.id, c.function.name) for c in getattr(message, "tool_calls", None) or ()]
+    theirs = [(call_ids.wire(held.id or "", c.id), c.function.name) for c in getattr(shown, "tool_calls", None) or ()]
+    return mine == theirs
+
+
+def _same_content(message: Message, held: BaseMessage) -> bool:
+    """Compared as LangChain would store it: conversion normalises parts."""
+    if isinstance(held.content, str) and isinstance(message.content, str):
+        return held.content == message.content
+    converted = to_langchain([message])
+    if not converted:
+        return False
+    if converted[0].content == held.content:
+        return True
+    one, other = to_agui(converted, reasoning=False), to_agui([held], reasoning=False)
+    return len(one) == len(other) and all(a.content == b.content for a, b in zip(one, other, strict=True))

@@ -1,0 +1,159 @@
+"""Pure. Answers to open questions: checked as a whole before the graph runs, so that a refused answer consumes nothing
+(AG-UI 1.0 §16)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ag_ui.core import ResumeEntry, RunAgentInput
+from langgraph.types import Interrupt as NativeInterrupt
+
+from yai_nexus_agentkit.adapter.langgraph.interrupts import schema_of
+from yai_nexus_agentkit.adapter.langgraph.plan import Breakpoint
+from yai_nexus_agentkit.errors import ResumeError
+
+__all__ = ["Question", "answers", "has_answers"]
+
+_logger = logging.getLogger(__name__)
+_CANCELLED = "The user cancelled the request."
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An open interrupt of a thread."""
+
+    native: NativeInterrupt
+    node: str
+
+
+def has_answers(run_input: RunAgentInput) -> bool:
+    """The request answers questions, in the protocol's way or in the older ``forwardedProps.command.resume``."""
+    return bool(run_input.resume) or _command(run_input) is not _NOTHING
+
+
+class _Nothing:
+    pass
+
+
+_NOTHING = _Nothing()
+
+
+def answers(
+    run_input: RunAgentInput, questions: Sequence[Question], breakpoints: Sequence[Breakpoint]
+) -> dict[str, Any] | None:
+    """LangGraph's resume map (interrupt id → answer), or None to go on from a breakpoint.
+
+    Raises `ResumeError` for an incomplete set, for an id that is not open, and for a payload that does not fit the
+    question's schema.
+    """
+    entries = run_input.resume or ()
+    open_ids = {q.native.id: q.native for q in questions}
+    waiting = {f"static:{b.task_id}" for b in breakpoints}
+    if not entries:
+        return _from_command(_command(run_input), open_ids)
+    given: dict[str, ResumeEntry] = {entry.interrupt_id: entry for entry in entries}
+    if unknown := [i for i in given if i not in open_ids and i not in waiting]:
+        raise ResumeError(
+            f"these interrupts are not open: {', '.join(unknown)}; open are: {', '.join([*open_ids, *waiting])}"
+        )
+    if missing := [i for i in (*open_ids, *waiting) if i not in given]:
+        raise ResumeError(f"every open interrupt needs an answer; missing: {', '.join(missing)}")
+    if waiting:
+        if any(entry.status == "cancelled" or _declines(entry.payload) for entry in given.values()):
+            raise ResumeError("a breakpoint can only be continued; send a new message to leave it")
+        return None
+    return {i: _answer(native, given[i]) for i, native in open_ids.items()}
+
+
+def _from_command(command: Any, open_ids: Mapping[str, NativeInterrupt]) -> dict[str, Any] | None:
+    """The older way knows no ids: one answer for the one open question, or a map by id."""
+    if not open_ids:
+        return None
+    if isinstance(command, Mapping) and command.keys() == open_ids.keys():
+        return {i: _checked(native, command[i]) for i, native in open_ids.items()}
+    if len(open_ids) > 1:
+        raise ResumeError(f"{len(open_ids)} interrupts are open; answer them by id: {', '.join(open_ids)}")
+    [(interrupt_id, native)] = open_ids.items()
+    return {interrupt_id: _checked(native, _translated(native, command))}
+
+
+def _answer(native: NativeInterrupt, entry: ResumeEntry) -> Any:
+    if entry.status == "cancelled":
+        return _cancelled(native)
+    return _checked(native, _translated(native, entry.payload))
+
+
+def _cancelled(native: NativeInterrupt) -> Any:
+    """What ``interrupt()`` returns for an abandoned question; approval middleware sees a rejection."""
+    value = native.value
+    rejection = {"type": "reject", "message": _CANCELLED}
+    if isinstance(value, Mapping):
+        if isinstance(requests := value.get("action_requests"), list):
+            return {"decisions": [rejection for _ in requests]}
+        if value.get("type") == "tool_approval":
+            return rejection
+    return {"status": "cancelled"}
+
+
+def _translated(native: NativeInterrupt, payload: Any) -> Any:
+    """AG-UI's approval convention (``approved``, ``editedArgs``, ``reason``) as the decisions that LangChain's
+    middleware expects."""
+    value = native.value
+    if (
+        not isinstance(value, Mapping)
+        or not isinstance(payload, Mapping)
+        or not isinstance(payload.get("approved"), bool)
+    ):
+        return payload
+    requests = value.get("action_requests")
+    if isinstance(requests, list):
+        return {"decisions": [_decision(payload, request.get("name")) for request in requests]}
+    if value.get("type") == "tool_approval" and "decision" not in value:
+        return _decision(payload, value.get("name"))
+    return payload
+
+
+def _decision(payload: Mapping[str, Any], name: Any) -> dict[str, Any]:
+    if payload["approved"] is not True:
+        reason = payload.get("reason")
+        return {"type": "reject", **({"message": str(reason)} if reason else {})}
+    if isinstance(edited := payload.get("editedArgs"), Mapping):
+        return {"type": "edit", "edited_action": {"name": name, "args": dict(edited)}}
+    return {"type": "approve"}
+
+
+def _checked(native: NativeInterrupt, payload: Any) -> Any:
+    """The payload, if it fits the question's schema. Checked here where ``jsonschema`` is installed, else by LangGraph
+    alone."""
+    schema = schema_of(native)
+    if schema is None:
+        return payload
+    try:
+        import jsonschema
+    except ImportError:
+        return payload
+    try:
+        jsonschema.validate(payload, schema)
+    except jsonschema.ValidationError as error:
+        where = "/".join(str(part) for part in error.absolute_path)
+        raise ResumeError(
+            f"the answer to interrupt {native.id} does not fit its schema: {where and where + ': '}{error.message}"
+        ) from error
+    except jsonschema.SchemaError:
+        _logger.warning(
+            "the response schema of interrupt %s is not a JSON Schema; the answer is not checked", native.id
+        )
+    return payload
+
+
+def _declines(payload: Any) -> bool:
+    return payload is False or (isinstance(payload, Mapping) and payload.get("approved") is False)
+
+
+def _command(run_input: RunAgentInput) -> Any:
+    props = run_input.forwarded_props
+    command = props.get("command") if isinstance(props, Mapping) else None
+    return command["resume"] if isinstance(command, Mapping) and "resume" in command else _NOTHING

@@ -1,0 +1,156 @@
+"""Driver. The thread behind a request: its checkpoint is read once, for us and for the graph.
+
+Reading a checkpoint costs as much as the thread is long, nearly all of it deserialising. So the tuple that was read for
+reconciliation is handed to the graph's own first read, through a copy of the saver that shares storage, connection and
+lock with the original.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.pregel import Pregel
+from langgraph.types import Interrupt as NativeInterrupt
+from langgraph.types import StateSnapshot
+
+from yai_nexus_agentkit.adapter.langgraph.channels import GraphShape
+from yai_nexus_agentkit.adapter.langgraph.plan import Breakpoint
+from yai_nexus_agentkit.adapter.langgraph.resume import Question
+
+__all__ = ["Thread", "breakpoints", "read_thread", "with_checkpoint"]
+
+_logger = logging.getLogger(__name__)
+_PENDING = "__interrupt__"
+
+Graph = Pregel[Any, Any, Any, Any]
+
+
+@dataclass(slots=True)
+class Thread:
+    """What a thread held when the request came. Values are live objects of this run alone."""
+
+    saved: CheckpointTuple | None = None
+    values: Any = field(default_factory=dict)
+    """Channel values, as in a ``values`` chunk but not limited to the output schema."""
+    messages: Sequence[BaseMessage] = ()
+    questions: Sequence[Question] = ()
+    """Open interrupts."""
+    breakpoints: Sequence[Breakpoint] = ()
+    nested: Sequence[BaseMessage] = ()
+    """Messages of subgraphs that a question paused, beyond the thread's own."""
+
+
+async def read_thread(graph: Graph, shape: GraphShape, config: RunnableConfig) -> Thread:
+    """Read the thread's latest checkpoint (or the one that `config` names).
+
+    A thread that is paused, and one whose conversation is a `DeltaChannel`, is read as the graph's state instead:
+    subgraphs included, pending answers left out.
+    """
+    saver = graph.checkpointer
+    if not isinstance(saver, BaseCheckpointSaver):
+        return Thread()
+    saved = await saver.aget_tuple(_root(config))
+    if saved is None:
+        return Thread()
+    paused = any(channel == _PENDING for _, channel, _ in saved.pending_writes or ())
+    at_breakpoint = bool(graph.interrupt_before_nodes or graph.interrupt_after_nodes)
+    if paused or at_breakpoint or shape.incremental:
+        state = await graph.aget_state(config, subgraphs=paused)
+        return _from_state(graph, shape, saved, state)
+    values = saved.checkpoint["channel_values"]
+    held = values.get("__root__") if shape.bare else values
+    return Thread(saved, held, shape.messages_of(held))
+
+
+def _from_state(graph: Graph, shape: GraphShape, saved: CheckpointTuple, state: StateSnapshot) -> Thread:
+    messages = shape.messages_of(state.values)
+    thread = Thread(saved, state.values, messages)
+    thread.questions = [Question(i, "") for i in state.interrupts]
+    known = {m.id for m in messages}
+    nested: list[BaseMessage] = []
+    for inner in _inner_states(state):
+        found = inner.values.get("messages") if isinstance(inner.values, Mapping) else None
+        for message in found if isinstance(found, list) else ():
+            if isinstance(message, BaseMessage) and message.id and message.id not in known:
+                known.add(message.id)
+                nested.append(message)
+    thread.nested = nested
+    if not thread.questions:
+        thread.breakpoints = breakpoints(graph, state)
+    return thread
+
+
+def _inner_states(state: StateSnapshot) -> list[StateSnapshot]:
+    found: list[StateSnapshot] = []
+    for task in state.tasks:
+        if isinstance(task.state, StateSnapshot):
+            found += [task.state, *_inner_states(task.state)]
+    return found
+
+
+def breakpoints(graph: Graph, state: StateSnapshot) -> list[Breakpoint]:
+    """The tasks that wait at a static interrupt; none on a thread that failed or finished."""
+    before, after = graph.interrupt_before_nodes, graph.interrupt_after_nodes
+    if not (before or after) or any(task.error for task in state.tasks):
+        return []
+    names = {task.name for task in state.tasks}
+    is_before = before == "*" or (bool(before) and not names.isdisjoint(before))
+    if not is_before and not after:
+        return []
+    return [Breakpoint(task.id, task.name, is_before) for task in state.tasks]
+
+
+def with_checkpoint(graph: Graph, thread: Thread) -> Graph:
+    """The graph with a saver that answers its first read of the thread from what was read already.
+
+    Whoever runs it holds the thread, so nobody writes between the two reads. A saver that cannot be copied is left as
+    it is.
+    """
+    saver = graph.checkpointer
+    if not isinstance(saver, BaseCheckpointSaver):
+        return graph
+    unread: list[CheckpointTuple | None] = [thread.saved]
+
+    async def aget_tuple(config: RunnableConfig) -> CheckpointTuple | None:
+        if unread and _asks_for(config, thread.saved):
+            return unread.pop()
+        return await saver.aget_tuple(config)
+
+    try:
+        proxy = copy.copy(saver)
+        proxy.aget_tuple = aget_tuple  # type: ignore[method-assign]
+        return graph.copy({"checkpointer": proxy})
+    except Exception:
+        _logger.debug(
+            "the checkpointer %s cannot be copied; the thread is read twice", type(saver).__name__, exc_info=True
+        )
+        return graph
+
+
+def _root(config: RunnableConfig) -> RunnableConfig:
+    return {**config, "configurable": {"checkpoint_ns": "", **(config.get("configurable") or {})}}
+
+
+def _asks_for(config: RunnableConfig, saved: CheckpointTuple | None) -> bool:
+    """The read is for the root of the thread, at the checkpoint that was read."""
+    wanted = config.get("configurable") or {}
+    if wanted.get("checkpoint_ns"):
+        return False
+    if saved is None:
+        return not wanted.get("checkpoint_id")
+    held = saved.config["configurable"]
+    if str(wanted.get("thread_id")) != str(held.get("thread_id")):
+        return False
+    return wanted.get("checkpoint_id") in (None, held.get("checkpoint_id"))
+
+
+def native_questions(thread: Thread) -> list[NativeInterrupt]:
+    """The open questions as LangGraph has them."""
+    return [question.native for question in thread.questions]

@@ -1,0 +1,222 @@
+"""Pure. What the client holds of the conversation, against what the thread stores.
+
+The thread's messages are never converted or compared as a whole: list elements keep their identity through a run, so
+what a run changed shows by identity of the elements and of their content objects. A snapshot, which costs as much as
+the thread is long, is made only when the client's messages really differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from ag_ui.core import Message
+from langchain_core.messages import BaseMessage, RemoveMessage
+
+from yai_nexus_agentkit.adapter.langgraph.classify import NativeRun
+from yai_nexus_agentkit.adapter.langgraph.messages import CallIds, to_agui
+from yai_nexus_agentkit.orchestration.client_tools import PENDING
+
+__all__ = ["Judgement", "Told", "Transcript", "is_placeholder", "same_message"]
+
+
+class Judgement(Enum):
+    """What a written message means for the client."""
+
+    KNOWN = "known"
+    NEW = "new"
+    CHANGED = "changed"
+
+
+@dataclass(slots=True)
+class Told:
+    """A message that was streamed in this run."""
+
+    message: BaseMessage | None
+    """The model's final output, or the tool's message; None while it streams, and for ever if the model failed."""
+    run: NativeRun
+    """Where it came from."""
+    owner: str | None = None
+
+
+class Transcript:
+    """The messages of one run: the thread's at its beginning, those told since, and what only the client holds.
+
+    `foreign`: subagent messages of the request, which no thread stores. `nested`: messages of paused subgraphs, which
+    reach the thread's own list only when the subgraph ends. `in_sync`: the client holds exactly the thread's messages
+    and the request's new ones.
+    """
+
+    def __init__(
+        self,
+        *,
+        declared: bool,
+        reasoning: bool,
+        call_ids: CallIds,
+        foreign: Iterable[Message] = (),
+        nested: Sequence[BaseMessage] = (),
+        in_sync: bool = True,
+    ) -> None:
+        self._declared, self._reasoning = declared, reasoning
+        self._call_ids = call_ids
+        self._foreign: dict[str, Message] = {m.id: m for m in foreign}
+        self._nested: dict[str, BaseMessage] = {m.id: m for m in nested if m.id}
+        self._base: dict[str, tuple[BaseMessage, Any]] = {}
+        self._ids: list[str | None] = []
+        self._told: dict[str, Told] = {}
+        self._hidden: set[str] = set()
+        self.in_sync = in_sync
+        self.restated = False
+        """A snapshot was sent in this run."""
+        self.began = False
+        self.touched = False
+        """A node wrote messages in this run."""
+        self.latest: Sequence[BaseMessage] = ()
+        """The thread's messages after the last step, live."""
+
+    def begin(self, messages: Sequence[BaseMessage]) -> None:
+        """The thread's messages after the request was applied."""
+        self.began = True
+        self.latest = messages
+        self._ids = [m.id for m in messages]
+        self._base = {m.id: (m, m.content) for m in messages if m.id}
+
+    # ------------------------------------------------------------------ telling
+
+    def tell(self, message_id: str, run: NativeRun, message: BaseMessage | None = None) -> None:
+        """A message is being streamed, or (with `message`) was."""
+        told = self._told.get(message_id)
+        if told is None:
+            self._told[message_id] = Told(message, run, run.owner)
+        elif message is not None:
+            told.message = message
+
+    def add_foreign(self, messages: Iterable[Message]) -> None:
+        """What a subagent said: no thread stores it, every snapshot restates it."""
+        self._foreign.update((m.id, m) for m in messages)
+
+    def hide(self, message_id: str) -> None:
+        """A model's message that was not streamed on purpose; if the graph stores it, it arrives with a snapshot."""
+        self._hidden.add(message_id)
+
+    def is_told(self, message_id: str) -> bool:
+        """The message was streamed in this run."""
+        return message_id in self._told
+
+    @property
+    def any_told(self) -> bool:
+        """Anything was streamed in this run."""
+        return bool(self._told)
+
+    def is_hidden(self, message_id: str) -> bool:
+        """The message was kept silent on purpose."""
+        return message_id in self._hidden
+
+    def holds(self, message_id: str) -> bool:
+        """The thread held a message of this id before the run."""
+        return message_id in self._base
+
+    # ------------------------------------------------------------------ comparing
+
+    def judge(self, message: BaseMessage) -> Judgement:
+        """What it means that a node wrote this message."""
+        if isinstance(message, RemoveMessage):
+            known = message.id in self._base or message.id in self._told or message.id == "__remove_all__"
+            return Judgement.CHANGED if known else Judgement.KNOWN
+        message_id = message.id or ""
+        if (told := self._told.get(message_id)) is not None:
+            return Judgement.KNOWN if same_message(told.message, message) else Judgement.CHANGED
+        if (held := self._base.get(message_id)) is not None:
+            before, content = held
+            if message is before and message.content is content:
+                return Judgement.KNOWN
+            same = message is not before and same_message(before, message)
+            return Judgement.KNOWN if same else Judgement.CHANGED
+        if (paused := self._nested.get(message_id)) is not None:
+            return Judgement.KNOWN if same_message(paused, message) else Judgement.CHANGED
+        return Judgement.NEW
+
+    def orphans(self, run: NativeRun, written: Iterable[BaseMessage]) -> bool:
+        """Something streamed inside this node is not among what it wrote: it rebuilt its answer, or dropped it."""
+        ids = {m.id for m in written}
+        return any(
+            told.owner is None and message_id not in ids and (told.run is run or run in told.run.ancestors())
+            for message_id, told in self._told.items()
+        )
+
+    def differs(self) -> bool:
+        """The client's messages are not the thread's. Decided by identity; costs microseconds per thousand messages."""
+        if not self.in_sync:
+            return True
+        own = {message_id: told for message_id, told in self._told.items() if told.owner is None}
+        final = self.latest
+        if not self.touched and not own:
+            return bool(self._nested)
+        if len(final) < len(self._ids) or not all(
+            self._unchanged(message, message_id) for message, message_id in zip(final, self._ids, strict=False)
+        ):
+            return True
+        tail = [m for m in final[len(self._ids) :] if not is_placeholder(m)]
+        told = own.keys() | self._nested.keys()
+        if {m.id for m in tail} != told or len(tail) != len(told):
+            return True
+        return any(self.judge(m) is not Judgement.KNOWN for m in tail)
+
+    def _unchanged(self, message: BaseMessage, message_id: str | None) -> bool:
+        held = self._base.get(message_id or "")
+        if held is None or message.id != message_id:
+            return False
+        before, content = held
+        return (message is before and message.content is content) or (
+            message is not before and same_message(before, message)
+        )
+
+    # ------------------------------------------------------------------ snapshots
+
+    def snapshot(self, keep: Callable[[NativeRun], bool]) -> list[Message]:
+        """The conversation as the client shall hold it. `keep` says of the run that told a message whether the message
+        counts although the thread's own list does not have it: its node still runs, or the subgraph that stored it is
+        paused."""
+        stored = [m for m in self.latest if not is_placeholder(m)]
+        ids = {m.id for m in stored}
+        inner = [m for message_id, m in self._nested.items() if message_id not in ids and not is_placeholder(m)]
+        inner += [told.message for told in self._unstored(ids, keep).values() if told.message is not None]
+        own = to_agui([*stored, *inner], declared=self._declared, reasoning=self._reasoning)
+        taken = {m.id for m in own}
+        return [*own, *(m for m in self._foreign.values() if m.id not in taken)]
+
+    def accept(self, keep: Callable[[NativeRun], bool]) -> None:
+        """That snapshot was sent: it is what the client holds now."""
+        self.in_sync = self.restated = True
+        self.begin(self.latest)
+        self._told = self._unstored(self._base.keys(), keep)
+        self._nested = {i: m for i, m in self._nested.items() if i not in self._base}
+
+    def _unstored(self, ids: Collection[str | None], keep: Callable[[NativeRun], bool]) -> dict[str, Told]:
+        return {i: t for i, t in self._told.items() if t.owner is None and i not in ids and keep(t.run)}
+
+
+def is_placeholder(message: BaseMessage) -> bool:
+    """An empty tool message that holds a client tool's place inside a step; neither result nor part of a snapshot."""
+    return bool(message.additional_kwargs) and bool(message.additional_kwargs.get(PENDING))
+
+
+def same_message(one: BaseMessage | None, other: BaseMessage) -> bool:
+    """The client would show both alike."""
+    if one is other:
+        return True
+    if one is None:
+        return False
+    return (
+        one.content == other.content
+        and getattr(one, "tool_call_id", None) == getattr(other, "tool_call_id", None)
+        and getattr(one, "status", None) == getattr(other, "status", None)
+        and _calls(one) == _calls(other)
+    )
+
+
+def _calls(message: BaseMessage) -> list[tuple[Any, Any, Any]]:
+    calls = [*(getattr(message, "tool_calls", None) or ()), *(getattr(message, "invalid_tool_calls", None) or ())]
+    return [(call.get("id"), call.get("name"), call.get("args")) for call in calls]

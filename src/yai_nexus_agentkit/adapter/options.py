@@ -1,0 +1,130 @@
+"""How an adapter behaves, and where an application may step in. Frozen, and shared by all runs of an adapter."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from yai_nexus_agentkit.protocol.reasoning import ReasoningMode
+
+if TYPE_CHECKING:
+    from ag_ui.core import BaseEvent, Message, RunAgentInput
+    from langchain_core.runnables import RunnableConfig
+
+    from yai_nexus_agentkit.adapter.langgraph.classify import NativeRun
+    from yai_nexus_agentkit.adapter.source import RunContext
+
+__all__ = ["AdapterOptions", "Hooks", "Visible"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visible:
+    """What clients see of a graph's work. A model, tool or node is shown if it is in each of the given sets; ``None``
+    admits all."""
+
+    nodes: frozenset[str] | set[str] | None = None
+    """Names of nodes; what runs inside a named node counts as in it."""
+
+    tags: frozenset[str] | set[str] | None = None
+    """At least one of the run's tags."""
+
+    names: frozenset[str] | set[str] | None = None
+    """Names of model and tool runs; nodes are not judged by this set."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdapterOptions:
+    """Settings of an adapter, each with its default first."""
+
+    custom_events: Literal["emitter", "all"] = "emitter"
+    """Which custom events become ``CUSTOM``: those of `EventEmitter`, or also LangChain's (``adispatch_custom_event``)
+    and what nodes write to LangGraph's stream writer. The default keeps a graph's internal events from clients."""
+
+    messages_snapshot: Literal["auto", "always", "never"] = "auto"
+    """When ``MESSAGES_SNAPSHOT`` ends a run: if the client's messages differ from the thread's, at every end, or only
+    before an interrupt."""
+
+    final_state_snapshot: bool = False
+    """Send a ``STATE_SNAPSHOT`` at the end of each run although the deltas told everything. For clients that ignore
+    deltas."""
+
+    reasoning: ReasoningMode = "standard"
+    """Reasoning as ``REASONING_*``; as the ``THINKING_*`` that clients 0.0.37 to 0.0.44 know; or not at all."""
+
+    chain_spans: Literal["named", "all", "off"] = "named"
+    """Which chains inside nodes are shown as titled reasoning spans: those that somebody gave a name, every one, or
+    none."""
+
+    interrupts: Literal["outcome", "custom", "both"] = "outcome"
+    """A question to the user as the structured outcome of the run (AG-UI 1.0), as the ``on_interrupt`` CUSTOM event of
+    clients before 0.0.54, or both."""
+
+    subagents: Literal["auto", "always", "never"] = "auto"
+    """When ``SUBAGENT_*`` events are sent: to peers that declared a version, always (clients from 0.0.59 on), or never.
+    The ``subagentRunId`` tags are always there."""
+
+    step_name: Callable[[NativeRun], str | None] | None = None
+    """Name of a node's step; ``None`` hides the step. Default: the node's path."""
+
+    visible: Callable[[NativeRun], bool] | Visible | None = None
+    """What clients see of models, tools and nodes; what is stored in the thread's messages arrives all the same."""
+
+    text_chunks: bool = False
+    """Text and tool calls as ``TEXT_MESSAGE_CHUNK`` and ``TOOL_CALL_CHUNK`` instead of start, content and end."""
+
+    predict_state: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """State key → (tool, argument): the key is filled from the argument while the model still writes it, and corrected
+    by the real state at the end of the step."""
+
+    predict_state_event: bool = False
+    """Also send CopilotKit's ``PredictState`` CUSTOM event before a run's first predicted call."""
+
+    raw_events: bool = False
+    """Attach the native event to each AG-UI event. For debugging only: it multiplies the bytes of an answer and shows
+    clients whatever is in the graph's state."""
+
+    source: Literal["events", "callbacks"] = "events"
+    """How the graph is observed: LangChain's ``astream_events``, or an inline callback handler beside ``astream`` (less
+    than half the cost)."""
+
+    execution_timeout: float | None = None
+    """Seconds a run may take; then it is cancelled and ends with ``EXECUTION_TIMEOUT``."""
+
+    durability: Literal["sync", "async", "exit"] | None = None
+    """When LangGraph writes checkpoints; ``None`` leaves it to LangGraph."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hooks:
+    """Where an application may step into a run. The set is closed; each hook may be a plain function, those marked
+    *async* also a coroutine function. A hook that raises ends the run with ``HOOK_ERROR``, never the server."""
+
+    before_run: Callable[[RunContext], RunAgentInput | Awaitable[RunAgentInput | None] | None] | None = None
+    """*async.* Before anything is read; may return another request, or raise `AGUIAdapterError` to refuse the run."""
+
+    config: Callable[[RunContext], RunnableConfig | Awaitable[RunnableConfig | None] | None] | None = None
+    """*async.* The run's configuration, merged under the one given to ``run()``. The only way ``forwardedProps`` reach
+    the graph."""
+
+    on_native: Callable[[Any, RunContext], Iterable[Any]] | None = None
+    """Each native event before translation: yield none, one or several."""
+
+    on_event: Callable[[BaseEvent, RunContext], Iterable[BaseEvent]] | None = None
+    """Each AG-UI event before it is sent: drop, change, or fan out. What follows a dropped opener of the same message,
+    call, step or span is dropped too. ``RUN_STARTED`` and the terminal event cannot be dropped."""
+
+    on_state: Callable[[dict[str, Any], RunContext], dict[str, Any]] | None = None
+    """The public state, or those keys of it that changed, before it is sent: leave out or change values."""
+
+    on_messages: Callable[[list[Message], RunContext], list[Message]] | None = None
+    """The messages of a snapshot before it is sent."""
+
+    on_error: Callable[[BaseException, RunContext], str | None] | None = None
+    """The client's text for an exception; ``None`` keeps the default, the exception's own text."""
+
+    after_run: Callable[[RunContext], Awaitable[None] | None] | None = None
+    """*async.* After the terminal event, or when the run was abandoned (``run.outcome`` says which)."""
+
+    record: Callable[[RunAgentInput | BaseEvent, RunContext], None] | None = None
+    """The request as it came, then every event as it goes: for an audit trail."""

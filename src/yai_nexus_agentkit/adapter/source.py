@@ -1,0 +1,79 @@
+"""The seam between the adapter and an agent framework: who streams, and who translates.
+
+A `Source` knows how to start a run of its framework and what its native events mean. It does not know HTTP, wire
+formats, hooks or time limits; `AGUIAdapter` drives it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+from yai_nexus_agentkit.adapter.options import AdapterOptions, Hooks
+
+if TYPE_CHECKING:
+    from ag_ui.core import BaseEvent, RunAgentInput
+    from langchain_core.runnables import RunnableConfig
+
+__all__ = ["Outcome", "RunContext", "Source", "SourceRun", "Translator"]
+
+Outcome = Literal["success", "interrupt", "error", "cancelled", "abandoned"]
+
+
+@dataclass(slots=True)
+class RunContext:
+    """All that belongs to one run and to nobody else. Hooks receive it."""
+
+    run_input: RunAgentInput
+    declared: bool
+    """The client named a protocol version: it is of generation 1.0 or later (AG-UI 1.0 §18)."""
+    options: AdapterOptions = field(default_factory=AdapterOptions)
+    hooks: Hooks = field(default_factory=Hooks)
+    config: RunnableConfig | None = None
+    """What the caller of ``run()`` gave, over what the `config` hook gave."""
+    context: Any = None
+    """LangGraph's runtime context."""
+    request: Mapping[str, Any] = field(default_factory=dict)
+    """What the server knows of the request: user, headers, ... Whatever the caller of ``run()`` puts in."""
+    outcome: Outcome | None = None
+    """How the run ended; set before `after_run`."""
+
+
+class Translator(Protocol):
+    """Native events in, AG-UI events out. A state machine without I/O; one per run."""
+
+    def start(self) -> list[BaseEvent]:
+        """``RUN_STARTED`` and what the client must know before the run begins."""
+
+    def feed(self, native: Any, /) -> list[BaseEvent]:
+        """The events that tell one native event; none for most kinds. Raises `EventTranslationError` if it cannot be
+        told."""
+
+    def finish(self) -> list[BaseEvent]:
+        """The native stream ended by itself: close what is open, and end the run."""
+
+    def fail(self, message: str, code: str, /) -> list[BaseEvent]:
+        """The run failed: close what is open, and end it with ``RUN_ERROR``."""
+
+    def cancel(self, message: str, /) -> list[BaseEvent]:
+        """The run was stopped on purpose: close what is open, and end it as cancelled."""
+
+
+class SourceRun(Protocol):
+    """One prepared run."""
+
+    @property
+    def translator(self) -> Translator: ...
+
+    def events(self) -> AsyncGenerator[Any, None]:
+        """The native events, in order. Closing the generator cancels the agent and leaves no task behind."""
+
+
+@runtime_checkable
+class Source(Protocol):
+    """An agent framework's native stream. One object serves any number of concurrent runs."""
+
+    async def prepare(self, run: RunContext, /) -> SourceRun:
+        """Read what the thread holds and decide what this request means. Raises `RunInputError` or `ResumeError`;
+        nothing ran then."""
