@@ -133,7 +133,7 @@ def _checked(operation: Mapping[str, Any]) -> Operation:
     """`operation` as JSON data, its form checked as the client checks it. Raises `ValueError`."""
     safe = json_safe(dict(operation))
     op, path = safe.get("op"), safe.get("path")
-    if op not in _VALUED | _SOURCED | {"remove"}:
+    if not isinstance(op, str) or op not in _VALUED | _SOURCED | {"remove"}:
         raise ValueError(f"unknown operation {op!r}")
     for member in ("path", "from") if op in _SOURCED else ("path",):
         text = safe.get(member)
@@ -174,27 +174,30 @@ def _key_changes(path: str, old: Any, new: Any) -> list[Operation]:
     if _same(old, new):
         return []
     try:
-        changes = _changes(path, old, new)
+        changes = _inside(path, old, new)
     except RecursionError:
         changes = None
-    if changes is None or (changes and changes[0]["path"] == path and changes[0]["op"] == "replace"):
+    if changes is None or len(to_json(changes)) > len(to_json(new)):
         return [{"op": "add", "path": path, "value": new}]
     return changes
 
 
 def _changes(path: str, old: Any, new: Any) -> list[Operation]:
-    """A patch from `old` to `new` at `path`: into dicts and lists as long as that is shorter than the whole value."""
-    if type(old) is dict and type(new) is dict:
-        changes = _dict_changes(path, old, new)
-    elif type(old) is list and type(new) is list:
-        changes = _list_changes(path, old, new)
-    elif type(old) is type(new) and old == new and to_json(old) == to_json(new):
+    """Changes of a value inside: a patch, or the whole value where that is shorter."""
+    if _same(old, new):
         return []
-    else:
-        changes = None
-    if changes is not None and (not changes or len(to_json(changes)) <= len(to_json(new))):
-        return changes
-    return [{"op": "replace", "path": path, "value": new}]
+    whole: list[Operation] = [{"op": "replace", "path": path, "value": new}]
+    changes = _inside(path, old, new)
+    return whole if changes is None or len(to_json(changes)) > len(to_json(whole)) else changes
+
+
+def _inside(path: str, old: Any, new: Any) -> list[Operation] | None:
+    """A patch for the inside of two dicts or two lists; None where there is none."""
+    if type(old) is dict and type(new) is dict:
+        return _dict_changes(path, old, new)
+    if type(old) is list and type(new) is list:
+        return _list_changes(path, old, new)
+    return None
 
 
 def _dict_changes(path: str, old: dict[str, Any], new: dict[str, Any]) -> list[Operation] | None:
@@ -203,7 +206,7 @@ def _dict_changes(path: str, old: dict[str, Any], new: dict[str, Any]) -> list[O
     for key, value in new.items():
         if key not in old:
             changes.append({"op": "add", "path": path + pointer(key), "value": value})
-        elif not _same(old[key], value):
+        else:
             changes += _changes(path + pointer(key), old[key], value)
     unaddressable = any(_unaddressable(change["path"].split("/")) for change in changes)
     return None if unaddressable else changes

@@ -1,0 +1,360 @@
+"""Deltas always bring the client's copy of the state to the server's."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import jsonpatch
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from yai_nexus_agentkit.protocol.json_safe import json_safe
+from yai_nexus_agentkit.protocol.state import StateTracker, pointer
+
+
+class Skipped(Exception):
+    """The client would warn and skip the whole patch."""
+
+
+def client_apply(document: Any, patch: list[dict[str, Any]]) -> Any:
+    """The official client's reading of a patch (AG-UI 1.0, state): all of it or nothing; no path through prototypes."""
+    document = {"": copy.deepcopy(document)}
+    for operation in patch:
+        parts = ["", *(part.replace("~1", "/").replace("~0", "~") for part in operation["path"].split("/")[1:])]
+        if "__proto__" in parts or ("constructor", "prototype") in pairwise(parts):
+            raise Skipped(operation)
+        parent: Any = document
+        for part in parts[:-1]:
+            parent = step(parent, part)
+        last = parts[-1]
+        if operation["op"] == "add":
+            put(parent, last, copy.deepcopy(operation["value"]))
+        elif operation["op"] == "remove":
+            step(parent, last)
+            del parent[int(last) if isinstance(parent, list) else last]
+        elif operation["op"] == "replace":
+            step(parent, last)
+            parent[int(last) if isinstance(parent, list) else last] = copy.deepcopy(operation["value"])
+        else:
+            raise AssertionError(operation)
+    return document[""]
+
+
+def step(node: Any, part: str) -> Any:
+    if isinstance(node, dict) and part in node:
+        return node[part]
+    if isinstance(node, list) and part.isdecimal() and str(int(part)) == part and int(part) < len(node):
+        return node[int(part)]
+    raise Skipped(part)
+
+
+def put(node: Any, part: str, value: Any) -> None:
+    if isinstance(node, dict):
+        node[part] = value
+    elif isinstance(node, list) and part == "-":
+        node.append(value)
+    elif isinstance(node, list) and part.isdecimal() and str(int(part)) == part and int(part) <= len(node):
+        node.insert(int(part), value)
+    else:
+        raise Skipped(part)
+
+
+def exact(value: Any) -> str:
+    """Text that tells 1, 1.0 and true apart."""
+    return json.dumps(value, sort_keys=True)
+
+
+def assert_brings(old: dict[str, Any], new: dict[str, Any]) -> list[dict[str, Any]]:
+    tracker = StateTracker()
+    client = json.loads(json.dumps(tracker.snapshot(old)))
+    patch = json.loads(json.dumps(tracker.delta(new) + tracker.remove([key for key in old if key not in new])))
+    expected = exact(json_safe(new))
+    assert exact(client_apply(client, patch)) == expected
+    assert exact(jsonpatch.apply_patch(client, patch)) == expected
+    assert exact(dict(tracker.current)) == expected
+    assert tracker.delta(new) == []
+    for operation in patch:
+        assert operation["op"] != "replace" or operation["path"].count("/") > 1  # top-level values go by `add`
+    return patch
+
+
+SCALARS = st.one_of(
+    st.sampled_from([None, True, False, 0, 1, 1.0, 0.0, -0.0, "", "a", "1"]), st.integers(-2, 2), st.text(max_size=3)
+)
+KEYS = st.sampled_from(["a", "b", "", "/", "~", "~1", "a/b", "0", "-", "constructor", "prototype", "__proto__", "é"])
+JSON = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=6) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=20,
+)
+STATES = st.dictionaries(KEYS.filter(lambda key: key != "__proto__"), JSON, max_size=4)
+
+
+@given(STATES, STATES)
+@example({"a": [1, True, 1.0]}, {"a": [True, 1, 1]})
+@example({"a": [{"x": 1}, {"x": True}]}, {"a": [{"x": True}, {"x": 1}]})
+@example({"a": {"constructor": {"prototype": 1}}}, {"a": {"constructor": {"prototype": 2}}})
+@example({"a": {"b": {"__proto__": 1, "c": 1}}}, {"a": {"b": {"__proto__": 2, "c": 1}}})
+def test_delta_is_right(old: dict[str, Any], new: dict[str, Any]) -> None:
+    assert_brings(old, new)
+
+
+@st.composite
+def edited(draw: st.DrawFn) -> tuple[Any, Any]:
+    """A long value and the same value after a few edits: what patches are for."""
+    items = draw(st.lists(JSON, min_size=3, max_size=12))
+    old = {"rows": items, "more": {str(number): item for number, item in enumerate(items)}}
+    new = copy.deepcopy(old)
+    for _ in range(draw(st.integers(1, 4))):
+        rows = new["rows"]
+        place = draw(st.integers(0, max(len(rows) - 1, 0)))
+        match draw(st.sampled_from(["insert", "remove", "change", "swap", "member"])):
+            case "insert":
+                rows.insert(place, draw(JSON))
+            case "remove" if rows:
+                rows.pop(place)
+            case "change" if rows:
+                rows[place] = draw(JSON)
+            case "swap" if len(rows) > 1:
+                rows[0], rows[place] = rows[place], rows[0]
+            case _:
+                new["more"][draw(KEYS)] = draw(JSON)
+    return old, new
+
+
+@given(edited(), KEYS.filter(lambda key: key != "__proto__"))
+def test_delta_of_an_edit_is_right(values: tuple[Any, Any], key: str) -> None:
+    old, new = values
+    assert_brings({key: old, "other": 1}, {key: new, "other": 1})
+
+
+@given(st.lists(STATES, min_size=1, max_size=5))
+def test_deltas_in_a_row(states: list[dict[str, Any]]) -> None:
+    tracker = StateTracker()
+    client = tracker.snapshot({})
+    held: dict[str, Any] = {}
+    for state in states:
+        held |= state
+        client = client_apply(client, tracker.delta(state))
+    assert exact(client) == exact(held)
+
+
+@pytest.mark.parametrize("new", [True, 1.0, None, "1", [1], {"a": 1}, False, 0])
+def test_every_change_of_type_is_seen(new: Any) -> None:
+    for wrap in (lambda x: x, lambda x: [x], lambda x: {"k": x}, lambda x: ["long text " * 9, {"k": [x]}]):
+        assert assert_brings({"v": wrap(1)}, {"v": wrap(new)})
+
+
+def test_only_named_keys_are_touched() -> None:
+    class Untouchable:
+        def __repr__(self) -> str:
+            raise AssertionError("converted")
+
+    tracker = StateTracker()
+    tracker.snapshot({"a": 1, "big": list(range(1000))})
+    assert tracker.delta({"a": 2}) == [{"op": "add", "path": "/a", "value": 2}]
+    assert tracker.delta({}) == []
+    assert tracker.current["big"] == list(range(1000))
+
+
+def test_equal_values_give_nothing() -> None:
+    tracker = StateTracker()
+    value = {"rows": [{"id": 1}, {"id": 2}]}
+    tracker.snapshot({"a": value})
+    assert tracker.delta({"a": copy.deepcopy(value)}) == []
+    assert tracker.delta({"a": {"rows": [{"id": 1}, {"id": 2}]}}) == []
+
+
+def test_a_missing_key_is_added_whole() -> None:
+    tracker = StateTracker()
+    tracker.snapshot({})
+    assert tracker.delta({"a/b~": {"x": []}}) == [{"op": "add", "path": "/a~1b~0", "value": {"x": []}}]
+    assert pointer("a/b~") == "/a~1b~0"
+
+
+def test_changes_inside_a_long_value_are_small() -> None:
+    rows = [{"id": number, "name": f"row {number}", "done": False} for number in range(1000)]
+    new = copy.deepcopy(rows)
+    new[500]["done"] = True
+    assert assert_brings({"rows": rows}, {"rows": new}) == [{"op": "replace", "path": "/rows/500/done", "value": True}]
+
+
+def test_appending_costs_what_was_appended() -> None:
+    rows = [{"id": number} for number in range(2000)]
+    patch = assert_brings({"rows": rows}, {"rows": [*rows, {"id": 2000}, {"id": 2001}]})
+    assert patch == [
+        {"op": "add", "path": "/rows/2000", "value": {"id": 2000}},
+        {"op": "add", "path": "/rows/2001", "value": {"id": 2001}},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda rows: rows[1:], 1),
+        (lambda rows: rows[:-1], 1),
+        (lambda rows: [*rows[:20], *rows[21:]], 1),
+        (lambda rows: ["new", *rows], 1),
+        (lambda rows: [*rows[:20], "new", *rows[20:]], 1),
+        (lambda rows: [*rows[5:], "x", "y"], 7),
+        (lambda rows: [*rows[:3], *rows[5:30], "x", *rows[30:]], 3),
+    ],
+)
+def test_list_edits_are_found(change: Any, expected: int) -> None:
+    rows = [f"row number {number}" for number in range(40)]
+    assert len(assert_brings({"rows": rows}, {"rows": change(rows)})) == expected
+
+
+def test_a_patch_longer_than_the_value_is_the_value() -> None:
+    assert assert_brings({"a": {"x": 1, "y": 2, "z": 3}}, {"a": {"x": 4}}) == [
+        {"op": "add", "path": "/a", "value": {"x": 4}}
+    ]
+    rows = list(range(300))
+    assert assert_brings({"a": rows}, {"a": rows[::-1]})[0]["path"] == "/a"
+
+
+def test_a_long_value_inside_is_replaced_there() -> None:
+    keep = {"text": "long " * 100}
+    patch = assert_brings({"a": {"keep": keep, "rows": [1, 2, 3]}}, {"a": {"keep": keep, "rows": [7, 8, 9]}})
+    assert patch == [{"op": "replace", "path": "/a/rows", "value": [7, 8, 9]}]
+
+
+def test_values_are_copies_and_json_safe() -> None:
+    live: dict[str, Any] = {"tags": {"b", "a"}, "items": ["first"]}
+    tracker = StateTracker()
+    live["text"] = "long enough for a patch"
+    first = tracker.snapshot({"live": live})
+    assert first["live"]["tags"] == ["a", "b"]
+    live["items"].append("second")
+    assert tracker.delta({"live": live}) == [{"op": "add", "path": "/live/items/1", "value": "second"}]
+    assert first["live"]["items"] == ["first"]
+
+
+def test_deep_values_do_not_overflow() -> None:
+    def nested(leaf: Any) -> Any:
+        value = leaf
+        for _ in range(90):
+            value = {"k": [value, "x" * 50]}
+        return value
+
+    assert_brings({"a": nested(1)}, {"a": nested(2)})
+
+
+def test_remove() -> None:
+    tracker = StateTracker()
+    tracker.snapshot({"a": 1, "b/c": 2})
+    assert tracker.remove(["b/c", "missing"]) == [{"op": "remove", "path": "/b~1c"}]
+    assert dict(tracker.current) == {"a": 1}
+
+
+def test_sent() -> None:
+    tracker = StateTracker()
+    assert not tracker.sent
+    assert tracker.delta({}) == []
+    assert not tracker.sent
+    tracker.snapshot({})
+    assert tracker.sent
+
+
+def test_the_key_no_client_can_patch_is_left_out() -> None:
+    tracker = StateTracker()
+    assert tracker.snapshot({"__proto__": 1, "a": 1}) == {"a": 1}
+    assert tracker.delta({"__proto__": 2}) == []
+
+
+def test_current_cannot_be_changed() -> None:
+    tracker = StateTracker()
+    tracker.snapshot({"a": 1})
+    with pytest.raises(TypeError):
+        tracker.current["a"] = 2  # type: ignore[index]
+
+
+def test_apply() -> None:
+    tracker = StateTracker()
+    tracker.snapshot({"plan": {"steps": ["a"]}, "other": [1]})
+    patch: list[Mapping[str, Any]] = [
+        {"op": "test", "path": "/plan/steps/0", "value": "a"},
+        {"op": "add", "path": "/plan/steps/-", "value": {"b": {1}}},
+        {"op": "add", "path": "/plan/steps/1/c", "value": 2},
+        {"op": "move", "from": "/other", "path": "/moved"},
+        {"op": "copy", "from": "/moved", "path": "/plan/copied"},
+        {"op": "replace", "path": "/moved/0", "value": None},
+    ]
+    before = dict(tracker.current)
+    kept = copy.deepcopy(before)
+    sent = tracker.apply(patch)
+    assert sent[1] == {"op": "add", "path": "/plan/steps/-", "value": {"b": [1]}}
+    assert dict(tracker.current) == {
+        "plan": {"steps": ["a", {"b": [1], "c": 2}], "copied": [1]},
+        "moved": [None],
+    }
+    assert before == kept
+    assert tracker.delta({"moved": [None]}) == []
+
+
+@pytest.mark.parametrize(
+    ("operation", "reason"),
+    [
+        ({"op": "replace", "path": "/missing", "value": 1}, "missing"),
+        ({"op": "remove", "path": "/a/7"}, "7"),
+        ({"op": "add", "path": "/missing/x", "value": 1}, "missing"),
+        ({"op": "add", "path": "/a/9", "value": 1}, "/a/9"),
+        ({"op": "add", "path": "/a/01", "value": 1}, "01"),
+        ({"op": "replace", "path": "/a/-", "value": 1}, "'-'"),
+        ({"op": "remove", "path": "/a/-"}, "'-'"),
+        ({"op": "add", "path": "/text/x", "value": 1}, "/text/x"),
+        ({"op": "add", "path": "/none/x", "value": 1}, "/none/x"),
+        ({"op": "test", "path": "/a/0", "value": True}, "test"),
+        ({"op": "test", "path": "/a/8", "value": True}, "8"),
+        ({"op": "move", "from": "/missing", "path": "/x"}, "missing"),
+        ({"op": "move", "from": "/a", "path": "/a/0"}, "/a/0"),
+        ({"op": "copy", "path": "/x"}, "from"),
+        ({"op": "add", "path": "a", "value": 1}, "JSON Pointer"),
+        ({"op": "add", "path": "/a~2", "value": 1}, "JSON Pointer"),
+        ({"op": "add", "path": 3, "value": 1}, "JSON Pointer"),
+        ({"op": "add", "path": "/x"}, "no value"),
+        ({"op": "spin", "path": "/x"}, "spin"),
+        ({"op": ["add"], "path": "/x"}, "add"),
+        ({"path": "/x", "value": 1}, "None"),
+        ({"op": "add", "path": "/__proto__/x", "value": 1}, "refuse"),
+        ({"op": "add", "path": "/d/constructor/prototype", "value": 1}, "refuse"),
+        ({"op": "replace", "path": "", "value": [1]}, "not an object"),
+        ({"op": "remove", "path": ""}, ""),
+    ],
+)
+def test_apply_refuses_what_clients_skip(operation: Any, reason: str) -> None:
+    tracker = StateTracker()
+    tracker.snapshot({"a": [1, 2], "text": "x", "none": None, "d": {"constructor": {}}})
+    before = copy.deepcopy(dict(tracker.current))
+    with pytest.raises(ValueError) as caught:
+        tracker.apply([{"op": "add", "path": "/a/-", "value": 3}, operation])
+    assert reason in str(caught.value)
+    assert dict(tracker.current) == before
+
+
+def test_apply_may_replace_the_document() -> None:
+    tracker = StateTracker()
+    tracker.snapshot({"a": 1})
+    tracker.apply([{"op": "replace", "path": "", "value": {"b": 2}}, {"op": "add", "path": "/c", "value": 3}])
+    assert dict(tracker.current) == {"b": 2, "c": 3}
+
+
+@given(STATES, STATES)
+def test_apply_of_a_made_patch_agrees_with_the_client(old: dict[str, Any], new: dict[str, Any]) -> None:
+    tracker = StateTracker()
+    client = tracker.snapshot(old)
+    patch = list(jsonpatch.make_patch(old, new))
+    patch = [operation for operation in patch if operation["op"] in ("add", "remove", "replace")]
+    try:
+        expected = client_apply(client, patch)
+    except Skipped:
+        with pytest.raises(ValueError):
+            tracker.apply(patch)
+    else:
+        tracker.apply(patch)
+        assert exact(dict(tracker.current)) == exact(expected)
