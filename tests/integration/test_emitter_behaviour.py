@@ -278,9 +278,10 @@ async def test_plain_langchain_needs_no_graph() -> None:
         return value
 
     chain = RunnableLambda(link) | RunnableLambda(link)
+    handlers: RunnableConfig = {"callbacks": [Bystander(inline=True)]}  # lives longer than a run
     ids = []
     for _ in range(2):
-        native = [dict(event) async for event in chain.astream_events(1, version="v2")]
+        native = [dict(event) async for event in chain.astream_events(1, handlers, version="v2")]
         assert names(native) == ["linked", "progress", "progress"] * 2
         ids.append({envelope["activity_id"] for envelope in envelopes(native) if envelope["name"] == "progress"})
     assert [len(of_one_run) for of_one_run in ids] == [1, 1]

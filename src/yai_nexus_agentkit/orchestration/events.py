@@ -172,9 +172,7 @@ class _Route(NamedTuple):
     """Where one emit goes."""
 
     listeners: list[BaseCallbackHandler]
-    """Handlers to call, in their manager's order."""
-    streamed: bool
-    """Whether one of them streams the run; otherwise the stream writer is tried as well."""
+    """Handlers to call, in their manager's order. If none of them streams, the stream writer is tried as well."""
     manager: BaseCallbackManager | None
     """Knows the enclosing run: its id, tags and metadata."""
     configs: tuple[RunnableConfig, ...]
@@ -188,46 +186,43 @@ def _find_route(given: RunnableConfig | None) -> _Route | None:
     out or replaced by a list belongs to none; what the context knows takes their place.
     """
     ambient = var_child_runnable_config.get()
-    if given is None or given is ambient:
-        if ambient is None:
-            return None
-        callbacks = ambient.get("callbacks")
-        listeners, streamed = _listeners(callbacks)
-        return _Route(listeners, streamed, _manager(callbacks), (ambient,))
-    callbacks = given.get("callbacks")
-    listeners, streamed = _listeners(callbacks)
-    manager = _manager(callbacks)
-    if ambient is None:
-        return _Route(listeners, streamed, manager, (given,))
+    config = ambient if given is None else given
+    if config is None:
+        return None
+    callbacks = config.get("callbacks")
+    listeners, manager = _listeners(callbacks), _manager(callbacks)
+    if ambient is None or config is ambient:
+        return _Route(listeners, manager, (config,))
     if manager is None or manager.parent_run_id is None:
-        manager = _manager(ambient.get("callbacks"))
-        if not streamed:
-            more, streamed = _listeners(ambient.get("callbacks"))
-            listeners += [handler for handler in more if handler not in listeners]
-    return _Route(listeners, streamed, manager, (given, ambient))
+        callbacks = ambient.get("callbacks")
+        manager = _manager(callbacks)
+        if not any(map(_streams, listeners)):
+            listeners += [handler for handler in _listeners(callbacks) if handler not in listeners]
+    return _Route(listeners, manager, (config, ambient))
 
 
 def _manager(callbacks: object) -> BaseCallbackManager | None:
     return callbacks if isinstance(callbacks, BaseCallbackManager) else None
 
 
-def _listeners(callbacks: Any) -> tuple[list[BaseCallbackHandler], bool]:
-    """The handlers to call, and whether one of them streams."""
+def _listeners(callbacks: Any) -> list[BaseCallbackHandler]:
+    """The handlers to call."""
     found: list[BaseCallbackHandler] = []
-    streamed = False
     for handler in callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks or ():
         role = _role(handler)
-        if role is None or handler in found or (role == "inline" and not handler.run_inline):
-            continue
-        found.append(handler)
-        streamed = streamed or role == "stream"
-    return found, streamed
+        if (role == "stream" or (role == "inline" and handler.run_inline)) and handler not in found:
+            found.append(handler)
+    return found
 
 
 def _role(handler: BaseCallbackHandler) -> str | None:
-    """What the handler does with a custom event: "stream", tell an "inline" bystander, or None."""
+    """What the handler does with a custom event: "stream" it, look at it "inline" if it wants to, or None."""
     cls: Any = type(handler)
     return _role_of_class(cls)
+
+
+def _streams(handler: BaseCallbackHandler) -> bool:
+    return _role(handler) == "stream"
 
 
 @lru_cache(maxsize=256)
@@ -252,7 +247,7 @@ def _deliver(route: _Route, envelope: Envelope) -> bool:
             result = handler.on_custom_event(EVENT_NAME, envelope, run_id=run_id, tags=tags, metadata=metadata)
             if iscoroutine(result):
                 _run_to_end(result)
-            taken = taken or _role(handler) == "stream"
+            taken = taken or _streams(handler)
         except Exception as error:
             _warn_once(f"EventEmitter: {type(handler).__name__}.on_custom_event failed: {error!r}")
     if not taken:
@@ -312,8 +307,11 @@ def _run_token(route: _Route) -> str:
         if control is not None:
             with _tokens_lock:
                 return _pinned_token(control)
+    stream = next(filter(_streams, route.listeners), None)
+    if stream is None:
+        return ""  # nobody gets to see it
     with _tokens_lock:
-        return _tokens.setdefault(route.listeners[0], uuid4().hex) if route.listeners else uuid4().hex
+        return _tokens.setdefault(stream, uuid4().hex)
 
 
 @lru_cache(maxsize=1024)
