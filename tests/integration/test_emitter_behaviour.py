@@ -439,6 +439,60 @@ async def test_payloads_whose_own_code_fails_do_not_matter() -> None:
     assert [event["data"]["name"] for event in native if event["event"] == "on_custom_event"] == ["hostile", "next"]
 
 
+class Recorder(BaseCallbackHandler, _StreamingCallbackHandler[Any]):
+    """A synchronous stream's handler, as a source beside ``astream`` has it."""
+
+    run_inline = True
+
+    def __init__(self) -> None:
+        self.events: list[dict[str, Any]] = []
+
+    def on_custom_event(
+        self,
+        name: str,
+        data: Any,
+        *,
+        run_id: UUID,
+        tags: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        **more: Any,
+    ) -> None:
+        self.events.append({"name": name, "data": data, "run_id": run_id, "tags": tags, "metadata": metadata, **more})
+
+    def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **more: Any) -> None:
+        self.events.append({"name": "start", "run_id": run_id, "data": more.get("name")})
+
+    def tap_output_aiter(self, run_id: UUID, output: Any) -> Any:
+        return output
+
+    def tap_output_iter(self, run_id: UUID, output: Any) -> Any:
+        return output
+
+
+@pytest.mark.parametrize("synchronous", [True, False])
+async def test_a_synchronous_streaming_handler_takes_the_event_from_the_writer(synchronous: bool) -> None:
+    async def anode(state: State) -> State:
+        UI.emit("x")
+        return {"number": 2}
+
+    def node(state: State) -> State:
+        UI.emit("x")
+        return {"number": 2}
+
+    recorder = Recorder()
+    graph = graph_of(graph_of(node if synchronous else anode))
+    config: RunnableConfig = {"callbacks": [recorder], "tags": ["mine"]}
+    stream = graph.astream({"number": 1}, config, stream_mode=["custom", "updates"], subgraphs=True)
+    assert names([chunk async for chunk in stream]) == []
+    [event] = [event for event in recorder.events if event["name"] == EVENT_NAME]
+    starts = {start["run_id"]: start["data"] for start in recorder.events if start["name"] == "start"}
+    assert event["data"]["name"] == "x"
+    assert starts[event["run_id"]] == "n0"
+    assert "mine" in event["tags"]
+    assert event["metadata"]["langgraph_checkpoint_ns"].count("|") == 1
+    assert event.keys() == {"name", "data", "run_id", "tags", "metadata"}
+
+
 async def test_inline_handlers_are_told_and_others_are_not() -> None:
     async def node(state: State) -> State:
         UI.emit("x")
