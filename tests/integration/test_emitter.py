@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 import pytest
+from dirty_equals import IsPartialDict
 from langchain_core.callbacks import adispatch_custom_event
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import tool
@@ -64,6 +65,17 @@ def brief(events: Iterable[WireEvent]) -> list[str]:
     return [words[event["type"]](event) for event in events if event["type"] in words]
 
 
+class IsSame:
+    """Equal to the first text it is compared with, and from then on to that text only."""
+
+    value: str | None = None
+
+    def __eq__(self, other: object) -> bool:
+        if self.value is None and isinstance(other, str):
+            self.value = other
+        return self.value == other
+
+
 # -- custom events -----------------------------------------------------------------------------------------------------
 
 
@@ -88,6 +100,68 @@ async def test_a_chart(source: Source, judge: Judge) -> None:
     assert (chart["name"], chart["value"]) == ("display_chart", {"type": "line", "data": [1, 5, 3]})
     assert chart["metadata"]["langgraph"]["node"] == "work"
     assert brief(run["events"]) == ["<work", "display_chart", "work>"]
+
+
+@both_sources
+async def test_the_whole_stream_of_a_node_that_emits_everything(source: Source, judge: Judge) -> None:
+    model = ScriptedChatModel(script=[["Here ", "it is."]])
+
+    async def node(state: State) -> State:
+        UI.progress("load", 0.5)
+        chunks = []
+        async for chunk in model.astream(state["messages"]):
+            chunks.append(chunk)
+            if chunk.content == "Here ":
+                UI.emit("display_chart", {"type": "line", "data": [1, 5, 3]})
+        UI.state({"number": 2})
+        UI.activity("plan-1", "plan", {"steps": []})
+        UI.activity_patch("plan-1", [{"op": "add", "path": "/steps/-", "value": "book"}])
+        return {"number": 3, "messages": [sum(chunks[1:], chunks[0])]}
+
+    request = run_input("hi", thread_id="t", run_id="r", state={"number": 1})
+    run = await record(adapter(graph_of(work=node), source), request)
+    origin = {"langgraph": {"node": "work", "path": "work"}}
+    bar, text = IsSame(), IsSame()
+    assert run["events"] == [
+        {"type": "RUN_STARTED", "threadId": "t", "runId": "r", "protocolVersion": "1.0"},
+        {"type": "STATE_SNAPSHOT", "snapshot": {"number": 1, "done": []}},
+        {"type": "STEP_STARTED", "stepName": "work", "metadata": IsPartialDict(langgraph=IsPartialDict(node="work"))},
+        {
+            "type": "ACTIVITY_SNAPSHOT",
+            "messageId": bar,
+            "activityType": "progress",
+            "content": {"name": "load", "fraction": 0.5, "message": None},
+            "metadata": origin,
+        },
+        {"type": "TEXT_MESSAGE_START", "messageId": text, "role": "assistant"},
+        {"type": "TEXT_MESSAGE_CONTENT", "messageId": text, "delta": "Here "},
+        {
+            "type": "CUSTOM",
+            "name": "display_chart",
+            "value": {"type": "line", "data": [1, 5, 3]},
+            "metadata": origin,
+        },
+        {"type": "TEXT_MESSAGE_CONTENT", "messageId": text, "delta": "it is."},
+        {"type": "TEXT_MESSAGE_END", "messageId": text},
+        {"type": "STATE_DELTA", "delta": [{"op": "add", "path": "/number", "value": 2}]},
+        {
+            "type": "ACTIVITY_SNAPSHOT",
+            "messageId": "plan-1",
+            "activityType": "plan",
+            "content": {"steps": []},
+            "metadata": origin,
+        },
+        {
+            "type": "ACTIVITY_DELTA",
+            "messageId": "plan-1",
+            "activityType": "plan",
+            "patch": [{"op": "add", "path": "/steps/-", "value": "book"}],
+        },
+        {"type": "STEP_FINISHED", "stepName": "work"},
+        {"type": "STATE_DELTA", "delta": [{"op": "add", "path": "/number", "value": 3}]},
+        {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"},
+    ]
+    assert judge([run]).state == {"number": 3, "done": []}
 
 
 @both_sources
