@@ -210,10 +210,11 @@ def _with_kept(parts: list[ContentPart], kept: Any) -> list[ContentPart]:
     """The parts with their own ids and metadata, unless the graph has changed their number."""
     if not isinstance(kept, list) or len(kept) != len(parts):
         return parts
-    return [
-        part.model_copy(update=extra) if isinstance(extra, dict) else part
-        for part, extra in zip(parts, kept, strict=True)
-    ]
+    out: list[ContentPart] = []
+    for part, extra in zip(parts, kept, strict=True):
+        told = json_safe(extra) if isinstance(extra, Mapping) else {}
+        out.append(part.model_copy(update={key: told[key] for key in ("id", "metadata") if key in told}))
+    return out
 
 
 def to_langchain(messages: Sequence[Message]) -> list[lc.BaseMessage]:
@@ -231,10 +232,18 @@ def to_langchain(messages: Sequence[Message]) -> list[lc.BaseMessage]:
                 )
             case SystemMessage():
                 extra = _keep(message, {})
-                out.append(lc.SystemMessage(message.content, id=message.id, name=message.name, additional_kwargs=extra))
+                out.append(
+                    lc.SystemMessage(
+                        clean_text(message.content), id=message.id, name=message.name, additional_kwargs=extra
+                    )
+                )
             case DeveloperMessage():
                 extra = {**_keep(message, {}), _DEVELOPER: "developer"}
-                out.append(lc.SystemMessage(message.content, id=message.id, name=message.name, additional_kwargs=extra))
+                out.append(
+                    lc.SystemMessage(
+                        clean_text(message.content), id=message.id, name=message.name, additional_kwargs=extra
+                    )
+                )
             case AssistantMessage():
                 names |= {call.id: call.function.name for call in message.tool_calls or ()}
                 out.append(_assistant(message, thoughts.get(message.id, [])))
@@ -258,7 +267,7 @@ def _assistant(message: AssistantMessage, thoughts: list[ReasoningMessage]) -> l
         if any(value is not None for value in extra.values()):
             calls[call.id] = {key: value for key, value in extra.items() if value is not None}
     restored = restore(thoughts)
-    text = message.content or ""
+    text = clean_text(message.content or "")
     blocks: list[str | dict[str, Any]] = [*restored.blocks, *([{"type": "text", "text": text}] if text else [])]
     return lc.AIMessage(
         content=blocks if restored.blocks else text,
@@ -319,20 +328,20 @@ def _refuse(constant: str) -> NoReturn:
 def _content(content: str | list[ContentPart]) -> tuple[str | list[str | dict[str, Any]], dict[str, Any]]:
     """LangChain content, and what has to be kept beside it."""
     if isinstance(content, str):
-        return content, {}
+        return clean_text(content), {}
     extras = [
         {key: value for key, value in (("id", part.id), ("metadata", part.metadata)) if value is not None}
         for part in content
     ]
     blocks: list[str | dict[str, Any]] = [_block(part) for part in content]
-    return blocks, {"parts": extras} if any(extras) else {}
+    return blocks, {"parts": extras}
 
 
 def _block(part: ContentPart) -> dict[str, Any]:
     """The LangChain standard block for a part. What the block has no place for (id, metadata) is left out: providers'
     packages pass unknown members of text blocks on, and APIs refuse them."""
     if isinstance(part, TextPart):
-        return {"type": "text", "text": part.text}
+        return {"type": "text", "text": clean_text(part.text)}
     block: dict[str, Any] = {"type": "file" if isinstance(part, DocumentPart) else part.type}
     source = part.source
     field = {"data": "base64", "url": "url", "file": "file_id"}[source.type]

@@ -131,7 +131,7 @@ class LangGraphRun:
                 yield native
         ending = self.translator.ending
         if self._plan.follow_up is not None and not ending.paused:
-            self.translator.begin_pass(self._plan.follow_up)
+            self.translator.begin_pass()
             async with aclosing(self._pass(self._plan.follow_up)) as natives:
                 async for native in natives:
                     yield native
@@ -203,9 +203,9 @@ class _Planner:
         messages = to_langchain(self._request)
         calls = dangling(messages)
         plan = Plan(resumable=False, call_ids=CallIds.of(messages), foreign=self._foreign())
+        plan.held, plan.taken = [m.id for m in self._request], _roles(self._request, messages)
         if calls and messages[-1].type == "human":
             messages = _with_answers(messages, calls, plan)
-        plan.taken = _roles(self._request, messages)
         plan.answered = frozenset(m.tool_call_id for m in messages if isinstance(m, ToolMessage)) - {
             a.tool_call_id for a in plan.answers
         }
@@ -225,6 +225,7 @@ class _Planner:
             call_ids=call_ids,
             taken=_roles(self._request, held),
             answered=frozenset(answered),
+            held=[m.id for m in self._request],
             foreign=self._foreign(),
             nested=thread.nested,
             in_sync=not found.surplus,
@@ -244,6 +245,7 @@ class _Planner:
         update: dict[str, Any] = dict(state)
         if said and dangling([*thread.messages, *thread.nested]):
             plan.follow_up = graph_input(self._run.run_input, said, {}, self._shape)
+            plan.lacking = True  # a snapshot takes these messages back until it is their turn: clients do not reorder
         elif said:
             update[MESSAGES] = said
         if resume is None:

@@ -57,6 +57,7 @@ class Transcript:
         call_ids: CallIds,
         foreign: Iterable[Message] = (),
         nested: Sequence[BaseMessage] = (),
+        held: Sequence[str] = (),
         in_sync: bool = True,
     ) -> None:
         self._declared, self._reasoning = declared, reasoning
@@ -67,6 +68,8 @@ class Transcript:
         self._ids: list[str | None] = []
         self._told: dict[str, Told] = {}
         self._hidden: set[str] = set()
+        self._held = list(held)
+        """Ids of the client's messages in the client's order, as of the request or of the last snapshot."""
         self.in_sync = in_sync
         self.restated = False
         """A snapshot was sent in this run."""
@@ -187,9 +190,56 @@ class Transcript:
         taken = {m.id for m in own}
         return [*own, *(m for m in self._foreign.values() if m.id not in taken)]
 
-    def accept(self, keep: Callable[[NativeRun], bool]) -> None:
+    def prelude(self, messages: Sequence[Message]) -> list[Message] | None:
+        """What to send before this snapshot, if the client would else show it in another order; None if it would not.
+
+        A client keeps the messages it holds where they are and appends the others (AG-UI 1.0 §11). So messages that must
+        move are taken away first.
+        """
+        own = [m for m in messages if m.id not in self._foreign and m.role != "reasoning"]
+        wanted = [m.id for m in own]
+        known = set(wanted)
+        shown = [i for i in self._client_order() if i in known]
+        present = set(shown)
+        if shown + [i for i in wanted if i not in present] == wanted:
+            return None
+        right = 0
+        while right < len(shown) and shown[right] == wanted[right]:
+            right += 1
+        keep = set(wanted[:right]) | self._foreign.keys()
+        return [m for m in messages if m.id in keep]
+
+    def _client_order(self) -> list[str]:
+        """Ids of the client's messages in its order: a result goes behind its call and the results there, others to the end."""
+        order = list(self._held)
+        seen = set(order)
+        holders: dict[str | None, str] = {}
+        results: set[str] = set()
+        streamed = (told.message for told in self._told.values() if told.message is not None)
+        for message in (*self.latest, *streamed):
+            holders.update(
+                (call["id"], message.id) for call in getattr(message, "tool_calls", ()) if call["id"] and message.id
+            )
+            if message.type == "tool" and message.id:
+                results.add(message.id)
+        for message_id, told in self._told.items():
+            if message_id in seen:
+                continue
+            holder = holders.get(getattr(told.message, "tool_call_id", ""), "")
+            if holder in seen:
+                at = order.index(holder) + 1
+                while at < len(order) and order[at] in results:
+                    at += 1
+                order.insert(at, message_id)
+            else:
+                order.append(message_id)
+            seen.add(message_id)
+        return order
+
+    def accept(self, messages: Sequence[Message], keep: Callable[[NativeRun], bool]) -> None:
         """That snapshot was sent: it is what the client holds now."""
         self.in_sync = self.restated = True
+        self._held = [m.id for m in messages]
         self.begin(self.latest)
         self._told = self._unstored(self._base.keys(), keep)
         self._nested = {i: m for i, m in self._nested.items() if i not in self._base}

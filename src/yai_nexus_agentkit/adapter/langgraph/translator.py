@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ag_ui.core import BaseEvent, TokenUsage, aggregate_token_usage, token_usage_from_langchain_metadata
+from ag_ui.core import BaseEvent, Message, TokenUsage, aggregate_token_usage, token_usage_from_langchain_metadata
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.errors import GraphBubbleUp
 
@@ -29,6 +29,7 @@ from yai_nexus_agentkit.adapter.langgraph.steps import Steps
 from yai_nexus_agentkit.adapter.langgraph.transcript import Judgement, Transcript
 from yai_nexus_agentkit.adapter.langgraph_events import LangGraphEventType as Kind
 from yai_nexus_agentkit.adapter.options import AdapterOptions
+from yai_nexus_agentkit.errors import Code
 from yai_nexus_agentkit.protocol.json_safe import json_safe
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
@@ -65,6 +66,7 @@ class LangGraphTranslator:
             call_ids=plan.call_ids,
             foreign=plan.foreign,
             nested=plan.nested,
+            held=plan.held,
             in_sync=plan.in_sync,
         )
         self._calls = ToolCalls(life, self._transcript, plan.call_ids, notes)
@@ -87,14 +89,12 @@ class LangGraphTranslator:
         """``RUN_STARTED``. State and messages follow with the graph's first ``values`` chunk."""
         return self._life.start()
 
-    def begin_pass(self, graph_input: Any) -> None:
+    def begin_pass(self) -> None:
         """The graph runs once more in this run, with messages that the client holds already."""
-        root = self._tree.root
         self._tree.root = None
-        if root is not None:
-            for message in written_messages(graph_input):
-                if isinstance(message, BaseMessage) and message.id:
-                    self._transcript.tell(message.id, root, message)
+        self._snapshot_due = (
+            True  # the client shows these messages before what was said meanwhile; the thread, after it
+        )
 
     def feed(self, native: Mapping[str, Any], /) -> list[BaseEvent]:
         """The AG-UI events that tell one native event."""
@@ -121,13 +121,18 @@ class LangGraphTranslator:
         for key in list(self._lanes):
             events += self._abandon_lane(key)
         interrupts = self.ending.interrupts(self._transcript.latest)
+        if interrupts and not self._plan.resumable:
+            message = (
+                "the graph asked the user a question (interrupt), but it has no checkpointer to wait for the answer"
+            )
+            return [*events, *self.fail(message, Code.AGENT_ERROR)]
         events += self._steps.settle()
         if interrupts:
             events += self.ending.suspend_subagents(self._life, interrupts)
         events += self._life.close_all()
         events += self._unstreamed_output() if not interrupts else []
         events += self._state.finish()
-        if interrupts or self._options.final_state_snapshot:
+        if (interrupts and not self._plan.idle) or self._options.final_state_snapshot:
             events += self._state.snapshot()
         events += self._final_messages(paused=bool(interrupts))
         if interrupts and self._options.interrupts != "outcome":
@@ -357,6 +362,7 @@ class LangGraphTranslator:
         if self._shape is None:
             return []
         self._transcript.begin(self._plan.idle_messages)
+        self._transcript.in_sync = self._plan.in_sync and not self._plan.lacking
         return self._state.begin(self._plan.idle_values)
 
     # ------------------------------------------------------------------ snapshots
@@ -388,10 +394,13 @@ class LangGraphTranslator:
 
     def _messages_snapshot(self, keep: Callable[[NativeRun], bool]) -> list[BaseEvent]:
         messages = self._transcript.snapshot(keep)
-        if self._redact_messages is not None:
-            messages = self._redact_messages(messages)
-        self._transcript.accept(keep)
-        return self._life.messages_snapshot(messages)
+        first = self._transcript.prelude(messages)
+        self._transcript.accept(messages, keep)
+        events = self._life.messages_snapshot(self._redacted(first)) if first is not None else []
+        return [*events, *self._life.messages_snapshot(self._redacted(messages))]
+
+    def _redacted(self, messages: list[Message]) -> list[Message]:
+        return messages if self._redact_messages is None else self._redact_messages(messages)
 
     def _unstreamed_output(self) -> list[BaseEvent]:
         """The answer of a runnable or functional graph that is no model's text: a string, or a message."""
