@@ -5,6 +5,10 @@
     ├── RunInputError           the request is wrong: where and why
     ├── ResumeError             the answers do not fit the open questions; nothing was consumed
     ├── ThreadBusyError         another run holds the thread
+    ├── ThreadNotFoundError     no such thread, or somebody else's
+    ├── ThreadPausedError       the thread waits for an answer that the operation would erase
+    ├── StatePatchError         a patch of a thread's state is malformed, or does not apply
+    ├── OverloadedError         a limit of the server is reached
     ├── RunTimeoutError         a time limit of the options or the server ran out
     ├── EncodingError           an event could not be turned into bytes
     └── HookError               a hook of the application failed
@@ -22,10 +26,14 @@ __all__ = [
     "EncodingError",
     "EventTranslationError",
     "HookError",
+    "OverloadedError",
     "ResumeError",
     "RunInputError",
     "RunTimeoutError",
+    "StatePatchError",
     "ThreadBusyError",
+    "ThreadNotFoundError",
+    "ThreadPausedError",
 ]
 
 
@@ -84,6 +92,33 @@ class ThreadBusyError(AGUIAdapterError):
     """Another run of the thread is under way. `retry_after` is in seconds."""
 
     code = Code.THREAD_BUSY
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class ThreadNotFoundError(AGUIAdapterError):
+    """The thread does not exist, or belongs to somebody else."""
+
+
+class ThreadPausedError(AGUIAdapterError):
+    """The thread waits for an answer, and the operation would erase the question."""
+
+
+class StatePatchError(AGUIAdapterError):
+    """A patch of a thread's state is wrong at `path`; `conflict`: it is well-formed but does not apply."""
+
+    def __init__(self, message: str, *, path: str = "", conflict: bool = False) -> None:
+        super().__init__(f"{path}: {message}" if path else message)
+        self.path = path
+        self.conflict = conflict
+
+
+class OverloadedError(AGUIAdapterError):
+    """A limit is reached: too many runs, or a client that reads too slowly. `retry_after` is in seconds."""
+
+    code = Code.OVERLOADED
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(message)

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ag_ui.core import BaseEvent, EventType, RunAgentInput, RunErrorEvent
 
+from yai_nexus_agentkit.adapter.control import RunControl, Stopped, Watch
 from yai_nexus_agentkit.adapter.filters import EventFilter
 from yai_nexus_agentkit.adapter.options import AdapterOptions, Hooks
-from yai_nexus_agentkit.adapter.source import Outcome, RunContext, Source, SourceRun
-from yai_nexus_agentkit.errors import AGUIAdapterError, Code, EncodingError, HookError, RunInputError, RunTimeoutError
+from yai_nexus_agentkit.adapter.source import Outcome, RunContext, Source, SourceRun, Translator
+from yai_nexus_agentkit.errors import AGUIAdapterError, Code, EncodingError, HookError, RunInputError
 from yai_nexus_agentkit.protocol.json_safe import clean_text
+from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 from yai_nexus_agentkit.protocol.request import parse_request, peer_declares
 
 if TYPE_CHECKING:
     from langchain_core.runnables import Runnable, RunnableConfig
 
 __all__ = ["AGUIAdapter"]
+
+T = TypeVar("T")
 
 _logger = logging.getLogger(__name__)
 _DEFAULTS = AdapterOptions()
@@ -57,16 +60,18 @@ class AGUIAdapter:
         config: RunnableConfig | None = None,
         context: Any = None,
         request: Mapping[str, Any] | None = None,
+        control: RunControl | None = None,
     ) -> AsyncGenerator[BaseEvent, None]:
         """The AG-UI events of one run, ``RUN_STARTED`` first, exactly one of ``RUN_FINISHED`` and ``RUN_ERROR`` last.
 
         `run_input`: the request, as a model or as JSON data (cleaned as AG-UI 1.0 §17 asks). `config`: over the
-        `config` hook's. `context`: LangGraph's runtime context. `request`: what the server knows, for hooks.
+        `config` hook's. `context`: LangGraph's runtime context. `request`: what the server knows, for hooks. `control`:
+        stops this run from outside.
 
         Raises nothing of the run: every exception becomes ``RUN_ERROR``. Closing the generator, or cancelling its
         consumer, cancels the agent and leaves no task behind.
         """
-        return _Driver(self, run_input, config, context, request or {}).events()
+        return _Driver(self, run_input, control, config=config, context=context, request=request or {}).events()
 
     event_stream_adapter = run
     """`run` under the name that older code knows."""
@@ -78,6 +83,7 @@ class AGUIAdapter:
         config: RunnableConfig | None = None,
         context: Any = None,
         request: Mapping[str, Any] | None = None,
+        control: RunControl | None = None,
     ) -> AsyncGenerator[bytes, None]:
         """The same as Server-Sent Events: one frame per event (AG-UI 1.0, HTTP binding). An event that cannot be
         encoded ends the run with ``ENCODING_ERROR``, after closing what is open."""
@@ -85,7 +91,9 @@ class AGUIAdapter:
 
         encoder = SSEEncoder()
         ended = False
-        async with aclosing(self.run(run_input, config=config, context=context, request=request)) as events:
+        async with aclosing(
+            self.run(run_input, config=config, context=context, request=request, control=control)
+        ) as events:
             step: Callable[[], Any] = events.__anext__
             while True:
                 try:
@@ -110,17 +118,12 @@ class _Driver:
     """One run: prepares it, feeds its translator, and sees to it that it ends."""
 
     def __init__(
-        self,
-        adapter: AGUIAdapter,
-        raw: RunAgentInput | Mapping[str, Any],
-        config: RunnableConfig | None,
-        context: Any,
-        request: Mapping[str, Any],
+        self, adapter: AGUIAdapter, raw: RunAgentInput | Mapping[str, Any], control: RunControl | None, **given: Any
     ) -> None:
-        self._adapter, self._raw = adapter, raw
-        self._given: dict[str, Any] = {"config": config, "context": context, "request": request}
-        timeout = adapter.options.execution_timeout
-        self._deadline = None if timeout is None else time.monotonic() + timeout
+        self._adapter, self._raw, self._given = adapter, raw, given
+        self._prepared: SourceRun | None = None
+        self._control = control or (RunControl() if Watch.needed(adapter.options) else None)
+        self._watch: Watch | None = None
 
     async def events(self) -> AsyncGenerator[BaseEvent, None]:
         try:
@@ -138,7 +141,6 @@ class _Driver:
         record = run.hooks.record
         self._filter = EventFilter(run)
         run.outcome = "abandoned"
-        self._prepared: SourceRun | None = None
         failure: Exception | None = None
         try:
             try:
@@ -155,6 +157,8 @@ class _Driver:
                         record(event, run)
                     yield event
         finally:
+            if self._watch is not None:
+                self._watch.end()
             await self._after()
 
     async def _prepare(self) -> SourceRun:
@@ -168,10 +172,12 @@ class _Driver:
         if hooks.config is not None:
             mapped = await _acall("config", hooks.config, run)
             run.config = _merge(mapped, run.config)
-        prepared: SourceRun = await self._within_time(self._adapter.source.prepare(run))
-        return prepared
+        return await self._wait(partial(self._adapter.source.prepare, run))
 
     async def _translate(self) -> AsyncGenerator[BaseEvent, None]:
+        if self._control is not None and Watch.needed(self._run.options):
+            self._watch = Watch(self._control, self._run.options, self._oldest_tool)
+            self._watch.start()
         prepared = self._prepared = await self._prepare()
         run, translator, keep = self._run, prepared.translator, self._filter
         on_native = run.hooks.on_native
@@ -181,7 +187,7 @@ class _Driver:
             step = natives.__anext__
             while True:
                 try:
-                    native = await (step() if self._deadline is None else self._within_time(step()))
+                    native = await (step() if self._control is None else self._wait(step))
                 except StopAsyncIteration:
                     break
                 for one in (native,) if on_native is None else _call("on_native", on_native, native, run):
@@ -211,6 +217,11 @@ class _Driver:
 
     def _failed(self, error: Exception) -> list[BaseEvent]:
         run = self._run
+        if isinstance(error, Stopped):
+            if error.error is None:
+                run.outcome = "cancelled"
+                return self._ending().cancel("the run was cancelled")
+            error = error.error
         code, message = _code(error), _text(error)
         if run.hooks.on_error is not None:
             try:
@@ -221,12 +232,14 @@ class _Driver:
             _logger.warning("run %s failed: %s", run.run_input.run_id, message, exc_info=error)
         run.outcome = "error"
         message = clean_text(message)
-        if self._prepared is not None:
-            return self._prepared.translator.fail(message, code)
-        from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
+        return self._ending().fail(message, code)
 
-        life = RunLifecycle(thread_id=run.run_input.thread_id, run_id=run.run_input.run_id, declared=run.declared)
-        return [*life.start(), *life.fail(message, code)]
+    def _ending(self) -> Translator | RunLifecycle:
+        """Who ends the run: its translator, or, before there is one, a bare grammar."""
+        if self._prepared is not None:
+            return self._prepared.translator
+        given = self._run.run_input
+        return RunLifecycle(thread_id=given.thread_id, run_id=given.run_id, declared=self._run.declared)
 
     def _note_outcome(self, event: BaseEvent) -> None:
         if event.type == EventType.RUN_FINISHED:
@@ -235,19 +248,17 @@ class _Driver:
         elif event.type == EventType.RUN_ERROR:
             self._run.outcome = "error"
 
-    async def _within_time(self, work: Any) -> Any:
-        if self._deadline is None:
-            return await work
-        try:
-            async with asyncio.timeout(max(0.0, self._deadline - time.monotonic())) as limit:
-                return await work
-        except TimeoutError as error:
-            if not limit.expired():
-                raise
-            seconds = self._run.options.execution_timeout
-            raise RunTimeoutError(
-                f"the run took longer than {seconds:g} seconds", code=Code.EXECUTION_TIMEOUT
-            ) from error
+    async def _wait(self, step: Callable[[], Awaitable[T]]) -> T:
+        """Await the agent, where a stop or a time limit may end it."""
+        if self._control is None:
+            return await step()
+        result = await self._control.wait(step)
+        if self._watch is not None:
+            self._watch.heard = time.monotonic()
+        return result
+
+    def _oldest_tool(self) -> float | None:
+        return self._prepared.oldest_tool() if self._prepared is not None else None
 
     async def _after(self) -> None:
         hook = self._run.hooks.after_run

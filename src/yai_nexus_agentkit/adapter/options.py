@@ -91,6 +91,12 @@ class AdapterOptions:
     execution_timeout: float | None = None
     """Seconds a run may take; then it is cancelled and ends with ``EXECUTION_TIMEOUT``."""
 
+    idle_timeout: float | None = None
+    """Seconds without a native event after which a run is cancelled and ends with ``IDLE_TIMEOUT``."""
+
+    tool_timeout: float | None = None
+    """Seconds one tool may take; then the run is cancelled and ends with ``TOOL_TIMEOUT``."""
+
     durability: Literal["sync", "async", "exit"] | None = None
     """When LangGraph writes checkpoints; ``None`` leaves it to LangGraph."""
 

@@ -66,6 +66,9 @@ class SourceRun(Protocol):
     @property
     def translator(self) -> Translator: ...
 
+    def oldest_tool(self) -> float | None:
+        """When the longest running tool of the agent began (``time.monotonic``); None if none runs."""
+
     def events(self) -> AsyncGenerator[Any, None]:
         """The native events, in order. Closing the generator cancels the agent and leaves no task behind."""
 

@@ -40,10 +40,14 @@ class SideHandler(BaseCallbackHandler):
         self._notes.note_tool(str(run_id), kwargs.get("tool_call_id"))
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        self._notes.note_tool_over(str(run_id))
         for n, message in enumerate(tool_messages(output)):
             if message.id is None:
                 # From the tool's run, never from the call id: call ids recur within a thread.
                 message.id = f"tool-{run_id}" if n == 0 else f"tool-{run_id}-{n}"
+
+    def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self._notes.note_tool_over(str(run_id))
 
     def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         if is_node({"tags": kwargs.get("tags")}):

@@ -6,6 +6,8 @@ the event arrives.
 
 from __future__ import annotations
 
+import time
+
 __all__ = ["RunNotes"]
 
 
@@ -20,11 +22,18 @@ class RunNotes:
         self._tool_calls: dict[str, str] = {}
         self._structured: set[str] = set()
         self._errors: dict[str, str] = {}
+        self._running: dict[str, float] = {}
+        """Tools under way: when each began."""
 
     def note_tool(self, run_id: str, tool_call_id: str | None) -> None:
         """A tool started; `tool_call_id` is None when it was called with plain arguments."""
+        self._running[run_id] = time.monotonic()
         if tool_call_id is not None:
             self._tool_calls[run_id] = tool_call_id
+
+    def note_tool_over(self, run_id: str) -> None:
+        """A tool returned or raised."""
+        self._running.pop(run_id, None)
 
     def note_structured(self, run_id: str) -> None:
         """A model call whose output is data for the program, not words for the user."""
@@ -33,6 +42,10 @@ class RunNotes:
     def note_error(self, run_id: str, error: BaseException) -> None:
         """A chain, graph or node failed."""
         self._errors[run_id] = str(error) or type(error).__name__
+
+    def oldest_tool(self) -> float | None:
+        """When the longest running tool began (``time.monotonic``)."""
+        return min(list(self._running.values()), default=None)
 
     def tool_call_id(self, run_id: str) -> str | None:
         """The model's id of the call that a tool run executes."""

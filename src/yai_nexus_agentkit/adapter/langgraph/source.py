@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ag_ui.core import Message
 from langchain_core.callbacks import BaseCallbackManager
@@ -34,6 +34,12 @@ from yai_nexus_agentkit.errors import RunInputError
 from yai_nexus_agentkit.orchestration.client_tools import CONTEXT_KEY, TOOLS_KEY
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
+if TYPE_CHECKING:
+    from ag_ui.core import AgentCapabilities
+
+    from yai_nexus_agentkit.adapter.langgraph.thread_store import LangGraphThreadStore
+    from yai_nexus_agentkit.adapter.options import AdapterOptions
+
 __all__ = ["LangGraphRun", "LangGraphSource"]
 
 _logger = logging.getLogger(__name__)
@@ -58,6 +64,20 @@ class LangGraphSource:
         planner = _Planner(run, self.graph, self.shape, config)
         plan = await planner.plan()
         return LangGraphRun(run, planner.agent, planner.config, plan, notes, self.shape)
+
+    def thread_store(self) -> LangGraphThreadStore | None:
+        """Operations on the threads of a graph with a checkpointer, outside of runs; None for a plain runnable."""
+        if self.graph is None or self.shape is None:
+            return None
+        from yai_nexus_agentkit.adapter.langgraph.thread_store import LangGraphThreadStore
+
+        return LangGraphThreadStore(self.graph, self.shape, self.agent)
+
+    def capabilities(self, options: AdapterOptions) -> AgentCapabilities:
+        """What this agent can do (AG-UI 1.0 §22), derived from the graph."""
+        from yai_nexus_agentkit.adapter.langgraph.capabilities import capabilities
+
+        return capabilities(self.agent, self.graph, self.shape, options)
 
     def _config(self, run: RunContext, handler: SideHandler) -> RunnableConfig:
         """The run's configuration over the graph's own: its recursion limit and callbacks stay."""
@@ -97,6 +117,7 @@ class LangGraphRun:
         shape: GraphShape | None,
     ) -> None:
         self._run, self._agent, self._config, self._plan, self._shape = run, agent, config, plan, shape
+        self.oldest_tool = notes.oldest_tool
         options, hooks = run.options, run.hooks
         announce = options.subagents == "always" or (options.subagents == "auto" and run.declared)
         life = RunLifecycle(

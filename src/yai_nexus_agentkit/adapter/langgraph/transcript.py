@@ -193,8 +193,8 @@ class Transcript:
     def prelude(self, messages: Sequence[Message]) -> list[Message] | None:
         """What to send before this snapshot, if the client would else show it in another order; None if it would not.
 
-        A client keeps the messages it holds where they are and appends the others (AG-UI 1.0 §11). So messages that must
-        move are taken away first.
+        A client keeps the messages it holds where they are and appends the others (AG-UI 1.0 §11). So messages that
+        must move are taken away first.
         """
         own = [m for m in messages if m.id not in self._foreign and m.role != "reasoning"]
         wanted = [m.id for m in own]
@@ -210,7 +210,8 @@ class Transcript:
         return [m for m in messages if m.id in keep]
 
     def _client_order(self) -> list[str]:
-        """Ids of the client's messages in its order: a result goes behind its call and the results there, others to the end."""
+        """Ids of the client's messages in its order: a result goes behind its call and the results there, others to the
+        end."""
         order = list(self._held)
         seen = set(order)
         holders: dict[str | None, str] = {}

@@ -1,0 +1,118 @@
+"""Driver. Ending a run from outside: a stop that somebody asks for, and the time limits of the options.
+
+Both cancel the task that waits for the agent, and only while it waits there; so the agent is gone before the run's last
+events are made, and a cancellation by anybody else passes through as usual.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from yai_nexus_agentkit.adapter.options import AdapterOptions
+from yai_nexus_agentkit.errors import AGUIAdapterError, Code, RunTimeoutError
+
+__all__ = ["RunControl", "Stopped", "Watch"]
+
+T = TypeVar("T")
+
+
+class Stopped(Exception):
+    """The run was stopped; `error` is why, None for a stop on purpose."""
+
+    def __init__(self, error: AGUIAdapterError | None) -> None:
+        super().__init__("the run was stopped")
+        self.error = error
+
+
+class RunControl:
+    """Stops one run. Hand it to ``AGUIAdapter.run(control=...)``, and use it from the same event loop."""
+
+    def __init__(self) -> None:
+        self._stop: Stopped | None = None
+        self._waiting: asyncio.Task[object] | None = None
+        """The task that awaits the agent right now."""
+
+    @property
+    def stopped(self) -> bool:
+        """`stop` was called."""
+        return self._stop is not None
+
+    def stop(self, error: AGUIAdapterError | None = None) -> None:
+        """End the run: as cancelled, or as failed with `error`. Only the first call counts; one before the run begins
+        counts too."""
+        if self._stop is not None:
+            return
+        self._stop = Stopped(error)
+        if self._waiting is not None:
+            self._waiting.cancel()
+
+    async def wait(self, step: Callable[[], Awaitable[T]]) -> T:
+        """Await one step of the agent. Raises `Stopped`."""
+        if self._stop is not None:
+            raise self._stop
+        task = self._waiting = asyncio.current_task()
+        try:
+            return await step()
+        except asyncio.CancelledError:
+            if self._stop is not None and task is not None and task.uncancel() == 0:
+                raise self._stop from None
+            raise
+        finally:
+            self._waiting = None
+
+
+class Watch:
+    """The time limits of one run, on one timer that is set anew only when it fires."""
+
+    def __init__(self, control: RunControl, options: AdapterOptions, oldest_tool: Callable[[], float | None]) -> None:
+        self._control, self._options, self._oldest_tool = control, options, oldest_tool
+        self._loop = asyncio.get_running_loop()
+        self._began = self.heard = time.monotonic()
+        """`heard`: when the agent was last heard of; the driver sets it."""
+        self._timer: asyncio.TimerHandle | None = None
+
+    @staticmethod
+    def needed(options: AdapterOptions) -> bool:
+        """Some limit is set."""
+        return (options.execution_timeout, options.idle_timeout, options.tool_timeout) != (None, None, None)
+
+    def start(self) -> None:
+        """Watch from now on."""
+        self._check()
+
+    def end(self) -> None:
+        """The run is over."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _check(self) -> None:
+        now = time.monotonic()
+        limits = self._limits(now)
+        for at, code, message in limits:
+            if at <= now:
+                self._control.stop(RunTimeoutError(message, code=code))
+                return
+        self._timer = self._loop.call_later(min(at for at, _, _ in limits) - now, self._check)
+
+    def _limits(self, now: float) -> list[tuple[float, Code, str]]:
+        options = self._options
+        limits: list[tuple[float, Code, str]] = []
+        if (seconds := options.execution_timeout) is not None:
+            limits.append(
+                (self._began + seconds, Code.EXECUTION_TIMEOUT, f"the run took longer than {seconds:g} seconds")
+            )
+        if (seconds := options.idle_timeout) is not None:
+            limits.append((self.heard + seconds, Code.IDLE_TIMEOUT, f"the agent was silent for {seconds:g} seconds"))
+        if (seconds := options.tool_timeout) is not None:
+            began = self._oldest_tool()
+            limits.append(
+                (
+                    (now if began is None else began) + seconds,
+                    Code.TOOL_TIMEOUT,
+                    f"a tool took longer than {seconds:g} seconds",
+                )
+            )
+        return limits
