@@ -114,17 +114,20 @@ def test_order_within_one_chunk_is_kept() -> None:
         ]
     )
     assert read_content(chunk) == [
-        Reasoning(0, 0, "a", None, None),
-        Reasoning(0, 0, "", "S", "signature"),
+        Reasoning(0, 0, "a", None, None, Form("thinking")),
+        Reasoning(0, 0, "", "S", "signature", Form("thinking")),
         Text("b"),
-        Reasoning(2, 0, "c", None, None),
+        Reasoning(2, 0, "c", None, None, Form("thinking")),
         Text("d"),
     ]
 
 
 def test_reasoning_outside_the_content_comes_first() -> None:
     chunk = AIMessageChunk(content="b", additional_kwargs={"reasoning_content": "a"})
-    assert read_content(chunk) == [Reasoning("reasoning_content", 0, "a", None, None), Text("b")]
+    assert read_content(chunk) == [
+        Reasoning("reasoning_content", 0, "a", None, None, Form("kwargs.reasoning_content")),
+        Text("b"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -191,14 +194,14 @@ def test_standard_blocks_with_one_id_are_sections() -> None:
 @pytest.mark.parametrize("index", ["lc_rs_zz", "lc_rs_", "lc_rs_30", "other", "lc_rs_612062"])
 def test_an_index_of_another_kind_is_the_key(index: str) -> None:
     chunk = AIMessageChunk(content=[{"type": "reasoning", "reasoning": "a", "index": index}])
-    assert read_content(chunk) == [Reasoning(index, 0, "a", None, None)]
+    assert read_content(chunk) == [Reasoning(index, 0, "a", None, None, Form("reasoning"))]
 
 
 def test_other_places_of_reasoning() -> None:
     chunk = AIMessageChunk(content="", additional_kwargs={"reasoning": "plain"})
-    assert read_content(chunk) == [Reasoning("reasoning", 0, "plain", None, None)]
+    assert read_content(chunk) == [Reasoning("reasoning", 0, "plain", None, None, Form("kwargs.text"))]
     chunk = AIMessageChunk(content=[{"type": "reasoning", "reasoning": "a", "signature": "S", "index": 0}])
-    assert read_content(chunk) == [Reasoning(0, 0, "a", "S", "signature")]
+    assert read_content(chunk) == [Reasoning(0, 0, "a", "S", "signature", Form("reasoning"))]
 
 
 def test_ids() -> None:

@@ -20,6 +20,18 @@ class Text(NamedTuple):
     text: str
 
 
+class Form(NamedTuple):
+    """Where in a LangChain message a reasoning block was found, to put it back there."""
+
+    name: str
+    """``thinking``, ``redacted_thinking``, ``non_standard``, ``reasoning`` (LangChain's standard block), ``summary``
+    (OpenAI's own block), ``kwargs.reasoning`` (the same outside the content), ``kwargs.reasoning_content``,
+    ``kwargs.text`` (a plain string under ``reasoning``)."""
+
+    id: str | None = None
+    """The provider's own id of the block (OpenAI's ``rs_…``)."""
+
+
 class Reasoning(NamedTuple):
     """A piece of one reasoning block. `text` may be empty where the piece only carries `encrypted`."""
 
@@ -36,17 +48,8 @@ class Reasoning(NamedTuple):
     kind: str | None
     """Of `encrypted`: ``"signature"`` (Anthropic, Gemini), ``"redacted"`` (Anthropic) or ``"encrypted"`` (OpenAI)."""
 
-
-class Form(NamedTuple):
-    """Where in a LangChain message a reasoning block was found, to put it back there."""
-
-    name: str
-    """``thinking``, ``redacted_thinking``, ``non_standard``, ``reasoning`` (LangChain's standard block), ``summary``
-    (OpenAI's own block), ``kwargs.reasoning`` (the same outside the content), ``kwargs.reasoning_content``,
-    ``kwargs.text`` (a plain string under ``reasoning``)."""
-
-    id: str | None = None
-    """The provider's own id of the block (OpenAI's ``rs_…``)."""
+    form: Form | None = None
+    """Where the piece was found; see `reasoning.form_metadata`."""
 
 
 class Block(NamedTuple):
@@ -191,7 +194,7 @@ class _Reader:
         if not text and encrypted is None:
             return
         self.forms.setdefault(key, form)
-        self.pieces.append(Reasoning(key, section, text, encrypted, None if encrypted is None else kind))
+        self.pieces.append(Reasoning(key, section, text, encrypted, None if encrypted is None else kind, form))
         if encrypted is not None and key == ("unnamed", self._unnamed):
             self._unnamed += 1
 

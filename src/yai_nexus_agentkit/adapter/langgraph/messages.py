@@ -35,16 +35,14 @@ from langchain_core import messages as lc
 from yai_nexus_agentkit.adapter.langgraph.call_ids import CallIds, message_id, model_calls, wire_call_ids
 from yai_nexus_agentkit.adapter.langgraph.content import read_whole
 from yai_nexus_agentkit.adapter.langgraph.reasoning import reasoning_message, restore
+from yai_nexus_agentkit.orchestration.client_tools import PENDING
 from yai_nexus_agentkit.protocol.json_safe import clean_text, json_safe, json_text
 from yai_nexus_agentkit.protocol.parts import for_old_peer, part_from_block, parts_text
 
-__all__ = ["KEPT", "PENDING", "CallIds", "message_id", "to_agui", "to_langchain", "tool_content", "wire_call_ids"]
+__all__ = ["KEPT", "CallIds", "message_id", "to_agui", "to_langchain", "tool_content", "wire_call_ids"]
 
 KEPT = "agui"
 """Key in ``additional_kwargs`` of what LangChain has no field for."""
-
-PENDING = "agui_pending"
-"""Key in ``additional_kwargs`` of tool messages that only hold a client call's place; they are never shown."""
 
 _DEVELOPER = "__openai_role__"
 """LangChain's own mark of a developer message, in ``additional_kwargs`` of a system message."""

@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 
 from ag_ui.core import ReasoningMessage
 
-from yai_nexus_agentkit.adapter.langgraph.content import Block, reasoning_id
+from yai_nexus_agentkit.adapter.langgraph.content import Block, Form, reasoning_id
 from yai_nexus_agentkit.protocol.json_safe import clean_text
 
-__all__ = ["METADATA_KEY", "Restored", "reasoning_message", "restore"]
+__all__ = ["METADATA_KEY", "Restored", "form_metadata", "reasoning_message", "restore"]
 
 METADATA_KEY = "langgraph"
 """Our key inside AG-UI metadata objects."""
 
 _FORM_OF_KIND = {"signature": "thinking", "redacted": "redacted_thinking", "encrypted": "summary"}
-"""For reasoning that was streamed with its kind only."""
+"""For reasoning of which only the kind of its encrypted value is known."""
 
 _SEPARATOR = "\n\n"
 
@@ -37,22 +37,32 @@ class Restored(NamedTuple):
     response_metadata: dict[str, Any]
 
 
+def form_metadata(form: Form, provider: Any = None) -> dict[str, Any]:
+    """Metadata for a reasoning message, known from its first chunk on: enough to put the reasoning back.
+
+    `provider` is ``response_metadata["model_provider"]`` of the chunk, if it has one.
+    """
+    told: dict[str, Any] = {"form": form.name}
+    if form.id is not None:
+        told["id"] = clean_text(form.id)
+    if isinstance(provider, str) and provider:
+        told["provider"] = clean_text(provider)
+    return {METADATA_KEY: told}
+
+
 def reasoning_message(message_id: str, n: int, block: Block, provider: Any) -> ReasoningMessage:
     """The `n`-th (from 0) reasoning block of the message as a message of its own."""
-    told: dict[str, Any] = {"form": block.form.name}
-    if block.form.id is not None:
-        told["id"] = clean_text(block.form.id)
+    metadata = form_metadata(block.form, provider)
+    told = metadata[METADATA_KEY]
     if block.kind is not None:
         told["kind"] = block.kind
     if len(block.sections) > 1:
         told["sections"] = [len(clean_text(section)) for section in block.sections]
-    if isinstance(provider, str) and provider:
-        told["provider"] = clean_text(provider)
     return ReasoningMessage(
         id=reasoning_id(message_id, n),
         content=_SEPARATOR.join(map(clean_text, block.sections)),
         encrypted_value=None if block.encrypted is None else clean_text(block.encrypted),
-        metadata={METADATA_KEY: told},
+        metadata=metadata,
     )
 
 
@@ -122,7 +132,8 @@ def _standard(
         index: int | str = number if len(sections) < 2 else f"lc_rs_{f'{number}_{part}'.encode().hex()}"
         block = {"type": "reasoning", "reasoning": section, **own_id, "index": index}
         if encrypted is not None and part == 0:
-            block["extras"] = {"encrypted_content" if kind == "encrypted" else "signature": encrypted}
+            openai = kind == "encrypted" or (kind is None and own_id)
+            block["extras"] = {"encrypted_content" if openai else "signature": encrypted}
         blocks.append(block)
     return blocks
 
