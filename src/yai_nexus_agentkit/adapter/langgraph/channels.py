@@ -117,6 +117,7 @@ class SharedState:
         if not isinstance(values, Mapping):
             return []
         self._written.clear()
+        self._ahead.clear()
         return self._life.state_snapshot(self._tracker.snapshot(self._public(values)))
 
     def wrote(self, keys: Iterable[str]) -> None:
@@ -138,18 +139,17 @@ class SharedState:
 
     def ahead(self, values: Mapping[str, Any]) -> list[BaseEvent]:
         """Show values before the graph has them."""
-        if not self.begun:
-            return []
-        self._ahead.update(values)
-        return self._send(self._tracker.delta(dict(values)))
+        events = [] if self.begun else self.begin({})
+        shown = dict(values) if self._redact is None else self._redact(dict(values))
+        self._ahead.update(shown)
+        return [*events, *self._send(self._tracker.delta(shown))]
 
     def ahead_patch(self, operations: list[dict[str, Any]]) -> list[BaseEvent]:
         """The same, as RFC 6902 operations; raises ValueError if they do not apply to what the client holds."""
-        if not self.begun:
-            return []
+        events = [] if self.begun else self.begin({})
         applied = self._tracker.apply(operations)
         self._ahead.update(_top_key(operation["path"]) for operation in applied)
-        return self._send(applied)
+        return [*events, *self._send(applied)]
 
     def snapshot(self) -> list[BaseEvent]:
         """``STATE_SNAPSHOT`` of the graph's public state as it is now."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from zlib import crc32
 
 from ag_ui.core import BaseEvent, Message
 from langchain_core.messages import AIMessageChunk, BaseMessage
@@ -77,6 +78,8 @@ class ModelLane:
         self.spoke = False
         """Something was told, so the message id is fixed."""
         self._text = _Joiner()
+        self._sum = 0
+        """Checksum of the text told so far; keeping the text itself would cost memory per token."""
         self._reasoning: dict[Hashable, int] = {}
         self._sections: dict[Hashable, int] = {}
         self._by_index: dict[Any, _Call] = {}
@@ -87,13 +90,23 @@ class ModelLane:
         """One streamed chunk (``AIMessageChunk``)."""
         content = chunk.content
         if self._plain and content.__class__ is str and not chunk.tool_call_chunks and not chunk.additional_kwargs:
-            return self._life.text(self.key, self.message_id, self._text.join(content))
+            return self._tell(content)
         return self._message(chunk, chunk.tool_call_chunks)
 
     def stream_text(self, text: str) -> list[BaseEvent]:
         """A piece of text of a model that knows no messages (``BaseLLM``)."""
         self.spoke = True
-        return self._life.text(self.key, self.message_id, self._text.join(text))
+        return self._tell(text)
+
+    def _tell(self, text: str) -> list[BaseEvent]:
+        text = self._text.join(text)
+        self._sum = crc32(text.encode(), self._sum)
+        return self._life.text(self.key, self.message_id, text)
+
+    def told_all_of(self, output: BaseMessage) -> bool:
+        """The client was told this very text. A node may edit the model's message in place before its end is seen here."""
+        text = "".join(piece.text for piece in read_content(output) if isinstance(piece, Text))
+        return self._sum == crc32(clean_text(text).encode())
 
     def end(self, output: BaseMessage | None) -> list[BaseEvent]:
         """The model's whole message: tells what was not streamed, and closes the lane."""
@@ -106,7 +119,7 @@ class ModelLane:
             events += self._complete(output)
         rest = self._text.rest()
         if rest:
-            events += self._life.text(self.key, self.message_id, rest)
+            events += self._tell(rest)
         return [*events, *self._life.end_lane(self.key)]
 
     def as_shown(self, message: BaseMessage) -> list[Message]:
@@ -137,7 +150,7 @@ class ModelLane:
         self.spoke = True
         events = [] if self._plain else self._life.end_reasoning(self.key)
         self._plain = True
-        return [*events, *self._life.text(self.key, self.message_id, self._text.join(piece.text))]
+        return [*events, *self._tell(piece.text)]
 
     def _think(self, piece: Reasoning) -> list[BaseEvent]:
         self.spoke, self._plain = True, False

@@ -39,6 +39,15 @@ class Told:
     run: NativeRun
     """Where it came from."""
     owner: str | None = None
+    content: Any = None
+    calls: Any = None
+    """The message's content and calls when it was told, by identity: a later node may change the message in place."""
+
+    def still(self, message: BaseMessage) -> bool:
+        """The client would show this message as it was told."""
+        if message is not self.message:
+            return same_message(self.message, message)
+        return message.content is self.content and getattr(message, "tool_calls", None) is self.calls
 
 
 class Transcript:
@@ -92,9 +101,9 @@ class Transcript:
         """A message is being streamed, or (with `message`) was."""
         told = self._told.get(message_id)
         if told is None:
-            self._told[message_id] = Told(message, run, run.owner)
-        elif message is not None:
-            told.message = message
+            told = self._told[message_id] = Told(None, run, run.owner)
+        if message is not None:
+            told.message, told.content, told.calls = message, message.content, getattr(message, "tool_calls", None)
 
     def add_foreign(self, messages: Iterable[Message]) -> None:
         """What a subagent said: no thread stores it, every snapshot restates it."""
@@ -130,7 +139,7 @@ class Transcript:
             return Judgement.CHANGED if known else Judgement.KNOWN
         message_id = message.id or ""
         if (told := self._told.get(message_id)) is not None:
-            return Judgement.KNOWN if same_message(told.message, message) else Judgement.CHANGED
+            return Judgement.KNOWN if told.still(message) else Judgement.CHANGED
         if (held := self._base.get(message_id)) is not None:
             before, content = held
             if message is before and message.content is content:

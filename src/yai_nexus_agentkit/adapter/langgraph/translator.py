@@ -461,7 +461,8 @@ class LangGraphTranslator:
             return self._life.end_lane(lane.key)  # a cached answer under the id of an old message, which it replaces
         events = lane.end(message)
         if lane.spoke:
-            self._transcript.tell(lane.message_id, lane.run, message)
+            faithful = message is not None and lane.told_all_of(message)
+            self._transcript.tell(lane.message_id, lane.run, message if faithful else None)
         self._calls.announced(lane.run.scope, lane.calls)
         if lane.run.owner is not None and message is not None:
             self._transcript.add_foreign(lane.as_shown(message))
