@@ -142,12 +142,12 @@ def _without_nulls(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _entry(entry: Any) -> Any:
-    return _without_nulls(entry) if isinstance(entry, Mapping) else entry
+    return _without_nulls(entry) if isinstance(entry, dict) else entry
 
 
 def _message(message: Any, index: int, warnings: list[str]) -> Any:
     """The cleaned message, or `_DROPPED`."""
-    if not isinstance(message, Mapping):
+    if not isinstance(message, dict):
         return message
     role = message.get("role")
     if isinstance(role, str) and role not in _ROLES:
@@ -157,12 +157,13 @@ def _message(message: Any, index: int, warnings: list[str]) -> Any:
     if None in message.values():
         message = _without_nulls(message)
     content = message.get("content")
-    if isinstance(content, list | tuple) and role in ("user", "tool"):
+    if role in ("user", "tool") and isinstance(content, list | tuple):
         message = {**message, "content": _parts(content, f"/messages/{index}/content", warnings) or ""}
-    for key in ("toolCalls", "tool_calls"):
-        calls = message.get(key)
-        if isinstance(calls, list | tuple):
-            message = {**message, key: [_entry(call) for call in calls]}
+    if role == "assistant":
+        for key in ("toolCalls", "tool_calls"):
+            calls = message.get(key)
+            if isinstance(calls, list | tuple):
+                message = {**message, key: [_entry(call) for call in calls]}
     return message
 
 
@@ -172,7 +173,7 @@ def _parts(parts: Sequence[Any], where: str, warnings: list[str]) -> list[Any]:
     legacy: list[bool] = []
     for index, part in enumerate(parts):
         cleaned = _part(part)
-        kind = part.get("type") if isinstance(part, Mapping) else "text"
+        kind = part.get("type") if isinstance(part, dict) else "text"
         if cleaned is None:
             warnings.append(f"{where}/{index}: part of type {kind!r} dropped")
         else:
@@ -184,12 +185,12 @@ def _parts(parts: Sequence[Any], where: str, warnings: list[str]) -> list[Any]:
 
 def _part(part: Any) -> Any:
     """The part as AG-UI has it, or None where there is no such part."""
-    if isinstance(part, Mapping):
+    if isinstance(part, dict):
         kind = part.get("type")
         source: Any = part.get("source")
         if kind == "text" and isinstance(part.get("text"), str):
             return _without_nulls(part)
-        known = kind in ("image", "audio", "video", "document") and isinstance(source, Mapping)
+        known = kind in ("image", "audio", "video", "document") and isinstance(source, dict)
         if known and source.get("type") in ("data", "url", "file"):
             return {**_without_nulls(part), "source": _without_nulls(source)}
     elif not isinstance(part, str):
@@ -200,28 +201,29 @@ def _part(part: Any) -> Any:
 
 def _source(part: Any) -> tuple[str, str] | None:
     """Kind and bytes or address of a media part."""
-    source = part.get("source") if isinstance(part, Mapping) else None
-    value = source.get("value") if isinstance(source, Mapping) else None
+    source = part.get("source") if isinstance(part, dict) else None
+    value = source.get("value") if isinstance(source, dict) else None
     return (str(part["type"]), value) if isinstance(value, str) else None
 
 
 def _unique(messages: list[tuple[int, Any]], warnings: list[str]) -> list[tuple[int, Any]]:
     """Of several messages with one id only the last."""
-    last = {_id(message): index for index, message in messages}
-    if len(last) == len(messages):
+    ids = [_id(message) for _, message in messages]
+    if len(set(ids)) == len(ids):
         return messages
+    last = {own: position for position, own in enumerate(ids)}
     kept: list[tuple[int, Any]] = []
-    for index, message in messages:
-        if last[_id(message)] == index:
+    for position, (index, message) in enumerate(messages):
+        if last[ids[position]] == position:
             kept.append((index, message))
         else:
-            warnings.append(f"/messages/{index}: id {_id(message)!r} occurs again, the last message with it counts")
+            warnings.append(f"/messages/{index}: id {ids[position]!r} occurs again, the last message with it counts")
     return kept
 
 
 def _id(message: Any) -> str | int:
     """The message's id, or something unique where there is none: validation will tell."""
-    own = message.get("id") if isinstance(message, Mapping) else getattr(message, "id", None)
+    own = message.get("id") if isinstance(message, dict) else getattr(message, "id", None)
     return own if isinstance(own, str) else id(message)
 
 
