@@ -7,14 +7,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.support.conformance import BOTH, Verdict, verdict
 from tests.support.verifier import Verifier, shared_verifier
 from yai_nexus_agentkit.testing import AnyRun
 
 # The machine's speed is no property of the code; CI must not fail by chance.
-settings.register_profile("default", deadline=None, print_blob=True)
+settings.register_profile(
+    "default",
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.register_profile("ci", parent=settings.get_profile("default"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
@@ -42,7 +47,7 @@ def verifier() -> Iterator[Verifier]:
     shared.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def judge(verifier: Verifier) -> Judge:
     """``judge(runs)``: conformant for all layers and both current clients, or the test fails.
 

@@ -148,11 +148,11 @@ async def test_usage_and_model_name_arrive_with_every_form_of_answer() -> None:
 
 
 async def test_the_scripts_own_objects_stay_as_they_are() -> None:
-    chunk, whole = AIMessageChunk("a"), AIMessage("b")
+    chunk, whole = AIMessageChunk(content="a"), AIMessage("b")
     model = ScriptedChatModel(script=[[chunk], [whole]], ids="all", provider="openai", usage=USAGE)
     for _ in range(2):
         await model.ainvoke("hi")
-    assert (chunk, whole) == (AIMessageChunk("a"), AIMessage("b"))
+    assert (chunk, whole) == (AIMessageChunk(content="a"), AIMessage("b"))
 
 
 async def test_a_whole_message_keeps_its_invalid_calls() -> None:
@@ -258,7 +258,7 @@ async def test_the_model_drives_a_real_agent_loop() -> None:
     builder.add_edge(START, "agent")
     builder.add_conditional_edges("agent", route, ["tools", END])
     builder.add_edge("tools", "agent")
-    result = await builder.compile().ainvoke({"messages": [("user", "1 + 2?")]})
+    result = await builder.compile().ainvoke({"messages": [HumanMessage("1 + 2?")]})
     assert [message.content for message in result["messages"]] == ["1 + 2?", "", "3", "It is 3."]
     assert [len(call) for call in model.calls] == [1, 3]
     assert model.call_tools == [["add"], ["add"]]
@@ -275,7 +275,7 @@ class Echo:
 
     async def run(self, run_input: Any, *, config: Any = None) -> AsyncIterator[BaseEvent]:
         given = run_input if isinstance(run_input, RunAgentInput) else RunAgentInput.model_validate(run_input)
-        ids = {"thread_id": given.thread_id, "run_id": given.run_id}
+        ids: dict[str, Any] = {"thread_id": given.thread_id, "run_id": given.run_id}
         yield RunStartedEvent(**ids, protocol_version="1.0", metadata={"config": config} if config else None)
         yield RunFinishedEvent(**{**ids, **self.finish})
 
