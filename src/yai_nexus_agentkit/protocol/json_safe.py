@@ -28,7 +28,7 @@ from uuid import UUID
 from pydantic import BaseModel
 from pydantic_core import from_json, to_json, to_jsonable_python
 
-__all__ = ["CYCLE", "MAX_DEPTH", "TOO_DEEP", "clean_text", "json_safe", "json_text"]
+__all__ = ["CYCLE", "MAX_DEPTH", "REPEATED", "TOO_DEEP", "clean_text", "json_safe", "json_text"]
 
 MAX_DEPTH = 200
 """Levels of nesting that are kept. Below the limits of pydantic's serialiser (255) and of common JSON parsers."""
@@ -38,6 +38,16 @@ CYCLE = "<cycle>"
 
 TOO_DEEP = "<too deep>"
 """Stands for what lies below `MAX_DEPTH`."""
+
+REPEATED = "<repeated>"
+"""Stands for a container that was written out before, when there are too many such places to write out each."""
+
+_REPEATS = 200_000
+"""Containers and members that are written out again where they are referenced again. Objects that all know each other
+have as many paths as there are orders of them: ten of them would already be millions of containers."""
+
+_SHARED = 1_000
+"""How many times longer than the objects themselves their JSON may be for the fast way."""
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _MAPPINGS = frozenset({dict, OrderedDict, defaultdict})
@@ -97,11 +107,13 @@ def _encode(value: Any) -> bytes | None:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether only types that pydantic's serialiser treats as wanted occur in `value`, within `MAX_DEPTH` levels.
+    """Whether only types that pydantic's serialiser treats as wanted occur in `value`, within `MAX_DEPTH` levels, and
+    objects that occur again and again do not make the JSON endless.
 
     Level by level and each object once per level, so that a structure full of cycles ends too.
     """
     level = [value]
+    longer = 1.0
     for _ in range(MAX_DEPTH + 1):
         inside: list[Any] = []
         for item in level:
@@ -119,9 +131,13 @@ def _is_plain(value: Any) -> bool:
                 inside.extend(getattr(item, field.name) for field in dataclasses.fields(item))
             else:
                 return False
-        level = list({id(item): item for item in inside if type(item) not in _LEAVES}.values())
+        found = [item for item in inside if type(item) not in _LEAVES]
+        level = list({id(item): item for item in found}.values())
         if not level:
             return True
+        longer *= len(found) / len(level)
+        if longer > _SHARED:
+            return False
     return False
 
 
@@ -131,6 +147,10 @@ class _Walk:
     def __init__(self) -> None:
         self._open: set[int] = set()
         """Ids of the containers around the current value, to find cycles."""
+        self._done: dict[int, Any] = {}
+        """Containers by id that were written out. Kept alive: an id may be used again when its object is gone."""
+        self._again = 0
+        """Containers and members that were written out again."""
 
     def value(self, value: Any, depth: int) -> Any:
         kind = type(value)
@@ -142,9 +162,16 @@ class _Walk:
             return TOO_DEEP
         if id(value) in self._open:
             return CYCLE
+        again = id(value) in self._done
+        if again and self._again > _REPEATS:
+            return REPEATED
         self._open.add(id(value))
         try:
-            return self._object(value, depth)
+            result = self._object(value, depth)
+            if isinstance(result, dict | list):
+                self._done[id(value)] = value
+                self._again += (1 + len(result)) * again
+            return result
         except RecursionError:
             return TOO_DEEP
         except Exception:  # whatever the object's own methods raise
