@@ -1,0 +1,101 @@
+"""Driver. The threads of each user: an index of our own, since listing a checkpointer reads whole histories."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Protocol
+
+from yai_nexus_agentkit.runs.identity import ThreadRef
+
+__all__ = ["MemoryThreadIndex", "ThreadEntry", "ThreadIndex", "ThreadStatus"]
+
+
+class ThreadStatus(StrEnum):
+    """What a thread does between and during runs."""
+
+    RUNNING = "running"
+    IDLE = "idle"
+    PAUSED = "paused"
+    """The last run ended with questions to the user."""
+    FAILED = "failed"
+    """The last run ended with an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadEntry:
+    """One thread of the index. Times are seconds since the epoch."""
+
+    thread: ThreadRef
+    created: float
+    updated: float
+    status: ThreadStatus
+
+
+class ThreadIndex(Protocol):
+    """Threads by key. Holds no content and decides nothing; the janitor does."""
+
+    async def touch(self, thread: ThreadRef, status: ThreadStatus) -> None:
+        """Note a thread, new or known, as of now."""
+
+    async def entries(self, agent: str, user: str, *, limit: int, before: float | None = None) -> list[ThreadEntry]:
+        """The user's threads with this agent, last updated first; only those updated earlier than `before`."""
+
+    async def remove(self, key: str) -> None:
+        """Forget a thread; nothing happens if it is unknown."""
+
+    async def idle(self, agent: str, *, before: float, limit: int) -> list[ThreadEntry]:
+        """Threads of all users not updated since `before` and not paused, the oldest first."""
+
+    async def surplus(self, agent: str, *, keep: int, limit: int) -> list[ThreadEntry]:
+        """Threads that are not paused and beyond the `keep` last updated of each user, the oldest first."""
+
+
+@dataclass(slots=True)
+class MemoryThreadIndex:
+    """The index of one process; empty after a restart, whatever the checkpointer holds."""
+
+    clock: Callable[[], float] = time.time
+    _entries: dict[str, ThreadEntry] = field(default_factory=dict)
+    """By key, least recently updated first: a touched entry moves to the end."""
+
+    async def touch(self, thread: ThreadRef, status: ThreadStatus) -> None:
+        now = self.clock()
+        known = self._entries.pop(thread.key, None) or ThreadEntry(thread, now, now, status)
+        self._entries[thread.key] = replace(known, updated=now, status=status)
+
+    async def entries(self, agent: str, user: str, *, limit: int, before: float | None = None) -> list[ThreadEntry]:
+        found = (
+            entry
+            for entry in reversed(self._entries.values())
+            if entry.thread.agent == agent and entry.thread.user == user and (before is None or entry.updated < before)
+        )
+        return _first(found, limit)
+
+    async def remove(self, key: str) -> None:
+        self._entries.pop(key, None)
+
+    async def idle(self, agent: str, *, before: float, limit: int) -> list[ThreadEntry]:
+        own = (entry for entry in self._entries.values() if entry.thread.agent == agent and _removable(entry))
+        return _first((entry for entry in own if entry.updated < before), limit)
+
+    async def surplus(self, agent: str, *, keep: int, limit: int) -> list[ThreadEntry]:
+        seen: dict[str, int] = {}
+        over: list[ThreadEntry] = []
+        for entry in reversed(self._entries.values()):
+            if entry.thread.agent != agent:
+                continue
+            seen[entry.thread.user] = seen.get(entry.thread.user, 0) + 1
+            if seen[entry.thread.user] > keep and _removable(entry):
+                over.append(entry)
+        return _first(reversed(over), limit)
+
+
+def _removable(entry: ThreadEntry) -> bool:
+    return entry.status is not ThreadStatus.PAUSED
+
+
+def _first(found: Iterator[ThreadEntry] | Sequence[ThreadEntry], limit: int) -> list[ThreadEntry]:
+    return [entry for entry, _ in zip(found, range(limit), strict=False)]

@@ -1,0 +1,75 @@
+"""Driver. Removes threads nobody needs any more. It never touches a thread that runs or waits for an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from yai_nexus_agentkit.errors import ThreadBusyError, ThreadNotFoundError
+from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadStatus
+from yai_nexus_agentkit.runs.service import RunService
+from yai_nexus_agentkit.runs.store import ThreadStore
+
+__all__ = ["Janitor"]
+
+_logger = logging.getLogger(__name__)
+_BATCH = 200
+"""Threads looked at per agent and sweep, so that one sweep is short; the rest has its turn in the next."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Janitor:
+    """Deletes threads that were idle for too long, and each user's oldest beyond a number. Times in seconds."""
+
+    service: RunService
+    stores: Mapping[str, ThreadStore]
+    """By the agent's name."""
+    idle: float | None = None
+    per_user: int | None = None
+    every: float = 300.0
+    clock: Callable[[], float] = time.time
+
+    async def run(self) -> None:
+        """Sweep for ever."""
+        while True:
+            await asyncio.sleep(self.every)
+            try:
+                await self.sweep()
+            except Exception:
+                _logger.exception("a sweep of old threads failed; the next one is in %g seconds", self.every)
+
+    async def sweep(self) -> int:
+        """One round; the number of threads deleted."""
+        removed = 0
+        for agent, store in self.stores.items():
+            due: dict[str, ThreadEntry] = {}
+            if self.idle is not None:
+                old = await self.service.index.idle(agent, before=self.clock() - self.idle, limit=_BATCH)
+                due.update((entry.thread.key, entry) for entry in old)
+            if self.per_user is not None:
+                over = await self.service.index.surplus(agent, keep=self.per_user, limit=_BATCH)
+                due.update((entry.thread.key, entry) for entry in over)
+            for entry in due.values():
+                removed += await self._remove(store, entry)
+        return removed
+
+    async def _remove(self, store: ThreadStore, entry: ThreadEntry) -> bool:
+        thread = entry.thread
+        if await self.service.busy(thread.key):
+            return False
+        try:
+            async with self.service.hold(thread):
+                if await store.paused(thread.key):
+                    await self.service.index.touch(thread, ThreadStatus.PAUSED)
+                    return False
+                try:
+                    await store.delete(thread.key)
+                except ThreadNotFoundError:
+                    _logger.debug("thread %s was in the index only", thread.id)
+                await self.service.index.remove(thread.key)
+                return True
+        except ThreadBusyError:
+            return False

@@ -1,0 +1,122 @@
+"""Driver. What is told of a run to operators: one OpenTelemetry span, counters, one log line. Nothing per token.
+
+OpenTelemetry's API is optional; without it, and without a configured SDK, spans cost nothing. The span is the current
+one of the task that drives the run, so the graph's own spans become its children.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from ag_ui.core import BaseEvent, EventType
+
+from yai_nexus_agentkit.runs.identity import ThreadRef
+
+__all__ = ["Meter", "RunRecord", "run_span", "trace_id"]
+
+_logger = logging.getLogger(__name__)
+_TRACER = "yai_nexus_agentkit"
+
+Meter = Callable[[str, float, Mapping[str, str]], None]
+"""Called with a metric's name, what to add (or to observe, for names ending in ``_seconds``), and its labels."""
+
+
+@dataclass(slots=True)
+class RunRecord:
+    """The figures of one run. Filled while it goes on."""
+
+    thread: ThreadRef
+    run_id: str
+    started: float = field(default_factory=time.perf_counter)
+    events: int = 0
+    bytes: int = 0
+    """Encoded bytes; whoever encodes adds them."""
+    first_event: float | None = None
+    """Seconds from the start to the first event."""
+    seconds: float = 0.0
+    outcome: str = "abandoned"
+    """``success``, ``interrupt``, ``cancelled``, ``error``, or ``abandoned`` when the client went away."""
+    code: str | None = None
+    """``RUN_ERROR.code``."""
+
+    def note_first(self) -> None:
+        """The first event is there."""
+        self.first_event = time.perf_counter() - self.started
+
+    def note_end(self, event: BaseEvent) -> None:
+        """The terminal event: how the run ended."""
+        if event.type == EventType.RUN_ERROR:
+            self.code = getattr(event, "code", None)
+            self.outcome = "cancelled" if self.code == "CANCELLED" else "error"
+        else:
+            kind = getattr(getattr(event, "outcome", None), "type", "success")
+            self.outcome = kind if kind in ("interrupt", "cancelled") else "success"
+
+    def attributes(self) -> dict[str, Any]:
+        """The figures by their attribute names."""
+        return {
+            "agui.agent": self.thread.agent,
+            "agui.thread_id": self.thread.id,
+            "agui.run_id": self.run_id,
+            "agui.outcome": self.outcome,
+            "agui.events": self.events,
+            "agui.bytes": self.bytes,
+            "agui.first_event_seconds": self.first_event or 0.0,
+            **({"agui.error_code": self.code} if self.code else {}),
+        }
+
+    def report(self, meter: Meter | None) -> None:
+        """Log the finished run, and count it."""
+        self.seconds = time.perf_counter() - self.started
+        how = self.code or self.outcome
+        told = (self.run_id, self.thread.id, self.thread.agent, how, self.events, self.bytes, self.seconds)
+        _logger.info("run %s of thread %s (%s): %s, %d events, %d bytes, %.3f s", *told)
+        if meter is None:
+            return
+        labels = {"agent": self.thread.agent}
+        try:
+            meter("agui_runs_total", 1, {**labels, "outcome": self.outcome, "code": self.code or ""})
+            meter("agui_events_total", self.events, labels)
+            meter("agui_bytes_total", self.bytes, labels)
+            meter("agui_run_seconds", self.seconds, labels)
+            if self.first_event is not None:
+                meter("agui_first_event_seconds", self.first_event, labels)
+        except Exception:
+            _logger.exception("the metrics hook raised")
+
+
+@contextmanager
+def run_span(record: RunRecord, headers: Mapping[str, str]) -> Iterator[None]:
+    """A span around the run, current inside the block. Its parent is the current span, or the one that `headers` (W3C
+    trace context) name."""
+    try:
+        from opentelemetry import propagate, trace
+    except ImportError:
+        yield
+        return
+    parent = None if trace.get_current_span().get_span_context().is_valid else propagate.extract(headers)
+    with trace.get_tracer(_TRACER).start_as_current_span(
+        "agui.run", context=parent, kind=trace.SpanKind.SERVER, record_exception=False
+    ) as span:
+        try:
+            yield
+        finally:
+            if span.is_recording():
+                span.set_attributes(record.attributes())
+                if record.outcome == "error":
+                    span.set_status(trace.Status(trace.StatusCode.ERROR, record.code))
+
+
+def trace_id() -> str | None:
+    """The current OpenTelemetry trace, as 32 hexadecimal digits; None if there is none."""
+    try:
+        from opentelemetry import trace
+    except ImportError:
+        return None
+    context = trace.get_current_span().get_span_context()
+    return f"{context.trace_id:032x}" if context.is_valid else None
