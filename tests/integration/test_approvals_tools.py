@@ -381,27 +381,6 @@ def test_deepagents() -> None:
     assert [m.additional_kwargs.get(APPROVAL) for m in results(state)] == [None, "denied"]
 
 
-def test_beside_the_hitl_middleware_and_client_tools() -> None:
-    middleware = pytest.importorskip("langchain.agents.middleware")
-    from yai_nexus_agentkit.orchestration.client_tools import TOOLS_KEY
-    from yai_nexus_agentkit.orchestration.middleware import ClientToolsMiddleware
-
-    hitl = middleware.HumanInTheLoopMiddleware(
-        interrupt_on={"with_schema": {"allowed_decisions": ["approve", "reject"]}}, interrupt_mode="per_call"
-    )
-    wanted = [("function", {"x": 1}, "c1"), ("with_schema", {"x": 2}, "c2"), ("pick", {}, "c3")]
-    graph = agent_graph(
-        "create_agent",
-        strict_model([calls(*wanted)]),
-        [require_approval(function), with_schema],
-        middleware=[hitl, ClientToolsMiddleware()],
-    )
-    state, [questions] = drive(graph, lambda _: {"type": "approve"}, **{TOOLS_KEY: [{"name": "pick"}]})
-    shape = {"type", "tool_call_id", "name", "args", "description"}
-    assert [set(question) for question in questions] == [shape, shape]
-    assert [m.text for m in results(state)] == ["1 from a function", "2 weighed"]
-
-
 def test_questions_survive_the_checkpointers_serializer() -> None:
     graph = agent_graph("routed", strict_model([calls(("function", {"x": 1}, "c1"))]), [require_approval(function)])
     config: Any = {"configurable": {"thread_id": "t"}}

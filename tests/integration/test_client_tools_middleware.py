@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from langgraph.types import Command
 from pydantic import BaseModel
 
 from tests.support.histories import calls, strict_model, transcript
+from yai_nexus_agentkit.orchestration.approvals import require_approval
 from yai_nexus_agentkit.orchestration.client_tools import CONTEXT_KEY, PENDING, TOOLS_KEY
 
 pytest.importorskip("langchain")
@@ -59,6 +61,14 @@ def answers(*ids: str) -> dict[str, Any]:
 
 def held(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     return [m for m in messages if PENDING in m.additional_kwargs]
+
+
+def hitl_middleware(name: str, mode: Any) -> Any:
+    """LangChain's own approval. Its first releases know the batched mode only."""
+    if mode == "per_call" and "interrupt_mode" not in inspect.signature(HumanInTheLoopMiddleware).parameters:
+        pytest.skip("this langchain has no per_call mode")
+    options: Any = {"interrupt_mode": mode} if mode == "per_call" else {}
+    return HumanInTheLoopMiddleware(interrupt_on={name: {"allowed_decisions": ["approve", "reject"]}}, **options)
 
 
 C1, C2 = ("pick_color", {}, "c1"), ("pick_color", {}, "c2")
@@ -120,9 +130,7 @@ def _sync(original: Any) -> Any:
 @pytest.mark.parametrize("order", ["before", "after"])
 @pytest.mark.parametrize("mode", ["batched", "per_call"])
 async def test_with_the_hitl_middleware(mode: Any, order: str, decision: str) -> None:
-    hitl: Any = HumanInTheLoopMiddleware(
-        interrupt_on={"price": {"allowed_decisions": ["approve", "reject"]}}, interrupt_mode=mode
-    )
+    hitl: Any = hitl_middleware("price", mode)
     middleware = [hitl, ClientToolsMiddleware()] if order == "before" else [ClientToolsMiddleware(), hitl]
     model = strict_model([calls(C1, S1, C2), "Done."])
     agent = create_agent(model, [price], middleware=middleware, checkpointer=InMemorySaver())
@@ -319,6 +327,28 @@ async def test_a_graph_without_the_adapter_needs_no_keys() -> None:
     done = await create_agent(model, [price], middleware=[ClientToolsMiddleware()]).ainvoke(HELLO)
     assert transcript(done["messages"])[-1] == ("ai", "Done.")
     assert isinstance(done["messages"][-1], AIMessage)
+
+
+async def test_beside_the_hitl_middleware_and_tools_that_require_approval() -> None:
+    @tool
+    async def pay(x: int) -> str:
+        """Pay."""
+        return f"paid {x}"
+
+    hitl = hitl_middleware("price", "per_call")
+    model = strict_model([calls(("pay", {"x": 1}, "p1"), S1, C1)])
+    agent: Any = create_agent(
+        model,
+        [require_approval(pay), price],
+        middleware=[hitl, ClientToolsMiddleware()],
+        checkpointer=InMemorySaver(),
+    )
+    questions = (await agent.ainvoke(HELLO, request("t", COLOR)))["__interrupt__"]
+    shape = {"type", "tool_call_id", "name", "args", "description"}
+    assert [set(question.value) for question in questions] == [shape, shape]
+    resume = {question.id: {"type": "approve"} for question in questions}
+    ended = await agent.ainvoke(Command(resume=resume), request("t", COLOR))
+    assert transcript(ended["messages"][2:]) == [("tool p1", "paid 1"), ("tool s1", "tea costs 5")]
 
 
 def test_without_langchain_the_import_says_what_to_install() -> None:

@@ -81,7 +81,6 @@ def drive(
     config: RunnableConfig = {"configurable": {"thread_id": "t", **configurable}}
 
     def run(input: Any) -> dict[str, Any]:
-        # A loop of its own per run: an async tool's leftovers would show as errors when it closes.
         return asyncio.run(graph.ainvoke(input, config)) if asynchronous else graph.invoke(input, config)
 
     state = run({"messages": [HumanMessage("hi")], **(given or {})})
