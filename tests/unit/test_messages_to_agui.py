@@ -108,17 +108,19 @@ def test_tool_content() -> None:
         return message["content"]
 
     image = {"type": "image", "base64": "AA", "mime_type": "image/png"}
+    look = {"type": "text", "text": "look"}
     assert content("text") == "text"
-    assert content(["one", {"type": "text", "text": "two"}]) == "one\ntwo"
+    assert content([{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]) == "one\ntwo"
+    assert content(["one", "two"]) == '["one", "two"]'  # as ToolNode stores it, which the result must equal
     assert content([{"type": "json", "json": {"a": 1}}]) == '{"type":"json","json":{"a":1}}'
     assert content([]) == ""
-    assert content(["look", image]) == [
+    assert content([look, image]) == [
         {"type": "text", "text": "look"},
         {"type": "image", "source": {"type": "data", "value": "AA", "mimeType": "image/png"}},
     ]
-    assert content(["look", image], declared=False) == "look"
+    assert content([look, image], declared=False) == "look"
     assert content([image], declared=False) == ""
-    assert tool_content(lc.ToolMessage(["x"], tool_call_id="c")) == "x"
+    assert tool_content(lc.ToolMessage([look], tool_call_id="c")) == "look"
 
 
 def test_old_peers_get_no_file_handles() -> None:

@@ -31,6 +31,7 @@ from ag_ui.core import (
 )
 from ag_ui.core.types import ContentPart
 from langchain_core import messages as lc
+from langgraph.prebuilt.tool_node import msg_content_output
 
 from yai_nexus_agentkit.adapter.langgraph.call_ids import CallIds, message_id, model_calls, wire_call_ids
 from yai_nexus_agentkit.adapter.langgraph.content import read_whole
@@ -64,9 +65,12 @@ def to_agui(messages: Sequence[lc.BaseMessage], *, declared: bool = True, reason
 def tool_content(message: lc.ToolMessage, *, declared: bool = True) -> str | list[ContentPart]:
     """A tool's result for the wire: text, or parts where it holds media and the peer declared 1.0 (section 6).
 
-    Blocks that are neither text nor media are told as JSON text.
+    Blocks that are neither text nor media are told as JSON text; so is a whole list that holds anything but blocks, as
+    ToolNode stores it.
     """
-    content = message.content
+    content: Any = message.content
+    if not isinstance(content, str) and not all(isinstance(block, Mapping) for block in content):
+        content = msg_content_output(content)
     if isinstance(content, str):
         return clean_text(content)
     parts = [part_from_block(block) or part_from_block(json_text(block)) for block in content]
