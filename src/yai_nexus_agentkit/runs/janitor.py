@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from yai_nexus_agentkit.errors import ThreadBusyError, ThreadNotFoundError
@@ -32,8 +33,17 @@ class Janitor:
     every: float = 300.0
     clock: Callable[[], float] = time.time
 
-    async def run(self) -> None:
-        """Sweep for ever."""
+    @asynccontextmanager
+    async def working(self) -> AsyncIterator[None]:
+        """Sweep from time to time, for as long as the block lasts."""
+        task = asyncio.get_running_loop().create_task(self._work(), name="agui-janitor")
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+
+    async def _work(self) -> None:
         while True:
             await asyncio.sleep(self.every)
             try:

@@ -1,0 +1,18 @@
+"""AG-UI agents over HTTP: a whole ASGI application, or routes for an existing FastAPI or Starlette one.
+
+The only package that imports starlette. Needs the ``server`` extra, and ``fastapi`` only where a FastAPI application
+is given.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+if find_spec("starlette") is None:
+    raise ImportError('yai_nexus_agentkit.server needs starlette: pip install "yai-nexus-agentkit[server]"')
+
+from yai_nexus_agentkit.runs.identity import Identity
+from yai_nexus_agentkit.server.app import add_agui_routes, create_app
+from yai_nexus_agentkit.server.settings import ServerSettings
+
+__all__ = ["Identity", "ServerSettings", "add_agui_routes", "create_app"]

@@ -1,0 +1,80 @@
+"""Edge. An adapter as a server shows it: its time limits, and what clients learn of errors."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
+from yai_nexus_agentkit.adapter.options import Hooks
+from yai_nexus_agentkit.adapter.source import RunContext
+from yai_nexus_agentkit.runs.identity import Identity
+from yai_nexus_agentkit.server.problems import client_text
+from yai_nexus_agentkit.server.settings import ServerSettings
+
+__all__ = ["Agent", "ServedAgent"]
+
+_logger = logging.getLogger(__name__)
+
+Agent = AGUIAdapter | Callable[[Identity], "AGUIAdapter | Awaitable[AGUIAdapter]"]
+"""An adapter, or a function that makes one for each request, by who sends it; may be a coroutine function."""
+
+
+class ServedAgent:
+    """One agent of a server, by the name that is part of its threads' identity."""
+
+    def __init__(self, name: str, agent: Agent, settings: ServerSettings) -> None:
+        if not isinstance(agent, AGUIAdapter) and not callable(agent):
+            raise TypeError(f"an agent is an AGUIAdapter or a function that returns one, not {type(agent).__name__}")
+        self.name = name
+        self._settings = settings
+        self._agent: Agent = self._prepared(agent) if isinstance(agent, AGUIAdapter) else agent
+
+    @property
+    def fixed(self) -> AGUIAdapter | None:
+        """The adapter, if all requests share one."""
+        return self._agent if isinstance(self._agent, AGUIAdapter) else None
+
+    async def adapter(self, identity: Identity) -> AGUIAdapter:
+        """The adapter for a request."""
+        if isinstance(self._agent, AGUIAdapter):
+            return self._agent
+        made = self._agent(identity)
+        return self._prepared(await made if inspect.isawaitable(made) else made)
+
+    def _prepared(self, adapter: AGUIAdapter) -> AGUIAdapter:
+        """A copy with the server's limits and error texts; the application's adapter stays as it is."""
+        settings, options = self._settings, adapter.options
+        served = copy.copy(adapter)
+        served.options = replace(
+            options,
+            execution_timeout=_either(settings.run_timeout, options.execution_timeout),
+            idle_timeout=_either(settings.idle_timeout, options.idle_timeout),
+            tool_timeout=_either(settings.tool_timeout, options.tool_timeout),
+        )
+        served.hooks = replace(adapter.hooks, on_error=_error_text(adapter.hooks, expose=settings.expose_errors))
+        return served
+
+
+def _either(seconds: float | None, own: float | None) -> float | None:
+    return own if seconds is None else seconds
+
+
+def _error_text(hooks: Hooks, *, expose: bool) -> Callable[[BaseException, RunContext], str | None]:
+    """The application's own text for an exception, else the server's. A hook that fails must not uncover it."""
+
+    def text(error: BaseException, run: RunContext) -> str | None:
+        if hooks.on_error is not None:
+            try:
+                own = hooks.on_error(error, run)
+            except Exception:
+                _logger.exception("the on_error hook raised")
+            else:
+                if own is not None:
+                    return own
+        return client_text(error, expose=expose)
+
+    return text

@@ -1,0 +1,145 @@
+"""Edge. A whole application, or routes for one that exists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Router
+
+from yai_nexus_agentkit.runs.janitor import Janitor
+from yai_nexus_agentkit.runs.limits import Capacity
+from yai_nexus_agentkit.runs.service import RunService, ServiceSettings
+from yai_nexus_agentkit.runs.store import store_of
+from yai_nexus_agentkit.server.agents import Agent, ServedAgent
+from yai_nexus_agentkit.server.endpoints import Endpoints
+from yai_nexus_agentkit.server.problems import problem_of, problem_response
+from yai_nexus_agentkit.server.routes import starlette_routes
+from yai_nexus_agentkit.server.settings import ServerSettings
+
+__all__ = ["add_agui_routes", "create_app"]
+
+_DEFAULTS = ServerSettings()
+_NAME = re.compile(r"[A-Za-z0-9._~-]+")
+_ONLY = "agent"
+"""Name of an agent that was given without one."""
+
+
+def create_app(agents: Agent | Mapping[str, Agent], *, settings: ServerSettings = _DEFAULTS) -> Starlette:
+    """An ASGI application that serves one agent at ``/``, or each of several at ``/{name}``.
+
+    An agent is an `AGUIAdapter`, or a function from `Identity` to one. Runs of all agents count towards the same
+    limits. Raises ValueError for names that cannot stand in a path.
+    """
+    named = agents if isinstance(agents, Mapping) else {_ONLY: agents}
+    for name in named:
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"{name!r} cannot be an agent's name: letters, digits, '.', '_', '~' and '-' only")
+
+    async def refused(request: Request, error: Exception) -> Response:
+        problem = problem_of(error, retry_after=settings.retry_after, expose=settings.expose_errors)
+        return problem_response(problem)
+
+    app = Starlette(
+        middleware=[_cors(settings)] if settings.cors else [],
+        exception_handlers={HTTPException: refused},
+    )
+    service = _service(settings)
+    for name, agent in named.items():
+        path = f"/{name}" if isinstance(agents, Mapping) else ""
+        add_agui_routes(app, agent, path or "/", settings=settings, name=name, service=service)
+    return app
+
+
+def add_agui_routes(
+    app: Any,
+    agent: Agent,
+    path: str = "/",
+    *,
+    dependencies: Sequence[Any] = (),
+    settings: ServerSettings = _DEFAULTS,
+    name: str | None = None,
+    service: RunService | None = None,
+) -> RunService:
+    """Serve an agent under `path` of a FastAPI or Starlette application, or of a FastAPI ``APIRouter``.
+
+    `dependencies`: FastAPI's, for all these routes. `name`: part of the identity of the agent's threads; default: the
+    path. `service`: the one that an earlier call returned, for limits and an index in common; it ends with the
+    application. Raises TypeError for other applications, and for dependencies without FastAPI.
+    """
+    if not path.startswith("/"):
+        raise ValueError(f"a path begins with '/', not {path!r}")
+    path = path.rstrip("/")
+    served = ServedAgent(name or path.strip("/") or _ONLY, agent, settings)
+    running = service or _service(settings)
+    endpoints = Endpoints(served, running, settings)
+    router = app if isinstance(app, Router) else getattr(app, "router", None)
+    if not isinstance(router, Router):
+        raise TypeError(f"the application is neither FastAPI nor Starlette but {type(app).__name__}")
+    if hasattr(app, "add_api_route"):
+        from yai_nexus_agentkit.server.fastapi_routes import add_routes
+
+        add_routes(app, endpoints, path, dependencies)
+    elif dependencies:
+        raise TypeError("dependencies are FastAPI's; a Starlette application has middleware")
+    else:
+        router.routes.extend(starlette_routes(endpoints, path))
+    _live_with(router, running, served, settings, owned=service is None)
+    return running
+
+
+def _service(settings: ServerSettings) -> RunService:
+    return RunService(
+        settings=ServiceSettings(
+            busy=settings.busy, busy_wait=settings.busy_wait, ending_wait=settings.ending_wait, lease=settings.lease
+        ),
+        capacity=Capacity(settings.max_runs, settings.max_runs_per_user, settings.retry_after),
+        locks=settings.locks,
+        index=settings.index,
+        meter=settings.metrics,
+    )
+
+
+def _cors(settings: ServerSettings) -> Middleware:
+    return Middleware(
+        CORSMiddleware,
+        allow_origins=list(settings.cors),
+        allow_methods=["GET", "POST", "PATCH", "DELETE", "OPTIONS"],
+        allow_headers=["*"],
+        expose_headers=["retry-after"],
+    )
+
+
+def _live_with(
+    router: Router, service: RunService, agent: ServedAgent, settings: ServerSettings, *, owned: bool
+) -> None:
+    """Tie the janitor and the end of the runs to the application's own lifespan."""
+    inner = router.lifespan_context
+
+    @asynccontextmanager
+    async def lifespan(app: Any) -> AsyncIterator[Any]:
+        async with AsyncExitStack() as stack:
+            state = await stack.enter_async_context(inner(app))
+            if owned:
+                stack.push_async_callback(service.aclose)
+            store = store_of(agent.fixed) if agent.fixed is not None else None
+            if store is not None and (settings.thread_idle, settings.thread_limit) != (None, None):
+                janitor = Janitor(
+                    service=service,
+                    stores={agent.name: store},
+                    idle=settings.thread_idle,
+                    per_user=settings.thread_limit,
+                    every=settings.janitor_every,
+                )
+                await stack.enter_async_context(janitor.working())
+            yield state
+
+    router.lifespan_context = lifespan

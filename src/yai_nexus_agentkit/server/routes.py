@@ -1,0 +1,126 @@
+"""Edge. The one route table: what a Starlette application gets, and what OpenAPI says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.routing import BaseRoute, Route
+
+from yai_nexus_agentkit.server.endpoints import Endpoints, Handler
+from yai_nexus_agentkit.server.openapi import (
+    PATCH_BODY,
+    PATCH_PARAMETERS,
+    QUERY_LIST,
+    QUERY_VERSION,
+    RUN_BODY,
+    STATE_BODY,
+    THREAD_ID,
+    json_answer,
+    problems,
+    run_answers,
+    snapshot_answer,
+)
+
+__all__ = ["Entry", "entries", "starlette_routes"]
+
+_STATUS = {"type": "object", "properties": {"status": {"type": "string"}}, "required": ["status"]}
+_OBJECT = {"type": "object"}
+_LIST = {"type": "array", "items": {"type": "object"}}
+_THREAD_STATE = {
+    "type": "object",
+    "properties": {"threadId": {"type": "string"}, "threadExists": {"type": "boolean"}},
+    "required": ["threadId", "threadExists", "state", "messages"],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One route. `path` is relative to the agent's."""
+
+    method: str
+    path: str
+    handler: Handler
+    answers: dict[int | str, dict[str, Any]]
+    parameters: Sequence[dict[str, Any]] = ()
+    body: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def operation(self) -> str:
+        """A name that is unique within the agent."""
+        return getattr(self.handler, "__name__", self.path).strip("_")
+
+    @property
+    def openapi(self) -> dict[str, Any]:
+        """What OpenAPI needs beside the answers."""
+        described: dict[str, Any] = {"parameters": list(self.parameters)} if self.parameters else {}
+        return described | ({"requestBody": self.body} if self.body else {})
+
+
+def entries(endpoints: Endpoints) -> list[Entry]:
+    """The routes of one agent."""
+    it = endpoints
+    thread = "/threads/{thread_id:path}"
+    table = [
+        Entry("POST", "", it.run, run_answers(), body=RUN_BODY),
+        Entry("GET", "/capabilities", it.capabilities, json_answer(_OBJECT) | problems()),
+        Entry("GET", "/health", it.health, json_answer(_STATUS)),
+        Entry("GET", "/ready", it.ready, json_answer(_STATUS) | problems(503)),
+        Entry("GET", "/threads", it.threads, json_answer(_LIST) | problems(422), QUERY_LIST),
+        Entry(
+            "GET", f"{thread}/messages", it.messages, snapshot_answer("MESSAGES_SNAPSHOT"), [THREAD_ID, QUERY_VERSION]
+        ),
+        Entry("GET", f"{thread}/state", it.state, snapshot_answer("STATE_SNAPSHOT"), [THREAD_ID, QUERY_VERSION]),
+        Entry("PATCH", f"{thread}/state", it.patch_state, _patched(), PATCH_PARAMETERS, PATCH_BODY),
+        Entry("POST", f"{thread}/cancel", it.cancel, json_answer(_STATUS, 200, 202) | problems(404), [THREAD_ID]),
+        Entry("DELETE", thread, it.delete, json_answer(_STATUS) | problems(404, 409), [THREAD_ID]),
+    ]
+    return table + _seed(it) if it.settings.seed_paths else table
+
+
+def starlette_routes(endpoints: Endpoints, path: str) -> list[BaseRoute]:
+    """The table as Starlette routes under `path`; the run also with a trailing slash."""
+    routes: list[BaseRoute] = []
+    for entry in entries(endpoints):
+        for full in paths_of(path, entry):
+            routes.append(Route(full, entry.handler, methods=[entry.method]))
+    return routes
+
+
+def paths_of(path: str, entry: Entry) -> list[str]:
+    """Where an entry is served: redirects of a POST are what browsers dislike, so the run has both spellings."""
+    full = path + entry.path
+    return [full or "/"] if entry.path or not path else [full, full + "/"]
+
+
+def _seed(it: Endpoints) -> list[Entry]:
+    """The older set of paths for the same handlers."""
+    return [
+        Entry("GET", "/thread/list", it.threads, json_answer(_LIST) | problems(422), QUERY_LIST),
+        Entry("DELETE", "/thread/{thread_id:path}", it.delete, json_answer(_STATUS) | problems(404, 409), [THREAD_ID]),
+        Entry(
+            "GET",
+            "/message_snapshot/{thread_id:path}",
+            it.messages,
+            snapshot_answer("MESSAGES_SNAPSHOT"),
+            [THREAD_ID, QUERY_VERSION],
+        ),
+        Entry(
+            "GET",
+            "/state_snapshot/{thread_id:path}",
+            it.state,
+            snapshot_answer("STATE_SNAPSHOT"),
+            [THREAD_ID, QUERY_VERSION],
+        ),
+        Entry("PATCH", "/state/{thread_id:path}", it.patch_state, _patched(), PATCH_PARAMETERS, PATCH_BODY),
+        Entry("POST", "/agents/state", it.agent_state, _thread_state(), body=STATE_BODY),
+    ]
+
+
+def _thread_state() -> dict[int | str, dict[str, Any]]:
+    return json_answer(_THREAD_STATE) | problems(400, 413, 415, 422)
+
+
+def _patched() -> dict[int | str, dict[str, Any]]:
+    return json_answer(_STATUS) | problems(400, 404, 409, 413, 415, 422)

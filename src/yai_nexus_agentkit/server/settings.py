@@ -1,0 +1,124 @@
+"""How a server behaves. Frozen, shared by all agents of an application."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from yai_nexus_agentkit.runs.identity import ANONYMOUS, Identity, thread_key
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadIndex
+    from yai_nexus_agentkit.runs.locks import ThreadLocks
+    from yai_nexus_agentkit.runs.telemetry import Meter
+
+__all__ = ["Resolver", "ServerSettings", "ThreadKey"]
+
+Resolver = Callable[["Request"], "Identity | Awaitable[Identity]"]
+ThreadKey = Callable[[str, str, str], str]
+
+
+def _anonymous(request: Request) -> Identity:
+    return ANONYMOUS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSettings:
+    """Settings of a server, each with its default. Times are in seconds, sizes in bytes."""
+
+    identity: Resolver = _anonymous
+    """Who sends a request; may be a coroutine function. Raise Starlette's ``HTTPException`` (401, 403) or
+    `PermissionError` (403) to turn somebody away. The default knows nobody: all clients share one user's threads."""
+
+    thread_key: ThreadKey = thread_key
+    """(agent's name, user, thread id) → the thread's id on the server: in the checkpointer, the locks and the index.
+    The default hashes all three. One that returns the client's id as it is makes every thread reachable for
+    everybody."""
+
+    cors: Sequence[str] = ()
+    """Origins whose pages may call the server, ``*`` for all. `create_app` only; an own application has its own."""
+
+    busy: Literal["reject", "wait"] = "reject"
+    """A run for a thread that has one: refuse it (409, ``THREAD_BUSY``), or let it wait for up to `busy_wait`."""
+
+    busy_wait: float = 30.0
+    """How long ``busy="wait"`` waits before it refuses."""
+
+    ending_wait: float = 2.0
+    """How long a request waits, in any case, for a run that is just ending: stop and resend is normal."""
+
+    lease: float = 15.0
+    """A thread's lock is renewed three times in this time; one whose holder crashed is free after it."""
+
+    max_runs: int | None = 1000
+    """Runs at once in this process; more are refused with 429."""
+
+    max_runs_per_user: int | None = None
+    """The same for each user. The empty user counts as one."""
+
+    retry_after: int = 1
+    """What the ``Retry-After`` header of a 429 says."""
+
+    run_timeout: float | None = None
+    """Whole run. Each of the three limits, where set, takes the place of the adapter's own option."""
+
+    idle_timeout: float | None = 600.0
+    """Time without any sign of life from the agent; a tool that is silent for longer needs more."""
+
+    tool_timeout: float | None = None
+    """One call of a server tool."""
+
+    keep_alive: float = 15.0
+    """Silence after which a comment is sent, so that proxies do not cut the stream."""
+
+    max_body: int = 16 * 1024 * 1024
+    """Larger requests are refused with 413. A client sends the whole history each time, with images as base64."""
+
+    max_depth: int = 100
+    """Nesting of the request's JSON; deeper is refused with 400. At most 200."""
+
+    max_buffer: int = 4 * 1024 * 1024
+    """What may wait for a client that reads slowly, after merging; above it the run ends with ``OVERLOADED``. One
+    frame, however large, is always taken."""
+
+    stalled: float = 60.0
+    """A client that takes not a single byte for this long, although some wait, counts as gone."""
+
+    event_lines: bool = False
+    """Send ``id:`` and ``event:`` lines before each ``data:`` line, for standard EventSource consumers."""
+
+    expose_errors: bool = False
+    """Send clients the text of unexpected exceptions. Otherwise they see an id, and the text stands in the log."""
+
+    seed_paths: bool = False
+    """Also serve threads under the older paths ``/thread/list``, ``/message_snapshot/{id}``, ..."""
+
+    thread_list: Callable[[Sequence[ThreadEntry]], Any] | None = None
+    """Another shape for the list of threads: gets the entries, returns JSON data."""
+
+    thread_limit: int | None = None
+    """Threads per user that the janitor keeps; the least recently used go first, never paused or running ones."""
+
+    thread_idle: float | None = None
+    """Idle time after which the janitor deletes a thread; never a paused or running one."""
+
+    janitor_every: float = 300.0
+    """Time between two rounds of the janitor, which works only if one of the two limits is set."""
+
+    locks: ThreadLocks | None = None
+    """Locks that several processes share; default: this process's memory."""
+
+    index: ThreadIndex | None = None
+    """An index of threads that several processes share; default: this process's memory."""
+
+    metrics: Meter | None = None
+    """Called with (name, value, labels) when a run ended or was refused."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.max_depth <= 200:
+            raise ValueError("max_depth is between 1 and 200")
+        if self.keep_alive <= 0 or self.lease <= 0:
+            raise ValueError("keep_alive and lease are positive")
