@@ -1,4 +1,4 @@
-"""Pure. Which subagent invocations are open, who spawned whom, and the events that say so (AG-UI 1.0 §9)."""
+"""Pure. Which subagent invocations a run has, who spawned whom, and the events that say so (AG-UI 1.0, subagents)."""
 
 from __future__ import annotations
 
@@ -8,52 +8,91 @@ from ag_ui.core import (
     BaseEvent,
     SubagentErrorEvent,
     SubagentFinishedEvent,
+    SubagentFinishedSuspendedOutcome,
     SubagentStartedEvent,
 )
 
+from yai_nexus_agentkit.protocol.entities import OpenEntities
+from yai_nexus_agentkit.protocol.message_ids import usable
+
 __all__ = ["Subagents"]
+
+UNNAMED = "subagent"
+"""Name of an invocation that something was tagged with before anybody announced it."""
 
 
 class Subagents:
-    """The invocations of one run. With `announce` off they are known but not told: clients before 0.0.59 end the run at the unknown events."""
+    """The invocations of one run.
 
-    def __init__(self, *, announce: bool) -> None:
+    With `announce` off they are known but not told: clients before 0.0.59 end the run at the unknown events. Tags are
+    harmless to them.
+    """
+
+    def __init__(self, open_entities: OpenEntities, *, announce: bool) -> None:
+        self._open = open_entities
         self._announce = announce
-        self._parents: dict[str, str | None] = {}
-        """Parent of every invocation of the run, kept after its end: an id is started once per run."""
+        self._started: set[str] = set()
+        """Every invocation of the run, kept after its end: an id is started once per run."""
 
-    def start(self, subagent: str, parent: str | None) -> bool:
-        """Note an invocation; False if the id was used before in this run."""
-        if subagent in self._parents:
-            return False
-        self._parents[subagent] = parent if parent in self._parents else None
-        return True
+    def introduce(self, owner: str | None) -> list[BaseEvent]:
+        """What must precede an event tagged with `owner`: its start, if it is announced at all and nobody did it.
 
-    def parent(self, subagent: str) -> str | None:
-        """The invocation that spawned this one."""
-        return self._parents.get(subagent)
-
-    def started(self, subagent: str, name: str, call_id: str | None, message_id: str | None) -> list[BaseEvent]:
-        """``SUBAGENT_STARTED``"""
-        if not self._announce:
+        After its end an invocation stays attributable, so nothing is needed (and a second start would be refused).
+        """
+        if owner is None or owner in self._started or not self._announce:
             return []
-        return [
-            SubagentStartedEvent(
-                subagent_run_id=subagent,
-                name=name,
-                parent_subagent_run_id=self._parents[subagent],
-                parent_tool_call_id=call_id,
-                parent_message_id=message_id,
-            )
-        ]
+        return self.start(owner, UNNAMED)
 
-    def ended(self, subagent: str, *, error: str | None, suspended: Sequence[str] | None) -> list[BaseEvent]:
-        """``SUBAGENT_ERROR``, or ``SUBAGENT_FINISHED``; `suspended` are the interrupts it raised itself, possibly none."""
-        if not self._announce:
+    def knows(self, subagent: str | None) -> bool:
+        """Whether a tag inside an event, such as an interrupt's, can refer to it: it was started, or none is."""
+        return not self._announce or subagent in self._started
+
+    def start(
+        self,
+        subagent: str,
+        name: str,
+        *,
+        parent: str | None = None,
+        call_id: str | None = None,
+        message_id: str | None = None,
+    ) -> list[BaseEvent]:
+        """``SUBAGENT_STARTED``, once per id.
+
+        A `parent` that was not started in this run is not named, since clients refuse it.
+        """
+        if not usable(subagent) or subagent in self._started:
             return []
+        spawner = parent if parent in self._started else None
+        event = SubagentStartedEvent(
+            subagent_run_id=subagent,
+            name=name or UNNAMED,
+            parent_subagent_run_id=spawner,
+            parent_tool_call_id=call_id,
+            parent_message_id=usable(message_id),
+        )
+        self._started.add(subagent)
+        self._open.add("subagent", subagent, spawner, self.end)
+        return [event] if self._announce else []
+
+    def end(
+        self, subagent: str, *, error: str | None = None, suspended: Sequence[str] | None = None
+    ) -> list[BaseEvent]:
+        """Close an invocation and whatever of it is open: ``SUBAGENT_ERROR`` with `error`, else ``SUBAGENT_FINISHED``.
+
+        `suspended` are the interrupts that it raised itself, possibly none.
+        """
+        ending = self._ending(subagent, error, suspended)
+        if not self._open.remove("subagent", subagent):
+            return []
+        events = self._open.close_owned(subagent)
+        return [*events, ending] if self._announce else events
+
+    @staticmethod
+    def _ending(subagent: str, error: str | None, suspended: Sequence[str] | None) -> BaseEvent:
         if error is not None:
-            return [SubagentErrorEvent(subagent_run_id=subagent, message=error)]
+            return SubagentErrorEvent(subagent_run_id=subagent, message=error)
         if suspended is None:
-            return [SubagentFinishedEvent(subagent_run_id=subagent)]
-        outcome = {"type": "suspended", **({"interruptIds": list(suspended)} if suspended else {})}
-        return [SubagentFinishedEvent.model_validate({"subagent_run_id": subagent, "outcome": outcome})]
+            return SubagentFinishedEvent(subagent_run_id=subagent)
+        raised = [interrupt for interrupt in suspended if usable(interrupt)]
+        outcome = SubagentFinishedSuspendedOutcome(interrupt_ids=raised or None)
+        return SubagentFinishedEvent(subagent_run_id=subagent, outcome=outcome)

@@ -1,0 +1,66 @@
+"""Pure. The activities that a client has: progress widgets among its messages (AG-UI 1.0, activity)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ag_ui.core import ActivityDeltaEvent, ActivitySnapshotEvent, BaseEvent, Message
+
+from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
+from yai_nexus_agentkit.protocol.subagents import Subagents
+
+__all__ = ["Activities"]
+
+
+class Activities:
+    """The activities of one run's client. They never return to the server, so most begin in the run."""
+
+    def __init__(self, ids: MessageIds, subagents: Subagents, known: Iterable[str]) -> None:
+        self._ids = ids
+        self._subagents = subagents
+        self._known = set(known)
+        """Ids of the activities that the client has: others cannot be patched."""
+
+    def put(
+        self,
+        message_id: str,
+        activity_type: str,
+        content: Mapping[str, Any],
+        owner: str | None,
+        metadata: dict[str, Any] | None,
+    ) -> list[BaseEvent]:
+        """``ACTIVITY_SNAPSHOT``, unless the id belongs to another kind of message, which it would overwrite."""
+        if not usable(message_id) or self._ids.kind(message_id) not in (None, "activity"):
+            return []
+        owner = usable(owner)
+        event = ActivitySnapshotEvent(
+            message_id=message_id,
+            activity_type=activity_type,
+            content=dict(content),
+            subagent_run_id=owner,
+            metadata=metadata,
+        )
+        self._ids.own(message_id, "activity", owner)  # a snapshot makes the activity its owner's
+        self._known.add(message_id)
+        return [*self._subagents.introduce(owner), event]
+
+    def patch(self, message_id: str, activity_type: str, operations: list[dict[str, Any]]) -> list[BaseEvent]:
+        """``ACTIVITY_DELTA`` against what was last sent."""
+        if message_id not in self._known or not operations:
+            return []
+        return [
+            ActivityDeltaEvent(
+                message_id=message_id,
+                activity_type=activity_type,
+                patch=operations,  # type: ignore[arg-type]
+                subagent_run_id=self._ids.owner(message_id),
+            )
+        ]
+
+    def restate(self, messages: Iterable[Message]) -> None:
+        """Forget what a snapshot removes. One without any activity leaves the client's alone (AG-UI 1.0, messages)."""
+        roles = {message.id: message.role for message in messages}
+        if "activity" in roles.values():
+            self._known &= roles.keys()
+        self._known.difference_update(message_id for message_id, role in roles.items() if role != "activity")

@@ -1,0 +1,200 @@
+"""Pure. The tool calls of a thread: which were announced, which are open, which have their result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from ag_ui.core import (
+    AssistantMessage,
+    BaseEvent,
+    Message,
+    ToolCallArgsEvent,
+    ToolCallChunkEvent,
+    ToolCallEndEvent,
+    ToolCallResultEvent,
+    ToolCallStartEvent,
+    ToolMessage,
+)
+
+from yai_nexus_agentkit.protocol.entities import OpenEntities
+from yai_nexus_agentkit.protocol.lanes import Lanes
+from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
+from yai_nexus_agentkit.protocol.subagents import Subagents
+
+__all__ = ["Calls"]
+
+UNNAMED = "tool"
+"""Name of a call that the model gave none. Clients refuse a chunk without, and show nothing for an empty one."""
+
+_ARGS = ToolCallArgsEvent.__pydantic_validator__.validate_python
+"""An argument delta's event, checked as by the class in three quarters of the time."""
+
+
+@dataclass(slots=True)
+class _Call:
+    name: str
+    parent: str
+    """Id of the message that carries the call."""
+    lane: str
+    owner: str | None
+    open: bool = True
+
+
+class Calls:
+    """A call is announced once and answered once per thread, whatever is reported how often."""
+
+    def __init__(
+        self,
+        ids: MessageIds,
+        open_entities: OpenEntities,
+        subagents: Subagents,
+        lanes: Lanes,
+        *,
+        known: Iterable[str],
+        answered: Iterable[str],
+        chunks: bool,
+        parts: bool,
+    ) -> None:
+        """`parts`: the peer takes results as lists of content parts."""
+        self._ids = ids
+        self._open = open_entities
+        self._subagents = subagents
+        self._lanes = lanes
+        self._chunks = chunks
+        self._parts = parts
+        self._calls: dict[str, _Call] = {}
+        """The calls that this run announced, in order."""
+        self._answered = set(answered)
+        """Calls of the thread that count as answered."""
+        self._told = set(self._answered)
+        """Calls of the thread whose result the client was sent, withdrawn ones included."""
+        self._earlier = set(known)
+        """Calls that earlier runs announced, or a snapshot."""
+
+    def announce(self, lane: str, call_id: str, name: str, parent: str | None) -> list[BaseEvent]:
+        """``TOOL_CALL_START``, unless the thread has the call: its arguments would double (AG-UI 1.0, tool calls)."""
+        if not usable(call_id) or self.known(call_id) or call_id in self._told:
+            return []
+        it = self._lanes.get(lane)
+        call = _Call(usable(name) or UNNAMED, self._lanes.parent(it, parent, call_id), lane, it.owner)
+        event = (ToolCallChunkEvent if self._chunks else ToolCallStartEvent)(
+            tool_call_id=call_id, tool_call_name=call.name, parent_message_id=call.parent, subagent_run_id=call.owner
+        )
+        events = [*self._lanes.make_room(lane, it), *self._subagents.introduce(it.owner), event]
+        self._calls[call_id] = call
+        it.calls.append(call_id)
+        self._open.add("call", call_id, call.owner, self.end)
+        return events
+
+    def args(self, call_id: str, delta: str) -> list[BaseEvent]:
+        """A piece of an open call's argument text."""
+        call = self._calls.get(call_id)
+        if call is None or not call.open or not delta:
+            return []
+        if not self._chunks:
+            return [_ARGS({"toolCallId": call_id, "delta": delta, "subagentRunId": call.owner})]
+        return [
+            ToolCallChunkEvent(  # complete, since any event between two chunks ends the client's stream of chunks
+                tool_call_id=call_id,
+                tool_call_name=call.name,
+                parent_message_id=call.parent,
+                delta=delta,
+                subagent_run_id=call.owner,
+            )
+        ]
+
+    def end(self, call_id: str) -> list[BaseEvent]:
+        """``TOOL_CALL_END``: the arguments are complete, or cut off."""
+        call = self._calls.get(call_id)
+        if call is None or not call.open:
+            return []
+        call.open = False
+        self._open.remove("call", call_id)
+        lane = self._lanes.by_name.get(call.lane)
+        if lane is not None and call_id in lane.calls:
+            lane.calls.remove(call_id)
+        return [] if self._chunks else [ToolCallEndEvent(tool_call_id=call_id, subagent_run_id=call.owner)]
+
+    def result(
+        self,
+        call_id: str,
+        message_id: str,
+        content: str | list[Any],
+        owner: str | None,
+        metadata: dict[str, Any] | None,
+    ) -> list[BaseEvent]:
+        """``TOOL_CALL_RESULT`` of a known call, once per call: a client would show a second one beside the first."""
+        if not self.known(call_id) or call_id in self._answered:
+            return []
+        if call_id in self._told:
+            self._answered.add(call_id)
+            return []
+        owner = usable(owner)
+        event = ToolCallResultEvent(
+            message_id=self._ids.claim(message_id, "tool", owner, spare=f"{call_id}-result"),
+            tool_call_id=call_id,
+            content=self._content(content),
+            role="tool",
+            subagent_run_id=owner,
+            metadata=metadata,
+        )
+        self._answered.add(call_id)
+        self._told.add(call_id)
+        return [*self.end(call_id), *self._subagents.introduce(owner), event]
+
+    def known(self, call_id: str | None) -> bool:
+        """The call was announced, in this run or an earlier one of the thread."""
+        return call_id in self._calls or call_id in self._earlier
+
+    def answered(self, call_id: str) -> bool:
+        """The call has its result, from this run or an earlier one."""
+        return call_id in self._answered
+
+    def withdraw(self, call_id: str) -> None:
+        """The result that was told does not count, though the client has it until the next snapshot."""
+        self._answered.discard(call_id)
+
+    def parent(self, call_id: str | None) -> str | None:
+        """Id of the message that carries a call of this run."""
+        call = self._calls.get(call_id or "")
+        return call.parent if call is not None else None
+
+    @property
+    def pending(self) -> list[str]:
+        """The calls that this run announced and nobody answered, in order (AG-UI 1.0, frontend tools)."""
+        return [call for call in self._calls if call not in self._told]
+
+    def restate(self, messages: Iterable[Message]) -> list[BaseEvent]:
+        """Learn a snapshot's calls and answers; before it, tell the answers to this run's calls that were not told.
+
+        Otherwise a client would count the call as pending, and put the answer behind whatever was said since.
+        """
+        events: list[BaseEvent] = []
+        for message in messages:
+            if isinstance(message, AssistantMessage):
+                self._earlier.update(call.id for call in message.tool_calls or ())
+            elif isinstance(message, ToolMessage):
+                call_id = message.tool_call_id
+                if call_id in self._calls:
+                    events += self.result(
+                        call_id, message.id, message.content, message.subagent_run_id, message.metadata
+                    )
+                else:
+                    self._answered.add(call_id)
+                    self._told.add(call_id)
+        return events
+
+    def _content(self, content: str | list[Any]) -> str | list[Any]:
+        """Peers from before 1.0 end the run at a list of parts: they get its text (AG-UI 1.0, versions)."""
+        if isinstance(content, str) or self._parts:
+            return content
+        return "".join(_text(part) for part in content)
+
+
+def _text(part: Any) -> str:
+    field = part.get if isinstance(part, dict) else partial(getattr, part)
+    text = field("text", None)
+    return text if field("type", None) == "text" and isinstance(text, str) else ""

@@ -1,0 +1,52 @@
+"""Pure. What is open in a run, in the order of opening, whose it is, and how each is closed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal, TypeAlias
+
+from ag_ui.core import BaseEvent
+
+__all__ = ["Kind", "OpenEntities"]
+
+Kind: TypeAlias = Literal["text", "reasoning", "call", "span", "step", "subagent"]
+Closer: TypeAlias = Callable[[str], list[BaseEvent]]
+"""Closes the entity of this name, takes it out of `OpenEntities`, and returns the events that say so."""
+
+
+class OpenEntities:
+    """Everything of one run that was opened and not closed.
+
+    Names are unique per kind; owners are subagent invocations.
+    """
+
+    def __init__(self) -> None:
+        self._entries: dict[tuple[Kind, str], tuple[str | None, Closer]] = {}
+        """Owner and closer by kind and name. Set when an entity opens, dropped by its closer."""
+
+    def add(self, kind: Kind, name: str, owner: str | None, close: Closer) -> None:
+        """Note an entity as open. A subagent invocation is owned by the one that spawned it."""
+        self._entries[kind, name] = (owner, close)
+
+    def remove(self, kind: Kind, name: str) -> bool:
+        """Note it as closed; False if it was not open."""
+        return self._entries.pop((kind, name), None) is not None
+
+    @property
+    def streaming(self) -> bool:
+        """A message or call is open."""
+        return any(kind in ("text", "reasoning", "call") for kind, _ in self._entries)
+
+    def close_all(self) -> list[BaseEvent]:
+        """Close everything, the last opened first."""
+        return list(self._closing(lambda _: True))
+
+    def close_owned(self, owner: str) -> list[BaseEvent]:
+        """Close everything of one subagent invocation and of those that it spawned, the last opened first."""
+        return list(self._closing(lambda entry_owner: entry_owner == owner))
+
+    def _closing(self, matches: Callable[[str | None], bool]) -> Iterator[BaseEvent]:
+        for key in reversed(list(self._entries)):
+            entry = self._entries.get(key)  # gone if a closer before took it along
+            if entry is not None and matches(entry[0]):
+                yield from entry[1](key[1])

@@ -1,0 +1,202 @@
+"""Pure. What model calls say: the text and reasoning of each *lane*, and which message of the client each of them is.
+
+A lane's text, reasoning and calls belong to one model call: they close each other and nobody else's, and carry the
+same owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from ag_ui.core import BaseEvent, Message, TextMessageEndEvent, TextMessageStartEvent
+
+from yai_nexus_agentkit.protocol.entities import OpenEntities
+from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
+from yai_nexus_agentkit.protocol.reasoning import ReasoningWriter
+from yai_nexus_agentkit.protocol.subagents import Subagents
+
+__all__ = ["Lane", "Lanes"]
+
+_NOTHING = object()
+"""Equal to no id: the value of `Lane.ready` when text cannot simply go on."""
+
+
+@dataclass(slots=True)
+class Lane:
+    """One model call.
+
+    Its text goes by the translator's id (the *wish*); where that is taken, the client knows it by another.
+    """
+
+    owner: str | None
+    within: tuple[str, ...] = ()
+    """Named spans around the call; they close before its first text or tool call."""
+    ready: object = _NOTHING
+    """The wish under which text may go on with nothing to close or open before."""
+    text: str = ""
+    """Id of the open text message; empty if none is open."""
+    wish: str = ""
+    """The open text message's wish."""
+    message: str | None = None
+    """Id of the lane's newest text message, open or not; without text, of the message its first call made."""
+    messages: dict[str, str] = field(default_factory=dict)
+    """First message of each wish: its text and all its calls belong together."""
+    reasoning: str = ""
+    """Id of the open reasoning message; empty if none is open."""
+    reasoning_wish: str = ""
+    calls: list[str] = field(default_factory=list)
+    """Calls of the lane that are still open."""
+
+
+class Lanes:
+    """The model calls of one run, from their first fact to their end."""
+
+    def __init__(
+        self,
+        ids: MessageIds,
+        open_entities: OpenEntities,
+        subagents: Subagents,
+        writer: ReasoningWriter | None,
+        close_span: Callable[[str], list[BaseEvent]],
+        *,
+        chunks: bool,
+    ) -> None:
+        self.by_name: dict[str, Lane] = {}
+        """The lanes that were declared or said something, until their end."""
+        self._ids = ids
+        self._open = open_entities
+        self._subagents = subagents
+        self._writer = writer
+        self._close_span = close_span
+        self._chunks = chunks
+        self._textless: set[str] = set()
+        """Messages that calls of this run made and that have no text yet: the only known ids that text may go to."""
+        self._reasoned: dict[tuple[str, str], str] = {}
+        """Newest reasoning message by lane and wish, kept after its end: its encrypted content may come later."""
+
+    def declare(self, name: str, owner: str | None, within: tuple[str, ...]) -> None:
+        """Make a lane, unless it is there already."""
+        if name not in self.by_name:
+            self.by_name[name] = Lane(usable(owner), within)
+
+    def get(self, name: str) -> Lane:
+        """The lane of this name; one that nobody declared belongs to the parent agent."""
+        lane = self.by_name.get(name)
+        if lane is None:
+            lane = self.by_name[name] = Lane(None)
+        return lane
+
+    def forget(self, name: str) -> None:
+        """The model call is over, and what it left open was closed."""
+        self.by_name.pop(name, None)
+
+    def restate(self, messages: Iterable[Message]) -> None:
+        """What a snapshot tells is told: text under its ids would be appended."""
+        self._textless.difference_update(message.id for message in messages)
+
+    def make_room(self, name: str, lane: Lane) -> list[BaseEvent]:
+        """End reasoning and the spans around the lane before its text or calls, or UIs go on showing "thinking"."""
+        events = self.end_reasoning(name)
+        for span in lane.within:
+            events += self._close_span(span)
+        return events
+
+    def open_text(self, name: str, wish: str) -> list[BaseEvent]:
+        """What precedes a text delta of this message. Afterwards the lane is `ready` for `wish`."""
+        lane = self.get(name)
+        if lane.ready == wish:
+            return []
+        if lane.text and lane.wish == wish:
+            lane.ready = wish
+            return self.make_room(name, lane)
+        events = [*self.end_text(name), *self.make_room(name, lane), *self._subagents.introduce(lane.owner)]
+        lane.text = lane.message = self._text_id(name, lane, wish)
+        lane.ready = lane.wish = wish
+        self._open.add("text", name, lane.owner, self.end_text)
+        if self._chunks:
+            return events
+        start = TextMessageStartEvent(message_id=lane.text, role="assistant", subagent_run_id=lane.owner)
+        return [*events, start]
+
+    def end_text(self, name: str) -> list[BaseEvent]:
+        """Close the lane's text message, if one is open."""
+        lane = self.by_name.get(name)
+        if lane is None or not lane.text:
+            return []
+        message_id, lane.text, lane.ready = lane.text, "", _NOTHING
+        self._open.remove("text", name)
+        return [] if self._chunks else [TextMessageEndEvent(message_id=message_id, subagent_run_id=lane.owner)]
+
+    def parent(self, lane: Lane, wish: str | None, call_id: str) -> str:
+        """Id of the message that a call of this lane belongs to. It need not have text (AG-UI 1.0, tool calls)."""
+        wish = usable(wish)
+        known = lane.message if wish is None else lane.messages.get(wish)
+        if known is not None and self._ids.admits(known, "assistant", lane.owner):
+            return known
+        if wish is not None and self._ids.admits(wish, "assistant", lane.owner):
+            self._ids.own(wish, "assistant", lane.owner)
+            message_id = wish
+        else:
+            message_id = self._ids.claim(wish, "assistant", lane.owner, spare=f"{call_id}-message")
+            self._textless.add(message_id)
+        lane.messages[wish or ""] = message_id
+        lane.message = lane.message or message_id
+        return message_id
+
+    def _text_id(self, name: str, lane: Lane, wish: str) -> str:
+        """Id for text to be told as `wish`.
+
+        One that had its text is not used again: the new text would be appended to it.
+        """
+        known = lane.messages.get(wish, wish)
+        if known in self._textless and self._ids.admits(known, "assistant", lane.owner):
+            message_id = known
+        else:
+            message_id = self._ids.claim(wish, "assistant", lane.owner, spare=f"{name}-message")
+        self._textless.discard(message_id)
+        lane.messages.setdefault(wish, message_id)
+        return message_id
+
+    def reasoning(self, name: str, wish: str, delta: str) -> list[BaseEvent]:
+        """Reasoning of a lane; an empty delta only opens the message. One that was closed goes on."""
+        if self._writer is None:
+            return []
+        wish, delta = usable(wish) or "", usable(delta) or ""
+        lane = self.get(name)
+        events: list[BaseEvent] = []
+        if not lane.reasoning or lane.reasoning_wish != wish:
+            events = [*self.end_reasoning(name), *self._subagents.introduce(lane.owner)]
+            lane.reasoning, lane.reasoning_wish = self._reasoning_id(name, lane, wish), wish
+            lane.ready = _NOTHING
+            self._open.add("reasoning", name, lane.owner, self.end_reasoning)
+            events += self._writer.open_message(lane.reasoning, lane.owner)
+        return [*events, *self._writer.content(lane.reasoning, lane.owner, delta)] if delta else events
+
+    def _reasoning_id(self, name: str, lane: Lane, wish: str) -> str:
+        """Id for reasoning to be told as `wish`."""
+        known = self._reasoned.get((name, wish))
+        if known is None or not self._ids.admits(known, "reasoning", lane.owner):
+            known = self._ids.claim(wish, "reasoning", lane.owner, spare=f"{name}-reasoning")
+            self._reasoned[name, wish] = known
+        return known
+
+    def encrypted(self, name: str, wish: str, value: str) -> list[BaseEvent]:
+        """Encrypted content of a reasoning message, open or closed; opens the message if there is none."""
+        if self._writer is None or not usable(value):
+            return []
+        key = (name, usable(wish) or "")
+        events = [] if key in self._reasoned else self.reasoning(name, wish, "")
+        message_id = self._reasoned[key]
+        if self._ids.kind(message_id) != "reasoning":
+            return events  # a snapshot put another kind of message in its place
+        return [*events, *self._writer.encrypted(message_id, self._ids.owner(message_id), value)]
+
+    def end_reasoning(self, name: str) -> list[BaseEvent]:
+        """Close the lane's reasoning message, if one is open."""
+        lane = self.by_name.get(name)
+        if lane is None or not lane.reasoning or self._writer is None:
+            return []
+        message_id, lane.reasoning = lane.reasoning, ""
+        self._open.remove("reasoning", name)
+        return self._writer.close_message(message_id, lane.owner)

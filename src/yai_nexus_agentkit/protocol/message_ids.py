@@ -1,0 +1,67 @@
+"""Pure. The ids of a thread's messages: which are taken, by what kind of message, and whose they are.
+
+All kinds of message share one space of ids (AG-UI 1.0, identifiers): text streamed under the id of a tool message
+would be appended to that. The ids of reasoning spans are kept apart from it as well, because a client files the
+owners of spans and reasoning messages together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ag_ui.core import Message
+
+__all__ = ["MessageIds", "usable"]
+
+CONFLICT = "conflict"
+"""Kind of an id that a snapshot gives to another kind of message than the stream did.
+
+Nothing may be added to such a message.
+"""
+
+
+def usable(text: object) -> str | None:
+    """`text` if it may go on the wire as an id or a delta, a non-empty string; else None."""
+    return text if isinstance(text, str) and text else None
+
+
+class MessageIds:
+    """One run's view of the thread's message ids. An id is never given back."""
+
+    def __init__(self, taken: Mapping[str, str]) -> None:
+        """`taken`: id to role of every message that the client or the thread holds."""
+        self._kinds = dict(taken)
+        self._owners: dict[str, str | None] = {}
+        """Owner by id, of the messages that were made or restated in this run; of the others it is not known."""
+
+    def kind(self, message_id: str) -> str | None:
+        """Role of the message with this id (``span`` for a reasoning span), None if there is none."""
+        return self._kinds.get(message_id)
+
+    def owner(self, message_id: str) -> str | None:
+        """The subagent invocation whose message this is; None is the parent agent, or unknown."""
+        return self._owners.get(message_id)
+
+    def admits(self, message_id: str, kind: str, owner: str | None) -> bool:
+        """Whether `owner` may add to the message with this id: it is of that kind and not somebody else's."""
+        return self._kinds.get(message_id) == kind and self._owners.get(message_id, owner) == owner
+
+    def own(self, message_id: str, kind: str, owner: str | None) -> None:
+        """Record a message under an id that is free, or that `admits` it."""
+        self._kinds[message_id], self._owners[message_id] = kind, owner
+
+    def claim(self, wish: object, kind: str, owner: str | None, *, spare: str) -> str:
+        """A new id, recorded: `wish` if it is usable and free, else one made from it, or from `spare`."""
+        base = usable(wish) or spare
+        unique, n = base, 1
+        while unique in self._kinds:
+            n += 1
+            unique = f"{base}-{n}"
+        self.own(unique, kind, owner)
+        return unique
+
+    def restate(self, messages: Iterable[Message]) -> None:
+        """Take over what a snapshot says: it replaces messages, owners included (AG-UI 1.0, subagents)."""
+        for message in messages:
+            known = self._kinds.get(message.id, message.role)
+            self.own(message.id, message.role if known == message.role else CONFLICT, message.subagent_run_id)

@@ -1,0 +1,85 @@
+"""Pure. The work that is shown as such: steps (node runs) and titled spans (chains that somebody named)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ag_ui.core import BaseEvent, Message, StepFinishedEvent, StepStartedEvent
+
+from yai_nexus_agentkit.protocol.entities import OpenEntities
+from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
+from yai_nexus_agentkit.protocol.reasoning import ReasoningWriter
+from yai_nexus_agentkit.protocol.subagents import Subagents
+
+__all__ = ["Spans", "Steps"]
+
+
+class Steps:
+    """The node runs of one run. `step` identifies a node run; its name is what the client sees."""
+
+    def __init__(self, open_entities: OpenEntities, subagents: Subagents) -> None:
+        self._open = open_entities
+        self._subagents = subagents
+        self._steps: dict[str, tuple[str, str | None]] = {}
+        """Name and owner of the open steps."""
+
+    def start(self, step: str, name: str, owner: str | None, metadata: dict[str, Any] | None) -> list[BaseEvent]:
+        """``STEP_STARTED`` under a name that no open step has; clients before 0.0.59 have one space of names."""
+        if step in self._steps:
+            return []
+        owner = usable(owner)
+        taken = {open_name for open_name, _ in self._steps.values()}
+        unique, n = name, 1
+        while unique in taken:
+            n += 1
+            unique = f"{name}#{n}"
+        event = StepStartedEvent(step_name=unique, subagent_run_id=owner, metadata=metadata)
+        self._steps[step] = (unique, owner)
+        self._open.add("step", step, owner, self.finish)
+        return [*self._subagents.introduce(owner), event]
+
+    def finish(self, step: str) -> list[BaseEvent]:
+        """``STEP_FINISHED`` with exactly the tag of the start: here an absent one does not agree (AG-UI 1.0, steps)."""
+        if step not in self._steps:
+            return []
+        name, owner = self._steps.pop(step)
+        self._open.remove("step", step)
+        return [StepFinishedEvent(step_name=name, subagent_run_id=owner)]
+
+
+class Spans:
+    """Titled reasoning spans. `span` identifies the chain's run; on the wire it has another id where that is taken."""
+
+    def __init__(
+        self, ids: MessageIds, open_entities: OpenEntities, subagents: Subagents, writer: ReasoningWriter | None
+    ) -> None:
+        self._ids = ids
+        self._open = open_entities
+        self._subagents = subagents
+        self._writer = writer
+        self._spans: dict[str, tuple[str, str | None]] = {}
+        """Id on the wire and owner of the open spans."""
+
+    def open(self, span: str, title: str, owner: str | None) -> list[BaseEvent]:
+        """Begin a span, unless it is open."""
+        if self._writer is None or span in self._spans:
+            return []
+        owner = usable(owner)
+        span_id = self._ids.claim(span, "span", owner, spare="span")
+        events = self._writer.open_span(span_id, owner, title)
+        self._spans[span] = (span_id, owner)
+        self._open.add("span", span, owner, self.close)
+        return [*self._subagents.introduce(owner), *events]
+
+    def close(self, span: str) -> list[BaseEvent]:
+        """End a span, if it is open."""
+        if self._writer is None or span not in self._spans:
+            return []
+        self._open.remove("span", span)
+        return self._writer.close_span(*self._spans.pop(span))
+
+    def make_way(self, messages: Iterable[Message]) -> list[BaseEvent]:
+        """End the spans whose ids a snapshot gives to messages: a client then takes them for those messages' owners."""
+        ids = {message.id for message in messages}
+        return [e for span, (span_id, _) in list(self._spans.items()) if span_id in ids for e in self.close(span)]
