@@ -91,12 +91,12 @@ unit: $(CLIENTS) $(VENV)/.dev
 
 test: $(CLIENTS) $(VENV)/.dev system
 	$(MAKE) --no-print-directory lint
-	$(BIN)/pytest $(PYTEST_ARGS)
+	$(BIN)/pytest --inline-snapshot=disable $(PYTEST_ARGS)
 	$(MAKE) --no-print-directory test-lowest
 
 # Tests that need more than these extras live in tests/integration/extras.
 test-lowest: $(CLIENTS) $(LOWEST)/.stamp
-	$(LOWEST)/bin/pytest tests/unit tests/integration -m "not slow" --ignore=tests/integration/extras -p no:cacheprovider --quiet
+	$(LOWEST)/bin/pytest --inline-snapshot=disable tests/unit tests/integration -m "not slow" --ignore=tests/integration/extras -p no:cacheprovider --quiet
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
