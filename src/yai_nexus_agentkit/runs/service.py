@@ -97,6 +97,7 @@ class LiveRun:
                         continue
                     if not record.events:
                         record.note_first()
+                        await asyncio.sleep(0)  # whoever writes shall do so before the agent begins its work
                     record.events += 1
                     if event.type in _TERMINAL:
                         ended = self.ending = True

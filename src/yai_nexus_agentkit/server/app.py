@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import Any
 
 from starlette.applications import Starlette
@@ -53,6 +54,7 @@ def create_app(agents: Agent | Mapping[str, Agent], *, settings: ServerSettings 
         exception_handlers={HTTPException: refused},
     )
     service = _service(settings)
+    _live_with(app.router, partial(_until_the_end, service))
     for name, agent in named.items():
         path = f"/{name}" if isinstance(agents, Mapping) else ""
         add_agui_routes(app, agent, path or "/", settings=settings, name=name, service=service)
@@ -92,7 +94,11 @@ def add_agui_routes(
         raise TypeError("dependencies are FastAPI's; a Starlette application has middleware")
     else:
         router.routes.extend(starlette_routes(endpoints, path))
-    _live_with(router, running, served, settings, owned=service is None)
+    if service is None:
+        _live_with(router, partial(_until_the_end, running))
+    janitor = _janitor(running, served, settings)
+    if janitor is not None:
+        _live_with(router, janitor.working)
     return running
 
 
@@ -118,28 +124,34 @@ def _cors(settings: ServerSettings) -> Middleware:
     )
 
 
-def _live_with(
-    router: Router, service: RunService, agent: ServedAgent, settings: ServerSettings, *, owned: bool
-) -> None:
-    """Tie the janitor and the end of the runs to the application's own lifespan."""
+def _live_with(router: Router, part: Callable[[], AbstractAsyncContextManager[Any]]) -> None:
+    """Begin and end `part` with the application, inside its own lifespan."""
     inner = router.lifespan_context
 
     @asynccontextmanager
     async def lifespan(app: Any) -> AsyncIterator[Any]:
-        async with AsyncExitStack() as stack:
-            state = await stack.enter_async_context(inner(app))
-            if owned:
-                stack.push_async_callback(service.aclose)
-            store = store_of(agent.fixed) if agent.fixed is not None else None
-            if store is not None and (settings.thread_idle, settings.thread_limit) != (None, None):
-                janitor = Janitor(
-                    service=service,
-                    stores={agent.name: store},
-                    idle=settings.thread_idle,
-                    per_user=settings.thread_limit,
-                    every=settings.janitor_every,
-                )
-                await stack.enter_async_context(janitor.working())
+        async with inner(app) as state, part():
             yield state
 
     router.lifespan_context = lifespan
+
+
+@asynccontextmanager
+async def _until_the_end(service: RunService) -> AsyncIterator[None]:
+    try:
+        yield
+    finally:
+        await service.aclose()
+
+
+def _janitor(service: RunService, agent: ServedAgent, settings: ServerSettings) -> Janitor | None:
+    store = store_of(agent.fixed) if agent.fixed is not None else None
+    if store is None or (settings.thread_idle, settings.thread_limit) == (None, None):
+        return None
+    return Janitor(
+        service=service,
+        stores={agent.name: store},
+        idle=settings.thread_idle,
+        per_user=settings.thread_limit,
+        every=settings.janitor_every,
+    )

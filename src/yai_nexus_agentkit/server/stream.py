@@ -106,9 +106,9 @@ class _Stream:
             self._run.control.stop(OverloadedError("the client reads too slowly"))
 
     def _wake(self) -> None:
-        if self._idle is not None:
+        if self._idle is not None and not self._idle.done():
             self._idle.set_result(None)
-            self._idle = None
+        self._idle = None
 
     def _through(self, agent: asyncio.Task[None]) -> None:
         """The agent's task ended. It tells failures itself; one that is left is a fault of the server."""

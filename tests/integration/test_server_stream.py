@@ -1,0 +1,421 @@
+"""The stream of a run: framing, joined writes, keep-alive, disconnects, slow readers, thread locks.
+
+The ASGI application is called by hand, so that the client's side is the test's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+
+from tests.support.serving import call, failing, living, post, run_body, talker
+from yai_nexus_agentkit import AGUIAdapter, EventEmitter, Hooks
+from yai_nexus_agentkit.errors import RunInputError
+from yai_nexus_agentkit.server import Identity, ServerSettings, create_app
+
+
+def app_of(graph: Any, *, hooks: Hooks | None = None, **settings: Any) -> Any:
+    return create_app(AGUIAdapter(graph, hooks=hooks or Hooks()), settings=ServerSettings(**settings))
+
+
+# ---------------------------------------------------------------- the response
+
+
+async def test_a_run_is_a_stream_of_lf_frames_with_the_client_s_ids() -> None:
+    done = await call(app_of(talker(3)), "POST", "/", run_body(thread="mine", run="r7"))
+
+    assert (done.status, done.headers["content-type"]) == (200, "text/event-stream")
+    assert done.headers["cache-control"] == "no-cache"
+    assert done.headers["x-accel-buffering"] == "no"
+    assert "content-length" not in done.headers
+    assert b"\r" not in done.body
+    assert done.body.endswith(b"\n\n")
+    assert all(frame.startswith(b"data: {") for frame in done.body.split(b"\n\n")[:-1])
+    first, *_, last = done.events
+    assert (first["type"], first["threadId"], first["runId"]) == ("RUN_STARTED", "mine", "r7")
+    assert (last["type"], last["threadId"], last["runId"]) == ("RUN_FINISHED", "mine", "r7")
+    assert done.text() == "w0 w1 w2 "
+
+
+async def test_the_stream_is_conformant(judge: Any) -> None:
+    body = run_body()
+    done = await call(app_of(talker(3)), "POST", "/", body)
+    verdict = judge([{"events": done.events, "input": body}])
+    assert [message["content"] for message in verdict.messages] == ["hello", "w0 w1 w2 "]
+
+
+async def test_event_lines_are_an_option() -> None:
+    done = await call(app_of(talker(1), event_lines=True), "POST", "/", run_body())
+    frames = [frame.split(b"\n") for frame in done.body.split(b"\n\n")[:-1]]
+    assert [line[:5] for line in frames[0]] == [b"event", b"id: 1", b"data:"]
+    assert len({frame[1] for frame in frames}) == len(frames)
+    assert frames[0][0] == b"event: RUN_STARTED"
+
+
+async def test_an_accept_header_for_protobuf_is_answered_with_sse() -> None:
+    headers = {"accept": "application/vnd.ag-ui.event+proto"}
+    done = await call(app_of(talker(1)), "POST", "/", run_body(), headers)
+    assert done.headers["content-type"] == "text/event-stream"
+    assert done.types()[-1] == "RUN_FINISHED"
+
+
+async def test_run_started_is_written_before_the_agent_works() -> None:
+    started, may_go = asyncio.Event(), asyncio.Event()
+
+    async def agent(state: MessagesState) -> dict[str, Any]:
+        started.set()
+        await may_go.wait()
+        return {"messages": [("ai", "done")]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("agent", agent)
+    builder.add_edge(START, "agent")
+    exchange = post(app_of(builder.compile()), run_body())
+    await exchange.until(lambda it: b"RUN_STARTED" in it.body)
+    await started.wait()
+    assert not exchange.complete
+    may_go.set()
+    assert (await exchange.end()).types()[-1] == "RUN_FINISHED"
+
+
+async def test_every_token_is_written_at_once_when_the_client_reads() -> None:
+    exchange = await post(app_of(talker(10, 0.02)), run_body()).end()
+    tokens = [write for write in exchange.writes if b"TEXT_MESSAGE_CONTENT" in write]
+    assert len(tokens) >= 9, "tokens 20 ms apart are not held back"
+
+
+def emitting(events: int, size: int, *, together: bool) -> Any:
+    async def agent(state: MessagesState) -> dict[str, Any]:
+        for n in range(events):
+            if not together:
+                await asyncio.sleep(0)
+            EventEmitter().emit("chart", {"n": n, "data": "x" * size})
+        return {}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("agent", agent)
+    builder.add_edge(START, "agent")
+    return builder.compile(checkpointer=InMemorySaver())
+
+
+async def test_frames_that_wait_are_joined_into_one_write() -> None:
+    exchange = await post(app_of(emitting(200, 1, together=True)), run_body()).end()
+    assert [event["value"]["n"] for event in exchange.events if event["type"] == "CUSTOM"] == list(range(200))
+    assert len(exchange.writes) < 20
+
+
+async def test_silence_is_filled_with_comments_and_the_agent_is_not_disturbed() -> None:
+    exchange = await post(app_of(talker(2, 0.35), keep_alive=0.1), run_body()).end()
+    assert exchange.body.count(b": keep-alive\n\n") >= 3
+    assert exchange.text() == "w0 w1 "
+    assert exchange.types()[-1] == "RUN_FINISHED"
+
+
+async def test_no_comment_while_tokens_flow() -> None:
+    exchange = await post(app_of(talker(20, 0.02), keep_alive=0.3), run_body()).end()
+    assert b"keep-alive" not in exchange.body
+
+
+# ---------------------------------------------------------------- the client goes away
+
+
+class Watched:
+    """A graph whose node tells when it is cancelled."""
+
+    def __init__(self) -> None:
+        self.running, self.cancelled = asyncio.Event(), asyncio.Event()
+        self.turns = 0
+
+    def graph(self) -> Any:
+        async def agent(state: MessagesState) -> dict[str, Any]:
+            self.turns += 1
+            if self.turns > 1:
+                return {"messages": [("ai", "second")]}
+            self.running.set()
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                self.cancelled.set()
+                raise
+            return {}
+
+        builder = StateGraph(MessagesState)
+        builder.add_node("agent", agent)
+        builder.add_edge(START, "agent")
+        return builder.compile(checkpointer=InMemorySaver())
+
+
+async def test_a_client_that_goes_away_cancels_the_agent_within_100_ms() -> None:
+    watched = Watched()
+    exchange = post(app_of(watched.graph()), run_body())
+    await watched.running.wait()
+    before = asyncio.all_tasks()
+    began = time.perf_counter()
+    exchange.disconnect()
+    await watched.cancelled.wait()
+    assert time.perf_counter() - began < 0.1
+    await exchange.end()
+    assert time.perf_counter() - began < 0.2
+    assert not [task for task in asyncio.all_tasks() & before if task is not asyncio.current_task()]
+
+
+async def test_the_thread_is_free_for_the_next_request() -> None:
+    watched = Watched()
+    app = app_of(watched.graph())
+    exchange = post(app, run_body(run="r1"))
+    await watched.running.wait()
+    exchange.disconnect()
+    again = await call(app, "POST", "/", run_body("again", run="r2"))
+    assert again.status == 200
+    assert again.types()[-1] == "RUN_FINISHED"
+
+
+async def test_stop_and_resend_works_although_the_disconnect_is_noticed_late() -> None:
+    watched = Watched()
+    app = app_of(watched.graph())
+    exchange = post(app, run_body(run="r1"))
+    await watched.running.wait()
+    resent = post(app, run_body("again", run="r2"))
+    await asyncio.sleep(0.1)
+    exchange.disconnect()
+    await resent.end()
+    assert (resent.status, resent.types()[-1]) == (200, "RUN_FINISHED")
+
+
+async def test_a_sync_node_is_left_behind_and_its_result_dropped() -> None:
+    entered, may_end = threading.Event(), threading.Event()
+    turns: list[int] = []
+
+    def agent(state: MessagesState) -> dict[str, Any]:
+        turns.append(1)
+        if len(turns) == 1:
+            entered.set()
+            may_end.wait(10)
+        return {"messages": [("ai", f"turn {len(turns)}")]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("agent", agent)
+    builder.add_edge(START, "agent")
+    app = app_of(builder.compile(checkpointer=InMemorySaver()))
+    exchange = post(app, run_body(run="r1"))
+    await asyncio.to_thread(entered.wait, 10)
+    exchange.disconnect()
+    await asyncio.wait_for(exchange.end(), 1)
+    again = await call(app, "POST", "/", run_body("again", run="r2"))
+    may_end.set()
+    assert again.types()[-1] == "RUN_FINISHED"
+    told = await call(app, "GET", "/threads/t1/messages")
+    assert [m["content"] for m in told.json["messages"] if m["role"] == "assistant"] == ["turn 2"]
+
+
+async def test_a_write_that_fails_counts_as_a_client_that_is_gone() -> None:
+    watched = Watched()
+    exchange = post(app_of(watched.graph(), keep_alive=0.05), run_body())
+    await watched.running.wait()
+    exchange.broken = OSError("the peer closed the connection")
+    await asyncio.wait_for(exchange.end(), 5)
+    assert watched.cancelled.is_set()
+
+
+# ---------------------------------------------------------------- slow readers
+
+
+async def test_deltas_are_merged_while_the_client_does_not_read() -> None:
+    exchange = post(app_of(talker(500)), run_body())
+    await exchange.until(lambda it: b"RUN_STARTED" in it.body)
+    exchange.gate.clear()
+    await asyncio.sleep(1.0)
+    exchange.gate.set()
+    await exchange.end()
+    assert exchange.text() == "".join(f"w{n} " for n in range(500))
+    assert exchange.types().count("TEXT_MESSAGE_CONTENT") < 250
+    assert exchange.types()[-1] == "RUN_FINISHED"
+
+
+async def test_a_client_that_reads_too_slowly_is_told_and_its_run_ends() -> None:
+    app = app_of(emitting(10_000, 500, together=False), max_buffer=50_000)
+    exchange = post(app, run_body())
+    await exchange.until(lambda it: b"CUSTOM" in it.body)
+    exchange.gate.clear()
+    await asyncio.sleep(0.5)
+    again = await call(app, "POST", "/threads/t1/cancel")
+    assert again.status == 200, "the run is over although its client still has to read"
+    exchange.gate.set()
+    await exchange.end()
+    assert exchange.complete
+    last = exchange.events[-1]
+    assert (last["type"], last["code"]) == ("RUN_ERROR", "OVERLOADED")
+    assert len(exchange.body) < 300_000
+
+
+async def test_a_client_that_takes_nothing_is_given_up(caplog: pytest.LogCaptureFixture) -> None:
+    app = app_of(talker(200), stalled=0.3, keep_alive=0.1)
+    exchange = post(app, run_body())
+    await exchange.until(lambda it: b"RUN_STARTED" in it.body)
+    exchange.gate.clear()
+    await asyncio.wait_for(exchange.end(), 3)
+    assert not exchange.complete
+
+
+# ---------------------------------------------------------------- one run per thread
+
+
+async def test_a_busy_thread_is_refused_before_the_stream() -> None:
+    watched = Watched()
+    app = app_of(watched.graph())
+    first = post(app, run_body(run="r1"))
+    await watched.running.wait()
+    second = await call(app, "POST", "/", run_body(run="r2"))
+    assert (second.status, second.error) == (409, "THREAD_BUSY")
+    assert second.headers["content-type"] == "application/json"
+    other = await call(app, "POST", "/", run_body(thread="t2", run="r3"))
+    assert other.status == 200
+    first.disconnect()
+    await first.end()
+
+
+async def test_the_wait_policy_runs_one_after_the_other() -> None:
+    app = app_of(talker(5, 0.05), busy="wait")
+    first, second = post(app, run_body("one", run="r1")), post(app, run_body("two", run="r2"))
+    await asyncio.gather(first.end(), second.end())
+    assert first.types()[-1] == second.types()[-1] == "RUN_FINISHED"
+    state = await call(app, "GET", "/threads/t1/state")
+    assert state.json["snapshot"]["count"] == 2
+
+
+async def test_the_next_request_may_come_right_after_run_finished() -> None:
+    async def slow_end(run: Any) -> None:
+        await asyncio.sleep(0.5)
+
+    app = app_of(talker(1), hooks=Hooks(after_run=slow_end))
+    first = post(app, run_body(run="r1"))
+    await first.until(lambda it: b"RUN_FINISHED" in it.body)
+    second = await call(app, "POST", "/", run_body("two", run="r2"))
+    assert second.status == 200
+    await first.end()
+
+
+async def test_cancel_ends_the_stream_with_the_cancelled_outcome() -> None:
+    watched = Watched()
+    app = app_of(watched.graph())
+    exchange = post(app, run_body())
+    await watched.running.wait()
+    answer = await call(app, "POST", "/threads/t1/cancel")
+    assert (answer.status, answer.json) == (202, {"status": "cancelling"})
+    await exchange.end()
+    assert exchange.events[-1]["outcome"] == {"type": "cancelled"}
+    assert watched.cancelled.is_set()
+    again = await call(app, "POST", "/threads/t1/cancel")
+    assert (again.status, again.json) == (200, {"status": "idle"})
+
+
+async def test_a_client_before_1_0_gets_an_error_instead_of_the_outcome() -> None:
+    watched = Watched()
+    app = app_of(watched.graph())
+    body = run_body()
+    del body["protocolVersion"]
+    exchange = post(app, body)
+    await watched.running.wait()
+    await call(app, "POST", "/threads/t1/cancel")
+    await exchange.end()
+    assert (exchange.events[-1]["type"], exchange.events[-1]["code"]) == ("RUN_ERROR", "CANCELLED")
+
+
+async def test_too_many_runs_are_refused_with_retry_after() -> None:
+    watched = Watched()
+    app = app_of(watched.graph(), max_runs=1, retry_after=7)
+    first = post(app, run_body())
+    await watched.running.wait()
+    second = await call(app, "POST", "/", run_body(thread="t2"))
+    assert (second.status, second.error, second.headers["retry-after"]) == (429, "OVERLOADED", "7")
+    first.disconnect()
+    await first.end()
+    third = await call(app, "POST", "/", run_body(thread="t2"))
+    assert third.status == 200
+
+
+async def test_the_limit_per_user_leaves_others_alone() -> None:
+    watched = Watched()
+    settings: dict[str, Any] = {
+        "max_runs_per_user": 1,
+        "identity": lambda request: Identity(user=request.headers["x-user"]),
+    }
+    app = app_of(watched.graph(), **settings)
+    first = post(app, run_body(), headers={"x-user": "ann"})
+    await watched.running.wait()
+    assert (await call(app, "POST", "/", run_body(thread="t2"), {"x-user": "ann"})).status == 429
+    assert (await call(app, "POST", "/", run_body(thread="t2"), {"x-user": "bob"})).status == 200
+    first.disconnect()
+    await first.end()
+
+
+async def test_time_limits_end_the_run_with_their_codes() -> None:
+    watched = Watched()
+    exchange = await post(app_of(watched.graph(), run_timeout=0.2), run_body()).end()
+    assert exchange.events[-1]["code"] == "EXECUTION_TIMEOUT"
+    exchange = await post(app_of(Watched().graph(), idle_timeout=0.2), run_body()).end()
+    assert exchange.events[-1]["code"] == "IDLE_TIMEOUT"
+
+
+async def test_the_end_of_the_application_ends_its_runs() -> None:
+    watched = Watched()
+    app = app_of(watched.graph())
+    async with living(app):
+        exchange = post(app, run_body())
+        await watched.running.wait()
+    await exchange.end()
+    assert exchange.events[-1]["outcome"] == {"type": "cancelled"}
+
+
+# ---------------------------------------------------------------- errors
+
+
+async def test_texts_of_unexpected_errors_stay_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    exchange = await call(app_of(failing(ValueError("the password is swordfish"))), "POST", "/", run_body())
+    last = exchange.events[-1]
+    assert (last["type"], last["code"]) == ("RUN_ERROR", "AGENT_ERROR")
+    assert last["message"].startswith("internal error (id ")
+    assert b"swordfish" not in exchange.body
+    known = last["message"].removeprefix("internal error (id ").removesuffix(")")
+    assert any(known in record.getMessage() and record.exc_info for record in caplog.records)
+
+
+async def test_texts_can_be_exposed() -> None:
+    app = app_of(failing(ValueError("the password is swordfish")), expose_errors=True)
+    exchange = await call(app, "POST", "/", run_body())
+    assert exchange.events[-1]["message"] == "the password is swordfish"
+
+
+async def test_our_own_errors_are_told() -> None:
+    async def refuse(run: Any) -> None:
+        raise RunInputError("this tenant has no budget left", path="/threadId")
+
+    exchange = await call(app_of(talker(), hooks=Hooks(before_run=refuse)), "POST", "/", run_body())
+    assert exchange.events[-1]["code"] == "INVALID_INPUT"
+    assert "no budget left" in exchange.events[-1]["message"]
+
+
+async def test_a_hook_that_fails_ends_the_run_and_says_nothing() -> None:
+    def broken(run: Any) -> Any:
+        raise KeyError("swordfish")
+
+    exchange = await call(app_of(talker(), hooks=Hooks(config=broken)), "POST", "/", run_body())
+    assert exchange.events[-1]["code"] == "HOOK_ERROR"
+    assert b"swordfish" not in exchange.body
+
+
+async def test_an_on_error_hook_decides_and_its_failure_uncovers_nothing() -> None:
+    app = app_of(failing(ValueError("swordfish")), hooks=Hooks(on_error=lambda error, run: "please try again"))
+    assert (await call(app, "POST", "/", run_body())).events[-1]["message"] == "please try again"
+
+    def broken(error: BaseException, run: Any) -> str:
+        raise TypeError
+
+    app = app_of(failing(ValueError("swordfish")), hooks=Hooks(on_error=broken))
+    assert b"swordfish" not in (await call(app, "POST", "/", run_body())).body
