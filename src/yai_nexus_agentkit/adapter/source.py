@@ -6,6 +6,7 @@ formats, hooks or time limits; `AGUIAdapter` drives it.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
     from ag_ui.core import BaseEvent, RunAgentInput
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["Outcome", "RunContext", "Source", "SourceRun", "Translator"]
+__all__ = ["Outcome", "RunContext", "Source", "SourceRun", "Translator", "error_text"]
+
+_logger = logging.getLogger(__name__)
 
 Outcome = Literal["success", "interrupt", "error", "cancelled", "abandoned"]
 
@@ -38,6 +41,21 @@ class RunContext:
     """What the server knows of the request: user, headers, ... Whatever the caller of ``run()`` puts in."""
     outcome: Outcome | None = None
     """How the run ended; set before `after_run`."""
+
+
+def error_text(error: BaseException, run: RunContext) -> str:
+    """What the client may read of an exception: the `on_error` hook's text, or else the exception's own.
+
+    A hook that raises hides the exception's text, since it was there to hide it.
+    """
+    text = str(error) or type(error).__name__
+    if run.hooks.on_error is None:
+        return text
+    try:
+        return run.hooks.on_error(error, run) or text
+    except Exception:
+        _logger.exception("the on_error hook raised")
+        return "internal error"
 
 
 class Translator(Protocol):

@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolCall, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.config import get_config
@@ -233,7 +233,7 @@ def tool_name(tool: ServerTool) -> str:
     return getattr(tool, "__name__", "")
 
 
-def is_pending(message: AnyMessage) -> bool:
+def is_pending(message: BaseMessage) -> bool:
     """Whether this message only holds the place of a client's answer (`PENDING`)."""
     return isinstance(message, ToolMessage) and message.additional_kwargs.get(PENDING) is True
 

@@ -7,7 +7,8 @@ them without a lock.
 
 Deliberate differences from v2:
 
-- Failed chains, models and retrievers are told (``on_chain_error``, ``on_llm_error``, ``on_retriever_error``).
+- Chains, models and retrievers that fail are told (``on_chain_error``, ``on_llm_error``, ``on_retriever_error``). What
+  a question leaves open stays open, as in v2.
 - A graph's chunks stand where the graph made them (`chunks`); v2 has those of subgraphs and stream writers later.
 - Nothing puts LangChain's default recursion limit over the graph's own.
 - The reader may be a few events behind. Events carry live objects, and what v2 showed unset may be set by then.
@@ -20,7 +21,7 @@ import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackManager
@@ -31,11 +32,12 @@ from langchain_core.runnables.config import ensure_config
 from langchain_core.tracers._streaming import _StreamingCallbackHandler
 from langchain_core.utils.aiter import aclosing
 from langchain_core.utils.uuid import uuid7
+from langgraph.errors import GraphBubbleUp
 from langgraph.pregel import Pregel
 
 from yai_nexus_agentkit.adapter.langgraph.callbacks import SideHandler
 from yai_nexus_agentkit.adapter.langgraph.channel import Channel
-from yai_nexus_agentkit.adapter.langgraph.chunks import chunks_at_origin, origin_config
+from yai_nexus_agentkit.adapter.langgraph.chunks import ORIGIN, ChunkOrigin
 from yai_nexus_agentkit.adapter.langgraph.notes import RunNotes
 
 __all__ = ["CallbackEvents", "callback_events"]
@@ -132,7 +134,7 @@ class StreamHandler(SideHandler, _StreamingCallbackHandler[Any]):
 
     def _fail(self, event: str, run_id: UUID, error: BaseException, given: Any = None) -> None:
         run = self._over(run_id)
-        if run is not None:
+        if run is not None and not isinstance(error, GraphBubbleUp):  # a question or a handover: left open, as in v2
             self._put({**run.head, "event": event, "data": {"error": error, "input": _given(run, given)}})
 
     # ------------------------------------------------------------------ chains, and what runs as one
@@ -176,7 +178,7 @@ class StreamHandler(SideHandler, _StreamingCallbackHandler[Any]):
         if run is None:
             return
         if run.kind == "chat_model":
-            output = next((g.message for choices in response.generations for g in choices[:1]), {})
+            output: Any = next((g.message for choices in response.generations for g in choices[:1]), {})
         else:
             choices = [
                 [{"text": g.text, "generation_info": g.generation_info, "type": g.type} for g in choices]
@@ -199,6 +201,7 @@ class StreamHandler(SideHandler, _StreamingCallbackHandler[Any]):
         self._end(run_id, output)
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        super().on_tool_error(error, run_id=run_id, **kwargs)
         run = self._over(run_id)
         if run is not None:
             call_id = kwargs.get("tool_call_id") or run.call_id
@@ -283,19 +286,19 @@ def callback_events(
     *,
     notes: RunNotes,
     extra: Mapping[str, Any],
-    chunks: Literal["auto", "iterated"] = "auto",
+    origin: ChunkOrigin | None = ORIGIN,
 ) -> CallbackEvents:
     """The native events of a graph or any other runnable, in v2's shape.
 
     `config` needs no handler of ours: the one that makes the events also writes `notes` and sets message ids. `extra`:
     arguments of ``astream`` (for a graph ``stream_mode=["updates", "values", "custom"]`` and ``subgraphs=True``).
-    `chunks`: ``"iterated"`` reads a graph's chunks from ``astream`` even where they could be had at their origin.
+    `origin`: how to get a graph's chunks where they are made; None reads them from ``astream``.
 
     Raises what the agent raises, after the events that came before.
     """
     channel: Channel[Event] = Channel()
     handler = StreamHandler(notes, graph_input, channel.put)
-    return CallbackEvents(channel, _read(channel, _Pump(agent, graph_input, config, handler, extra, chunks == "auto")))
+    return CallbackEvents(channel, _read(channel, _Pump(agent, graph_input, config, handler, extra, origin)))
 
 
 @dataclass(slots=True)
@@ -307,13 +310,13 @@ class _Pump:
     config: RunnableConfig
     handler: StreamHandler
     extra: Mapping[str, Any]
-    origin: bool
+    origin: ChunkOrigin | None
 
     async def run(self) -> None:
-        config, arguments = self._observed(), dict(self.extra)
-        agent, handler, run_id = self.agent, self.handler, config["run_id"]
-        if self.origin and isinstance(agent, Pregel) and await chunks_at_origin():
-            prepared = origin_config(agent, config, partial(handler.chunk, run_id), arguments)
+        run_id, config = self._observed()
+        agent, handler, origin, arguments = self.agent, self.handler, self.origin, dict(self.extra)
+        if origin is not None and isinstance(agent, Pregel) and await origin.works():
+            prepared = origin.prepare(agent, config, partial(handler.chunk, run_id), arguments)
             if prepared is not None:
                 config, arguments = prepared
                 async with aclosing(agent.astream(self.graph_input, config, **arguments)) as chunks:
@@ -324,13 +327,13 @@ class _Pump:
             async for _ in handler.tap_output_aiter(run_id, chunks):
                 pass
 
-    def _observed(self) -> RunnableConfig:
-        """The configuration with our handler: over what a surrounding run of LangChain hands down, as v2 does it."""
+    def _observed(self) -> tuple[UUID, RunnableConfig]:
+        """The root run's id, and the configuration with our handler. As in v2, a surrounding run of LangChain hands
+        down what is not given."""
         config = ensure_config(self.config)
         if self.config.get("recursion_limit") is None:
             del config["recursion_limit"]  # LangChain's default would win over the graph's own
-        if config.get("run_id") is None:
-            config["run_id"] = uuid7()
+        run_id = config["run_id"] = config.get("run_id") or uuid7()
         callbacks = config.get("callbacks")
         if isinstance(callbacks, BaseCallbackManager):
             callbacks = callbacks.copy()
@@ -338,7 +341,7 @@ class _Pump:
             config["callbacks"] = callbacks
         else:
             config["callbacks"] = [*(callbacks or ()), self.handler]
-        return config
+        return run_id, config
 
 
 async def _read(channel: Channel[Event], pump: _Pump) -> AsyncGenerator[Event, None]:

@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import BaseMessage
+from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphBubbleUp
 
 from yai_nexus_agentkit.adapter.langgraph.classify import is_node
@@ -25,21 +26,45 @@ class SideHandler(BaseCallbackHandler):
     """One per run; writes `RunNotes`."""
 
     run_inline = True
-    ignore_llm = True
-    """Nothing per token. Chat model starts come all the same: they have a switch of their own."""
 
     def __init__(self, notes: RunNotes) -> None:
         self._notes = notes
         self._nodes: set[UUID] = set()
+        self._tools: set[UUID] = set()
+        """Tools under way."""
 
-    def on_chat_model_start(self, serialized: Any, messages: Any, *, run_id: UUID, **kwargs: Any) -> None:
+    def _started(self, run_id: UUID, parent_run_id: UUID | None) -> None:
+        """A tool that hands its ``config`` argument on gives its runs the node as parent: LangChain injects the node's
+        config, not the tool's. The context still knows the tool."""
+        config = var_child_runnable_config.get() if self._tools else None
+        inside = getattr((config or {}).get("callbacks"), "parent_run_id", None)
+        if inside in self._tools and inside != parent_run_id:
+            self._notes.note_inside(str(run_id), str(inside))
+
+    def on_chat_model_start(
+        self, serialized: Any, messages: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
+        self._started(run_id, parent_run_id)
         if (kwargs.get("options") or {}).get("ls_structured_output_format"):
             self._notes.note_structured(str(run_id))
 
-    def on_tool_start(self, serialized: Any, input_str: str, *, run_id: UUID, **kwargs: Any) -> None:
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self._notes.note_model_error(str(run_id))
+
+    def on_llm_start(
+        self, serialized: Any, prompts: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
+        self._started(run_id, parent_run_id)
+
+    def on_tool_start(
+        self, serialized: Any, input_str: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
+        self._started(run_id, parent_run_id)
+        self._tools.add(run_id)
         self._notes.note_tool(str(run_id), kwargs.get("tool_call_id"))
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        self._tools.discard(run_id)
         self._notes.note_tool_over(str(run_id))
         for n, message in enumerate(tool_messages(output)):
             if message.id is None:
@@ -47,9 +72,13 @@ class SideHandler(BaseCallbackHandler):
                 message.id = f"tool-{run_id}" if n == 0 else f"tool-{run_id}-{n}"
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self._tools.discard(run_id)
         self._notes.note_tool_over(str(run_id))
 
-    def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
+    def on_chain_start(
+        self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
+        self._started(run_id, parent_run_id)
         if is_node({"tags": kwargs.get("tags")}):
             self._nodes.add(run_id)
 

@@ -16,7 +16,9 @@ from yai_nexus_agentkit.adapter.langgraph.classify import NativeRun, RunKind
 from yai_nexus_agentkit.adapter.langgraph.messages import CallIds, to_agui
 from yai_nexus_agentkit.adapter.langgraph.notes import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.outputs import tool_messages
-from yai_nexus_agentkit.adapter.langgraph.transcript import Transcript, is_placeholder
+from yai_nexus_agentkit.adapter.langgraph.transcript import Transcript
+from yai_nexus_agentkit.orchestration.approvals import APPROVAL
+from yai_nexus_agentkit.orchestration.client_tools import is_pending
 from yai_nexus_agentkit.protocol.json_safe import clean_text, json_text
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
@@ -87,10 +89,9 @@ class ToolCalls:
             return []
         return self._answer_by_hand(run, f"Error: {error!r}", failed=True)
 
-    def node_ended(self, node: NativeRun, messages: list[Any]) -> list[BaseEvent]:
-        """What a node returned holds the results of the calls it executed, or refused to."""
+    def returned(self, node: NativeRun) -> None:
+        """The node returned: what it wrote replaces the results it held."""
         self._single.pop(node.id, None)
-        return [e for m in messages if isinstance(m, ToolMessage) for e in self.result(m, node)]
 
     def abandoned(self, node: NativeRun) -> list[BaseEvent]:
         """The node will not return; results it held are told as they were."""
@@ -100,14 +101,14 @@ class ToolCalls:
 
     def result(self, message: ToolMessage, run: NativeRun) -> list[BaseEvent]:
         """``TOOL_CALL_RESULT`` for a tool message, unless its call is unknown or has one."""
-        if is_placeholder(message):
+        if is_pending(message):
             return []
         wire = self.wire(run.scope, message.tool_call_id)
         message_id = message.id or f"tool-{run.id}"
         if self._life.is_answered(wire) or not self._life.knows_call(wire):
             return []
         [shown] = to_agui([message], declared=self._life.declared)
-        metadata = {"langgraph": {"status": "error"}} if message.status == "error" else None
+        metadata = _facts(message)
         content = shown.content if isinstance(shown.content, str | list) else ""
         events = self._life.result(wire, message_id, content, owner=run.owner, metadata=metadata)
         self._told(events, message_id, message, run)
@@ -161,6 +162,14 @@ class ToolCalls:
         events = self._life.result(wire, message_id, clean_text(text), owner=run.owner, metadata=metadata)
         self._told(events, message_id, None, run)
         return events
+
+
+def _facts(message: ToolMessage) -> dict[str, Any] | None:
+    """What the event has no field for: a failure, and what a person decided about the call."""
+    facts = {"status": "error"} if message.status == "error" else {}
+    if decided := message.additional_kwargs.get(APPROVAL):
+        facts["approval"] = str(decided)
+    return {"langgraph": facts} if facts else None
 
 
 def hosting_call(run: NativeRun) -> NativeRun | None:

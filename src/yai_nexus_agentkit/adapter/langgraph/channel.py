@@ -1,8 +1,8 @@
 """Driver. A queue that any thread fills and one coroutine empties.
 
-`asyncio.Queue` belongs to its loop: a thread reaches it through ``call_soon_threadsafe`` only, which costs 7 µs per item,
-and the order is then the loop's. Here an item's place is fixed when it is put, and the loop is told at most once per time
-that the reader waits.
+`asyncio.Queue` belongs to its loop: a thread reaches it through ``call_soon_threadsafe`` only, which costs 7 µs per
+item, and the order is then the loop's. Here an item's place is fixed when it is put, and the loop is told at most once
+per time that the reader waits.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Channel(Generic[T]):
         """What was put and not yet read; the reader takes from the left."""
         self._closed = False
         self._idle: deque[asyncio.Future[None]] = deque()
-        """The future that the reader waits for, if it waits. Whoever takes it out wakes the reader, so a reader is woken
+        """The future that the reader waits for, if it waits. Whoever takes it out wakes the reader, so that is done
         once, however many threads put at that moment."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = 0

@@ -114,7 +114,7 @@ class SharedState:
         """``STATE_SNAPSHOT`` of what the server holds, after the request's state was merged. Graphs without state have
         none."""
         self._values = values
-        if not isinstance(values, Mapping):
+        if not isinstance(values, Mapping) or self._shape.functional:
             return []
         self._written.clear()
         self._ahead.clear()
@@ -139,21 +139,21 @@ class SharedState:
 
     def ahead(self, values: Mapping[str, Any]) -> list[BaseEvent]:
         """Show values before the graph has them."""
-        events = [] if self.begun else self.begin({})
+        events = [] if self.begun else self.snapshot()
         shown = dict(values) if self._redact is None else self._redact(dict(values))
         self._ahead.update(shown)
         return [*events, *self._send(self._tracker.delta(shown))]
 
     def ahead_patch(self, operations: list[dict[str, Any]]) -> list[BaseEvent]:
         """The same, as RFC 6902 operations; raises ValueError if they do not apply to what the client holds."""
-        events = [] if self.begun else self.begin({})
+        events = [] if self.begun else self.snapshot()
         applied = self._tracker.apply(operations)
         self._ahead.update(_top_key(operation["path"]) for operation in applied)
         return [*events, *self._send(applied)]
 
     def snapshot(self) -> list[BaseEvent]:
         """``STATE_SNAPSHOT`` of the graph's public state as it is now."""
-        if not self.begun or not isinstance(self._values, Mapping):
+        if not isinstance(self._values, Mapping):
             return []
         self._ahead.clear()
         return self._life.state_snapshot(self._tracker.snapshot(self._public(self._values)))

@@ -1,4 +1,4 @@
-"""Driver. A graph's chunks (state, updates, what nodes write) taken where the graph emits them.
+"""Driver. A graph's chunks (state, updates, what nodes write) taken where the graph makes them.
 
 ``astream(subgraphs=True)`` hands a subgraph's chunk and a node's custom payload to a queue and a waiting task, so they
 arrive some turns of the loop after the callbacks around them, at a place that LangGraph does not define. Two entries of
@@ -26,83 +26,99 @@ from langgraph.pregel.protocol import StreamProtocol
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-__all__ = ["Chunk", "chunks_at_origin", "origin_config", "origin_works"]
+__all__ = ["ORIGIN", "Chunk", "ChunkOrigin"]
 
 _logger = logging.getLogger(__name__)
 
 Chunk: TypeAlias = tuple[tuple[str, ...], str, Any]
 """(namespace of the graph, stream mode, payload)."""
 
-STREAM_KEY = "__pregel_stream"
-RUNTIME_KEY = "__pregel_runtime"
-_MODES = frozenset({"updates", "values", "custom"})
+_MODES = ("custom", "updates", "values")
 """Modes whose chunks pass there; ``messages`` and ``tools`` come from handlers of their own."""
 
-Graph: TypeAlias = Pregel[Any, Any, Any, Any]
+_Graph: TypeAlias = Pregel[Any, Any, Any, Any]
 
 
-async def chunks_at_origin() -> bool:
-    """Whether the installed LangGraph brings chunks to `origin_config`'s function. Tried once per process; where it does
-    not, the first caller logs a warning."""
-    global _works
-    if _works is None:
-        works = await origin_works()
-        if _works is None and not works:
-            _logger.warning(
-                "this version of LangGraph does not hand out chunks where they are made; the callback source reads them"
-                " from astream, where those of subgraphs and stream writers come somewhat later"
-            )
-        _works = works
-    return _works
+class ChunkOrigin:
+    """The two keys, and whether the installed LangGraph heeds them. One for all runs."""
+
+    def __init__(self, stream_key: str = "__pregel_stream", runtime_key: str = "__pregel_runtime") -> None:
+        self._stream_key, self._runtime_key = stream_key, runtime_key
+        self._tried: list[bool] = []
+        """The outcome of the trial, once there is one."""
+
+    async def works(self) -> bool:
+        """Whether chunks come this way. Tried by the first caller (some milliseconds); if not, it logs a warning."""
+        if not self._tried:
+            # In a context of its own: callbacks and tracing of a surrounding run are none of the trial's business.
+            works = await asyncio.get_running_loop().create_task(self._try(), context=Context())
+            if not self._tried and not works:
+                _logger.warning(
+                    "this version of LangGraph does not hand out chunks where they are made; the callback source reads"
+                    " them from astream, where those of subgraphs and stream writers come somewhat later"
+                )
+            self._tried.append(works)
+        return self._tried[0]
+
+    def prepare(
+        self, graph: _Graph, config: RunnableConfig, on_chunk: Callable[[Chunk], None], arguments: Mapping[str, Any]
+    ) -> tuple[RunnableConfig, dict[str, Any]] | None:
+        """Configuration and ``astream`` arguments of a run whose chunks go to `on_chunk`, from any thread.
+
+        `arguments` are those of the run without it. None where chunks must be iterated: other stream modes, a graph
+        that runs inside another graph (whose stream must keep its place), and a checkpointer without any
+        ``configurable`` (LangGraph only refuses that one by its proper error if it stays empty).
+        """
+        modes = arguments.get("stream_mode")
+        if not arguments.get("subgraphs") or not isinstance(modes, list) or not set(_MODES).issuperset(modes):
+            return None
+        configurable = config.get("configurable") or {}
+        around = (var_child_runnable_config.get() or {}).get("configurable") or {}
+        if not {self._stream_key, self._runtime_key}.isdisjoint([*around, *configurable]):
+            return None
+        own = (graph.config or {}).get("configurable")
+        if not configurable and not own and graph.checkpointer not in (None, False):
+            return None
+
+        def write(payload: Any) -> None:
+            namespace = get_config()["configurable"]["checkpoint_ns"].split("|")[:-1]
+            on_chunk((tuple(namespace), "custom", payload))
+
+        added = {
+            self._stream_key: StreamProtocol(on_chunk, set(modes)),
+            # LangGraph takes the store from a runtime that it finds, and not from the graph.
+            self._runtime_key: Runtime(store=graph.store, stream_writer=write),
+        }
+        # With `subgraphs` LangGraph would put a stream of its own in the place of ours.
+        rest = {**arguments, "stream_mode": "updates", "subgraphs": False}
+        return {**config, "configurable": {**configurable, **added}}, rest
+
+    async def _try(self) -> bool:
+        """Run a small graph with a subgraph both ways; True if both bring the same chunks."""
+        from langsmith import tracing_context
+
+        inner = StateGraph(_Count).add_node("step", _step).add_edge(START, "step").add_edge("step", END).compile()
+        builder = StateGraph(_Count).add_node("inner", inner).add_node("step", _step)
+        graph: _Graph = builder.add_edge(START, "inner").add_edge("inner", "step").add_edge("step", END).compile()
+        arguments: dict[str, Any] = {"stream_mode": list(_MODES), "subgraphs": True}
+        taken: list[Chunk] = []
+        with tracing_context(enabled=False):
+            documented = [chunk async for chunk in graph.astream({"count": 0}, **arguments)]
+            try:
+                prepared = self.prepare(graph, {}, taken.append, arguments)
+                if prepared is None:
+                    return False
+                config, rest = prepared
+                async for _ in graph.astream({"count": 0}, config, **rest):
+                    pass
+            except Exception:
+                _logger.debug("the trial run failed", exc_info=True)
+                return False
+        return _comparable(taken) == _comparable(documented)
 
 
-_works: bool | None = None
-"""The outcome of the first try in this process."""
-
-
-def origin_config(
-    graph: Graph,
-    config: RunnableConfig,
-    on_chunk: Callable[[Chunk], None],
-    extra: Mapping[str, Any],
-    *,
-    keys: tuple[str, str] = (STREAM_KEY, RUNTIME_KEY),
-) -> tuple[RunnableConfig, dict[str, Any]] | None:
-    """Configuration and ``astream`` arguments of a run whose chunks go to `on_chunk`, from any thread.
-
-    `extra` are the arguments that the run would have otherwise. None where chunks must be iterated: other stream modes,
-    a graph that runs inside another graph (whose stream must keep its place), and a checkpointer without any
-    ``configurable`` (LangGraph's own refusal only comes if that is empty).
-    """
-    modes = extra.get("stream_mode")
-    configurable = config.get("configurable") or {}
-    if not extra.get("subgraphs") or not isinstance(modes, list) or not _MODES.issuperset(modes):
-        return None
-    around = (var_child_runnable_config.get() or {}).get("configurable") or {}
-    if not {*around, *configurable}.isdisjoint(keys):
-        return None
-    own = (graph.config or {}).get("configurable")
-    if not configurable and not own and graph.checkpointer not in (None, False):
-        return None
-
-    def write(payload: Any) -> None:
-        namespace = get_config()["configurable"]["checkpoint_ns"].split("|")[:-1]
-        on_chunk((tuple(namespace), "custom", payload))
-
-    stream_key, runtime_key = keys
-    added = {
-        stream_key: StreamProtocol(on_chunk, set(modes)),
-        runtime_key: Runtime(store=graph.store, stream_writer=write),
-    }
-    # Without `subgraphs` LangGraph leaves the stream that it finds to the children.
-    rest = {**extra, "stream_mode": "updates", "subgraphs": False}
-    return {**config, "configurable": {**configurable, **added}}, rest
-
-
-async def origin_works(*, keys: tuple[str, str] = (STREAM_KEY, RUNTIME_KEY)) -> bool:
-    """Run a small graph with a subgraph both ways; True if both bring the same chunks. Takes some milliseconds."""
-    # In a context of its own: callbacks and tracing of a surrounding run are none of its business.
-    return await asyncio.get_running_loop().create_task(_compare(keys), context=Context())
+ORIGIN = ChunkOrigin()
+"""With LangGraph's own keys; remembers the trial for the process."""
 
 
 class _Count(TypedDict):
@@ -112,29 +128,6 @@ class _Count(TypedDict):
 async def _step(state: _Count) -> _Count:
     get_stream_writer()(state["count"])
     return {"count": state["count"] + 1}
-
-
-async def _compare(keys: tuple[str, str]) -> bool:
-    from langsmith import tracing_context
-
-    inner = StateGraph(_Count).add_node("step", _step).add_edge(START, "step").add_edge("step", END).compile()
-    builder = StateGraph(_Count).add_node("inner", inner).add_node("step", _step)
-    graph = builder.add_edge(START, "inner").add_edge("inner", "step").add_edge("step", END).compile()
-    extra = {"stream_mode": sorted(_MODES), "subgraphs": True}
-    taken: list[Chunk] = []
-    with tracing_context(enabled=False):
-        try:
-            documented = [chunk async for chunk in graph.astream({"count": 0}, **extra)]
-            prepared = origin_config(graph, {}, taken.append, extra, keys=keys)
-            if prepared is None:
-                return False
-            config, rest = prepared
-            async for _ in graph.astream({"count": 0}, config, **rest):
-                pass
-        except Exception:
-            _logger.debug("the trial run failed", exc_info=True)
-            return False
-    return _comparable(taken) == _comparable(documented)
 
 
 def _comparable(chunks: list[Any]) -> list[str]:

@@ -91,10 +91,11 @@ class NativeRun:
 class RunTree:
     """The runs of one agent run, by id. Entries go when their run ends, or when a run around them does."""
 
-    def __init__(self, options: AdapterOptions) -> None:
+    def __init__(self, options: AdapterOptions, tool_around: Callable[[str], str | None] = lambda run_id: None) -> None:
         self._runs: dict[str, NativeRun] = {}
         self.root: NativeRun | None = None
         """The first run that started."""
+        self._tool_around = tool_around
         self._spans = options.chain_spans
         self._visible = _judge(options.visible)
 
@@ -107,6 +108,13 @@ class RunTree:
         run = self._runs.get(native["run_id"])
         if run is not None:
             return run
+        return self.parent(native)
+
+    def parent(self, native: Mapping[str, Any]) -> NativeRun | None:
+        """The nearest known run around the run of an event: by its ancestors, or the tool whose code started it."""
+        tool = self._runs.get(self._tool_around(native["run_id"]) or "")
+        if tool is not None:
+            return tool
         for ancestor in reversed(native.get("parent_ids") or ()):
             if (run := self._runs.get(ancestor)) is not None:
                 return run
@@ -116,7 +124,7 @@ class RunTree:
         """Enter the run that a start event announces. The parent chain must have been settled (`settle`)."""
         metadata = native.get("metadata") or {}
         tags = tuple(native.get("tags") or ())
-        parent = self.near({**native, "run_id": ""}) if self.root is not None else None
+        parent = self.parent(native) if self.root is not None else None
         if kind is RunKind.CHAIN:
             kind = self._chain_kind(tags, metadata, parent)
         run = NativeRun(native["run_id"], kind, str(native.get("name") or ""), parent, tags, metadata)

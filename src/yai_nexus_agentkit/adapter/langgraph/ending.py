@@ -50,7 +50,7 @@ class Ending:
         """Where the graph stopped, as its state says."""
         self._breakpoints = list(breakpoints)
 
-    def interrupts(self, messages: Sequence[BaseMessage]) -> list[Interrupt]:
+    def interrupts(self, messages: Sequence[BaseMessage], *, declared: bool) -> list[Interrupt]:
         """The questions for the client."""
         questions = []
         for native, namespace in self._asked.values():
@@ -62,6 +62,7 @@ class Ending:
                     owner=graph.owner if graph is not None else None,
                     wire=partial(self._calls.wire, scope),
                     messages=messages,
+                    declared=declared,
                 )
             )
         return [*questions, *(describe_breakpoint(b.task_id, b.node, before=b.before) for b in self._breakpoints)]

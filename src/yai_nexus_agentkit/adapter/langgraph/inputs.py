@@ -41,6 +41,8 @@ def changed_state(state: Any, held: Any, shape: GraphShape) -> dict[str, Any]:
     """
     if not isinstance(state, Mapping):
         return {}
+    if shape.functional:
+        return {key: value for key, value in state.items() if key != MESSAGES}  # an argument, not a channel
     current = held if isinstance(held, Mapping) else {}
     changed: dict[str, Any] = {}
     for key, value in state.items():

@@ -39,6 +39,7 @@ def describe(
     owner: str | None,
     wire: Callable[[str], str],
     messages: Sequence[BaseMessage],
+    declared: bool = True,
 ) -> Interrupt:
     """The AG-UI interrupt of a LangGraph one. `wire` maps the model's call ids; `messages` are searched for the calls a
     batch is about."""
@@ -60,7 +61,8 @@ def describe(
         message=_message(value),
         tool_call_id=call,
         response_schema=schema,
-        expires_at=str(expires) if expires else None,
+        # Clients before 1.0 refuse every answer to an expired question, a cancelling one too (AG-UI 1.0 §16).
+        expires_at=str(expires) if expires and declared else None,
         subagent_run_id=owner,
         metadata={"langgraph": facts},
     )
@@ -82,6 +84,8 @@ def schema_of(native: NativeInterrupt) -> dict[str, Any] | None:
     if isinstance(given, Mapping) and given:
         return dict(json_safe(given))
     value = native.value
+    if isinstance(value, Mapping) and isinstance(inner := value.get("response_schema"), Mapping):
+        return dict(json_safe(inner))  # from a LangGraph whose `interrupt` takes no schema
     if isinstance(value, Mapping) and isinstance(requests := value.get("action_requests"), list):
         decisions = {"type": "array", "items": _DECISION, "minItems": len(requests), "maxItems": len(requests)}
         return {"type": "object", "properties": {"decisions": decisions}, "required": ["decisions"]}

@@ -104,7 +104,7 @@ class ModelLane:
         return self._life.text(self.key, self.message_id, text)
 
     def told_all_of(self, output: BaseMessage) -> bool:
-        """The client was told this very text. A node may edit the model's message in place before its end is seen here."""
+        """The client was told this very text. A node may edit the model's message in place before its end is seen."""
         text = "".join(piece.text for piece in read_content(output) if isinstance(piece, Text))
         return self._sum == crc32(clean_text(text).encode())
 

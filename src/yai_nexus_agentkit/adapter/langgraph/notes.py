@@ -21,7 +21,9 @@ class RunNotes:
         self.complete = complete
         self._tool_calls: dict[str, str] = {}
         self._structured: set[str] = set()
-        self._errors: dict[str, str] = {}
+        self._errors: dict[str, BaseException] = {}
+        self._failed_models: set[str] = set()
+        self._inside: dict[str, str] = {}
         self._running: dict[str, float] = {}
         """Tools under way: when each began."""
 
@@ -39,9 +41,25 @@ class RunNotes:
         """A model call whose output is data for the program, not words for the user."""
         self._structured.add(run_id)
 
+    def note_inside(self, run_id: str, tool_run_id: str) -> None:
+        """A run was started by a tool's code, although its callbacks name another parent."""
+        self._inside[run_id] = tool_run_id
+
+    def tool_around(self, run_id: str) -> str | None:
+        """The tool run whose code started this run, where the run's ancestors do not say so."""
+        return self._inside.get(run_id) if self._inside else None
+
     def note_error(self, run_id: str, error: BaseException) -> None:
         """A chain, graph or node failed."""
-        self._errors[run_id] = str(error) or type(error).__name__
+        self._errors[run_id] = error
+
+    def note_model_error(self, run_id: str) -> None:
+        """A model call failed."""
+        self._failed_models.add(run_id)
+
+    def failed_models(self) -> tuple[str, ...]:
+        """Model calls that failed so far."""
+        return tuple(self._failed_models) if self._failed_models else ()
 
     def oldest_tool(self) -> float | None:
         """When the longest running tool began (``time.monotonic``)."""
@@ -55,6 +73,6 @@ class RunNotes:
         """The model call produces structured output."""
         return run_id in self._structured
 
-    def error(self, run_id: str) -> str | None:
+    def error(self, run_id: str) -> BaseException | None:
         """Why a run failed, if it did."""
         return self._errors.get(run_id)

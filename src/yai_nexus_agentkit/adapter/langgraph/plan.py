@@ -39,6 +39,8 @@ class Plan:
     """Role of every message id that the client or the thread holds."""
     answered: frozenset[str] = frozenset()
     """Wire ids of the calls that have a result."""
+    request: Sequence[Message] = ()
+    """The request's messages: the conversation of a graph that keeps none."""
     held: Sequence[str] = ()
     """Ids of the request's messages, in its order."""
     foreign: Sequence[Message] = ()

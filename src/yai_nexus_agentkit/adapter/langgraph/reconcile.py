@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from yai_nexus_agentkit.adapter.langgraph.call_ids import CallIds
 from yai_nexus_agentkit.adapter.langgraph.messages import to_agui, to_langchain
-from yai_nexus_agentkit.adapter.langgraph.transcript import is_placeholder
+from yai_nexus_agentkit.orchestration.client_tools import is_pending
 
 __all__ = ["Reconciliation", "reconcile"]
 
@@ -63,7 +63,7 @@ def reconcile(
     its last user message has not been dealt with and repeating it is no wish to go back.
     """
     own = [m for m in request if m.role not in ("reasoning", "activity") and m.subagent_run_id is None]
-    shown = [m for m in thread if not is_placeholder(m)]
+    shown = [m for m in thread if not is_pending(m)]
     at = {m.id: n for n, m in enumerate(shown) if m.id}
     found = Reconciliation()
     known = [n for n, m in enumerate(own) if m.id in at]
@@ -161,7 +161,7 @@ def dangling(messages: Sequence[BaseMessage]) -> dict[str, str]:
     """Calls of the last AI message that have no tool message: id → tool name, in call order."""
     answered: set[str] = set()
     for message in reversed(messages):
-        if isinstance(message, ToolMessage) and not is_placeholder(message):
+        if isinstance(message, ToolMessage) and not is_pending(message):
             answered.add(message.tool_call_id)
         elif isinstance(message, AIMessage):
             calls = [*message.tool_calls, *message.invalid_tool_calls]

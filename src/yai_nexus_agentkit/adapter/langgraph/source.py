@@ -29,7 +29,7 @@ from yai_nexus_agentkit.adapter.langgraph.reconcile import Reconciliation, dangl
 from yai_nexus_agentkit.adapter.langgraph.resume import answers, has_answers
 from yai_nexus_agentkit.adapter.langgraph.threads import Graph, Thread, breakpoints, read_thread, with_checkpoint
 from yai_nexus_agentkit.adapter.langgraph.translator import LangGraphTranslator
-from yai_nexus_agentkit.adapter.source import RunContext
+from yai_nexus_agentkit.adapter.source import RunContext, error_text
 from yai_nexus_agentkit.errors import RunInputError
 from yai_nexus_agentkit.orchestration.client_tools import CONTEXT_KEY, TOOLS_KEY
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
@@ -139,12 +139,20 @@ class LangGraphRun:
             notes,
             options=options,
             shape=shape,
+            error_text=lambda error: error_text(error, run),
             redact_state=None if on_state is None else lambda state: on_state(state, run),
             redact_messages=None if on_messages is None else lambda messages: on_messages(messages, run),
         )
 
-    async def events(self) -> AsyncGenerator[Any, None]:
+    def events(self) -> AsyncGenerator[Any, None]:
         """The native events. A follow-up pass runs when the first one did not pause."""
+        plan, agent = self._plan, self._agent
+        at_breakpoints = isinstance(agent, Pregel) and (agent.interrupt_before_nodes or agent.interrupt_after_nodes)
+        if plan.idle or plan.follow_up is not None or at_breakpoints:
+            return self._passes()
+        return self._pass(plan.input)  # nothing to do between the native stream and its reader, for every token
+
+    async def _passes(self) -> AsyncGenerator[Any, None]:
         if self._plan.idle:
             return
         async with aclosing(self._pass(self._plan.input)) as natives:
@@ -190,7 +198,9 @@ class _Planner:
         call_ids = CallIds.of([*thread.messages, *thread.nested])
         resuming = has_answers(self._run.run_input)
         paused = bool(thread.questions or thread.breakpoints)
-        if thread.messages or thread.nested:
+        if self._shape.functional:
+            found = Reconciliation(append=to_langchain(self._request))  # no channel keeps them: the request's are all
+        elif thread.messages or thread.nested:
             found = reconcile(
                 self._request, [*thread.messages, *thread.nested], call_ids, resuming=resuming and paused, paused=paused
             )
@@ -207,6 +217,7 @@ class _Planner:
         if resuming:
             _logger.warning("the request answers questions, but thread %r has none open", self._run.run_input.thread_id)
         idle = not found.append and not state and bool(thread.saved) and (resuming or self._takes_messages)
+        idle = idle or (self._shape.functional and resuming and not paused)
         if idle:
             plan.idle, plan.idle_values, plan.idle_messages = True, thread.values, thread.messages
             return plan
@@ -246,6 +257,7 @@ class _Planner:
             call_ids=call_ids,
             taken=_roles(self._request, held),
             answered=frozenset(answered),
+            request=self._request,
             held=[m.id for m in self._request],
             foreign=self._foreign(),
             nested=thread.nested,
@@ -261,7 +273,7 @@ class _Planner:
         """Answers for a paused thread. The user's new messages go along, after the results of calls that are still
         open."""
         resume = answers(self._run.run_input, thread.questions, thread.breakpoints)
-        said = [m for m in found.append if not isinstance(m, ToolMessage)]
+        said = [m for m in found.append if not isinstance(m, ToolMessage)] if self._takes_messages else []
         plan.answers = ()
         update: dict[str, Any] = dict(state)
         if said and dangling([*thread.messages, *thread.nested]):

@@ -13,13 +13,13 @@ from enum import Enum
 from typing import Any
 
 from ag_ui.core import Message
-from langchain_core.messages import BaseMessage, RemoveMessage
+from langchain_core.messages import BaseMessage, RemoveMessage, ToolMessage
 
 from yai_nexus_agentkit.adapter.langgraph.classify import NativeRun
-from yai_nexus_agentkit.adapter.langgraph.messages import CallIds, to_agui
-from yai_nexus_agentkit.orchestration.client_tools import PENDING
+from yai_nexus_agentkit.adapter.langgraph.messages import to_agui, tool_content
+from yai_nexus_agentkit.orchestration.client_tools import is_pending
 
-__all__ = ["Judgement", "Told", "Transcript", "is_placeholder", "same_message"]
+__all__ = ["Judgement", "Told", "Transcript", "same_message"]
 
 
 class Judgement(Enum):
@@ -43,8 +43,13 @@ class Told:
     calls: Any = None
     """The message's content and calls when it was told, by identity: a later node may change the message in place."""
 
+    shown: Any = None
+    """What was told of a tool's message. ToolNode rewrites some contents in place, to what is told all the same."""
+
     def still(self, message: BaseMessage) -> bool:
         """The client would show this message as it was told."""
+        if self.shown is not None and isinstance(message, ToolMessage) and isinstance(self.message, ToolMessage):
+            return tool_content(message) == self.shown and message.status == self.message.status
         if message is not self.message:
             return same_message(self.message, message)
         return message.content is self.content and getattr(message, "tool_calls", None) is self.calls
@@ -63,14 +68,12 @@ class Transcript:
         *,
         declared: bool,
         reasoning: bool,
-        call_ids: CallIds,
         foreign: Iterable[Message] = (),
         nested: Sequence[BaseMessage] = (),
         held: Sequence[str] = (),
         in_sync: bool = True,
     ) -> None:
         self._declared, self._reasoning = declared, reasoning
-        self._call_ids = call_ids
         self._foreign: dict[str, Message] = {m.id: m for m in foreign}
         self._nested: dict[str, BaseMessage] = {m.id: m for m in nested if m.id}
         self._base: dict[str, tuple[BaseMessage, Any]] = {}
@@ -104,6 +107,7 @@ class Transcript:
             told = self._told[message_id] = Told(None, run, run.owner)
         if message is not None:
             told.message, told.content, told.calls = message, message.content, getattr(message, "tool_calls", None)
+            told.shown = tool_content(message) if isinstance(message, ToolMessage) else None
 
     def add_foreign(self, messages: Iterable[Message]) -> None:
         """What a subagent said: no thread stores it, every snapshot restates it."""
@@ -170,7 +174,7 @@ class Transcript:
             self._unchanged(message, message_id) for message, message_id in zip(final, self._ids, strict=False)
         ):
             return True
-        tail = [m for m in final[len(self._ids) :] if not is_placeholder(m)]
+        tail = [m for m in final[len(self._ids) :] if not is_pending(m)]
         told = own.keys() | self._nested.keys()
         if {m.id for m in tail} != told or len(tail) != len(told):
             return True
@@ -191,9 +195,9 @@ class Transcript:
         """The conversation as the client shall hold it. `keep` says of the run that told a message whether the message
         counts although the thread's own list does not have it: its node still runs, or the subgraph that stored it is
         paused."""
-        stored = [m for m in self.latest if not is_placeholder(m)]
+        stored = [m for m in self.latest if not is_pending(m)]
         ids = {m.id for m in stored}
-        inner = [m for message_id, m in self._nested.items() if message_id not in ids and not is_placeholder(m)]
+        inner = [m for message_id, m in self._nested.items() if message_id not in ids and not is_pending(m)]
         inner += [told.message for told in self._unstored(ids, keep).values() if told.message is not None]
         own = to_agui([*stored, *inner], declared=self._declared, reasoning=self._reasoning)
         taken = {m.id for m in own}
@@ -256,11 +260,6 @@ class Transcript:
 
     def _unstored(self, ids: Collection[str | None], keep: Callable[[NativeRun], bool]) -> dict[str, Told]:
         return {i: t for i, t in self._told.items() if t.owner is None and i not in ids and keep(t.run)}
-
-
-def is_placeholder(message: BaseMessage) -> bool:
-    """An empty tool message that holds a client tool's place inside a step; neither result nor part of a snapshot."""
-    return bool(message.additional_kwargs) and bool(message.additional_kwargs.get(PENDING))
 
 
 def same_message(one: BaseMessage | None, other: BaseMessage) -> bool:

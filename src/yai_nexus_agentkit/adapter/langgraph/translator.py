@@ -1,7 +1,7 @@
 """Pure. LangGraph's native events as AG-UI events: a state machine without I/O, one per run.
 
-It classifies each event by its run (`RunTree`), and hands what happened to the part that knows: model calls to lanes,
-tool runs to `ToolCalls`, node runs to `Steps`, root chunks to the state and the transcript. `RunLifecycle` decides what
+It classifies each event by its run (`RunTree`) and hands what happened to the part that knows: model calls to
+`ModelCalls`, tool runs to `ToolCalls`, node runs to `Steps`, root chunks to `Conversation`. `RunLifecycle` decides what
 must close before what may open.
 """
 
@@ -11,26 +11,27 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ag_ui.core import BaseEvent, Message, TokenUsage, aggregate_token_usage, token_usage_from_langchain_metadata
+from ag_ui.core import BaseEvent, Message
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.errors import GraphBubbleUp
 
 from yai_nexus_agentkit.adapter.langgraph.calls import ToolCalls, hosting_call
 from yai_nexus_agentkit.adapter.langgraph.channels import GraphShape, SharedState
 from yai_nexus_agentkit.adapter.langgraph.classify import NativeRun, RunKind, RunTree, is_node
+from yai_nexus_agentkit.adapter.langgraph.conversation import Conversation
 from yai_nexus_agentkit.adapter.langgraph.emitted import Emitted
 from yai_nexus_agentkit.adapter.langgraph.ending import Ending
-from yai_nexus_agentkit.adapter.langgraph.lanes import ModelLane
+from yai_nexus_agentkit.adapter.langgraph.models import ModelCalls
 from yai_nexus_agentkit.adapter.langgraph.notes import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.outputs import is_single_call, written_messages
 from yai_nexus_agentkit.adapter.langgraph.plan import Plan
 from yai_nexus_agentkit.adapter.langgraph.predict import Predictor
 from yai_nexus_agentkit.adapter.langgraph.steps import Steps
-from yai_nexus_agentkit.adapter.langgraph.transcript import Judgement, Transcript
+from yai_nexus_agentkit.adapter.langgraph.transcript import Transcript
 from yai_nexus_agentkit.adapter.langgraph_events import LangGraphEventType as Kind
 from yai_nexus_agentkit.adapter.options import AdapterOptions
 from yai_nexus_agentkit.errors import Code
-from yai_nexus_agentkit.protocol.json_safe import json_safe
+from yai_nexus_agentkit.protocol.json_safe import clean_text, json_safe
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
 __all__ = ["LangGraphTranslator"]
@@ -39,11 +40,15 @@ _logger = logging.getLogger(__name__)
 _unknown_kinds: set[str] = set()
 """Native event kinds that were logged as unknown, in this process."""
 
-Handler = Callable[["LangGraphTranslator", Mapping[str, Any]], list[BaseEvent]]
+Handler = Callable[[Mapping[str, Any]], list[BaseEvent]]
 
 
 class LangGraphTranslator:
-    """One run of one graph. `feed` takes v2 events, from ``astream_events`` or from the callback source."""
+    """One run of one graph. `feed` takes v2 events, from ``astream_events`` or from the callback source.
+
+    `error_text`: what a client may read of an exception. `redact_state`, `redact_messages`: the application's last word
+    before state and messages leave.
+    """
 
     def __init__(
         self,
@@ -53,17 +58,16 @@ class LangGraphTranslator:
         *,
         options: AdapterOptions,
         shape: GraphShape | None,
+        error_text: Callable[[BaseException], str] = str,
         redact_state: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
-        redact_messages: Callable[[list[Any]], list[Any]] | None = None,
+        redact_messages: Callable[[list[Message]], list[Message]] | None = None,
     ) -> None:
         self._plan, self._life, self._notes, self._options, self._shape = plan, life, notes, options, shape
-        self._redact_messages = redact_messages
-        self._tree = RunTree(options)
-        self._lanes: dict[str, ModelLane] = {}
+        self._error_text = error_text
+        self._tree = RunTree(options, notes.tool_around)
         self._transcript = Transcript(
             declared=life.declared,
             reasoning=options.reasoning == "standard",
-            call_ids=plan.call_ids,
             foreign=plan.foreign,
             nested=plan.nested,
             held=plan.held,
@@ -73,15 +77,26 @@ class LangGraphTranslator:
         self._state = SharedState(shape or GraphShape.none(), life, redact_state)
         self._steps = Steps(life, options.step_name)
         self._emitted = Emitted(life, self._state, everything=options.custom_events == "all")
-        self._predictor = Predictor(options.predict_state, life, self._state, announce=options.predict_state_event)
-        self._usage: list[TokenUsage] = []
+        predictor = Predictor(options.predict_state, life, self._state, announce=options.predict_state_event)
+        self._models = ModelCalls(life, self._transcript, self._calls, plan.call_ids, notes, predictor)
+        self._conversation = Conversation(
+            plan,
+            life,
+            self._tree,
+            self._transcript,
+            self._calls,
+            self._state,
+            self._steps,
+            predictor,
+            shape=shape,
+            redact=redact_messages,
+        )
         self.ending = Ending(plan, self._tree, self._calls)
+        self._raw_events = options.raw_events
+        self._handlers: dict[str, Handler] = {kind: getattr(self, name) for kind, name in _HANDLERS.items()}
+        self._handlers[Kind.ON_CHAT_MODEL_STREAM] = self._models.stream  # once per token: no step between
         self._output: Any = None
         """The root run's return value."""
-        self._snapshot_due = False
-        """A node changed messages in a way that only a snapshot can tell; it follows at the end of the step."""
-        self._raw_written = False
-        """A node wrote messages as tuples, dicts or strings: what they became shows in the next ``values`` chunk."""
 
     # ------------------------------------------------------------------ the run
 
@@ -92,21 +107,19 @@ class LangGraphTranslator:
     def begin_pass(self) -> None:
         """The graph runs once more in this run, with messages that the client holds already."""
         self._tree.root = None
-        self._snapshot_due = (
-            True  # the client shows these messages before what was said meanwhile; the thread, after it
-        )
+        self._conversation.begin_pass()
 
     def feed(self, native: Mapping[str, Any], /) -> list[BaseEvent]:
         """The AG-UI events that tell one native event."""
         kind = native["event"]
-        handler = _HANDLERS.get(kind)
+        handler = self._handlers.get(kind)
         if handler is None:
             if kind not in _unknown_kinds:
                 _unknown_kinds.add(kind)
                 _logger.warning("skipping native events of the unknown kind %r", kind)
             return []
-        events = handler(self, native)
-        if events and self._options.raw_events:
+        events = handler(native)
+        if self._raw_events and events:
             raw = json_safe({key: value for key, value in native.items() if key != "parent_ids"})
             for event in events:
                 event.raw_event = raw
@@ -114,13 +127,12 @@ class LangGraphTranslator:
 
     def finish(self) -> list[BaseEvent]:
         """End the run: paused if the graph asked something, else done."""
-        events = self._begin_idle() if self._plan.idle else []
+        events = self._conversation.begin_idle() if self._plan.idle else []
         for run in self._tree.open():
             if run.kind is RunKind.NODE:
                 events += self._calls.abandoned(run)
-        for key in list(self._lanes):
-            events += self._abandon_lane(key)
-        interrupts = self.ending.interrupts(self._transcript.latest)
+        events += self._models.abandon_all()
+        interrupts = self.ending.interrupts(self._transcript.latest, declared=self._life.declared)
         if interrupts and not self._plan.resumable:
             message = (
                 "the graph asked the user a question (interrupt), but it has no checkpointer to wait for the answer"
@@ -134,20 +146,20 @@ class LangGraphTranslator:
         events += self._state.finish()
         if (interrupts and not self._plan.idle) or self._options.final_state_snapshot:
             events += self._state.snapshot()
-        events += self._final_messages(paused=bool(interrupts))
-        if interrupts and self._options.interrupts != "outcome":
+        events += self._conversation.end(paused=bool(interrupts), when=self._options.messages_snapshot)
+        if self._options.interrupts != "outcome":
             for interrupt in interrupts:
                 events += self._life.custom("on_interrupt", self.ending.value_of(interrupt))
         shown = interrupts if self._options.interrupts != "custom" else []
-        return [*events, *self._life.finish(interrupts=shown, result=self._result(), usage=self._total_usage())]
+        return [*events, *self._life.finish(interrupts=shown, result=self._result(), usage=self._models.usage())]
 
     def fail(self, message: str, code: str, /) -> list[BaseEvent]:
         """End the run with ``RUN_ERROR``."""
-        return [*self._stop(), *self._life.fail(message, code, usage=self._total_usage())]
+        return [*self._stop(), *self._life.fail(message, code, usage=self._models.usage())]
 
     def cancel(self, message: str, /) -> list[BaseEvent]:
         """End the run as cancelled."""
-        return [*self._stop(), *self._life.cancel(message, usage=self._total_usage())]
+        return [*self._stop(), *self._life.cancel(message, usage=self._models.usage())]
 
     def _stop(self) -> list[BaseEvent]:
         if self._life.ended:
@@ -155,21 +167,35 @@ class LangGraphTranslator:
         events = [*self._life.start(), *self._life.close_all()]
         return [*events, *(self._state.snapshot() if self._state.changed else [])]
 
-    def _total_usage(self) -> list[TokenUsage]:
-        return aggregate_token_usage(self._usage)
+    @property
+    def _functional(self) -> bool:
+        """No state graph: a functional one, or a plain runnable."""
+        return self._shape is None or self._shape.functional
 
     def _result(self) -> Any:
         """The return value of a functional graph or plain runnable; a state graph's result is its state."""
-        if self._output is None or (self._shape is not None and not self._shape.functional):
+        if not self._functional or self._output is None or isinstance(self._output, BaseMessage):
             return None
         return json_safe(self._output)
+
+    def _unstreamed_output(self) -> list[BaseEvent]:
+        """The answer of a functional graph or plain runnable that is no model's text: a string, or a message."""
+        output = self._output
+        if not self._functional or self._transcript.any_told:
+            return []
+        if isinstance(output, str) and output:
+            output = AIMessage(output, id=f"{self._life.run_id}-output")
+        if not isinstance(output, AIMessage) or not output.id:
+            return []
+        root = self._tree.root or NativeRun("root", RunKind.ROOT, "", None)
+        return self._conversation.tell_stored(output, root, [output])
 
     # ------------------------------------------------------------------ chains: root, nodes, subgraphs, named spans
 
     def _enter(self, native: Mapping[str, Any], kind: RunKind) -> tuple[NativeRun, list[BaseEvent]]:
         """Note a run that starts. The chain around it learns from its first child what it is."""
         events: list[BaseEvent] = []
-        around = self._tree.near(native) if self._tree.root is not None else None
+        around = self._tree.parent(native) if self._tree.root is not None else None
         if around is not None and not around.settled:
             child = RunKind.NODE if kind is RunKind.CHAIN and is_node(native) else kind
             events = self._settle(around, child, str(native.get("name") or ""))
@@ -183,9 +209,9 @@ class LangGraphTranslator:
         if run.kind is RunKind.GRAPH and run.owner == run.id:
             tool = hosting_call(run)
             call = self._calls.call_of(tool) if tool is not None else None
-            return self._life.start_subagent(
-                run.id, run.name, parent=run.parent.owner if run.parent else None, call_id=call
-            )
+            name = tool.name if tool is not None and run.name == "LangGraph" else run.name
+            above = run.parent.owner if run.parent is not None else None
+            return self._life.start_subagent(run.id, name, parent=above, call_id=call)
         return []
 
     def _chain_start(self, native: Mapping[str, Any]) -> list[BaseEvent]:
@@ -228,7 +254,7 @@ class LangGraphTranslator:
             return [*events, *self._leave(run)]
         wait = run.kind is RunKind.NODE and run.parent is self._tree.root
         if run.kind is RunKind.NODE:
-            events += self._node_wrote(run, list(written_messages(output)), at_root=wait)
+            events += self._conversation.node_wrote(run, list(written_messages(output)), at_root=wait)
         return [*events, *self._leave(run, wait=wait)]
 
     def _chain_error(self, native: Mapping[str, Any]) -> list[BaseEvent]:
@@ -240,253 +266,38 @@ class LangGraphTranslator:
         events: list[BaseEvent] = []
         for inner in self._tree.end(run):
             if inner.kind is RunKind.MODEL:
-                events += self._abandon_lane(inner.id)
+                events += self._models.abandon(inner.id)
             elif inner.kind in (RunKind.NODE, RunKind.TASK):
                 events += self._calls.abandoned(inner)
                 events += self._steps.end(inner, wait=wait and inner is run)
             elif inner.kind is RunKind.GRAPH and inner.owner == inner.id:
                 failed = self._notes.error(inner.id) if inner is not run else None
-                events += self._life.end_subagent(inner.id, error=failed)
+                text = clean_text(self._error_text(failed)) if failed is not None else None
+                events += self._life.end_subagent(inner.id, error=text)
             elif inner.span:
                 events += self._life.close_span(inner.id)
         return events
-
-    # ------------------------------------------------------------------ what nodes write
-
-    def _node_wrote(self, run: NativeRun, written: Sequence[Any], *, at_root: bool) -> list[BaseEvent]:
-        """Tell what a node's messages say beyond what was streamed: results, and answers that no model made."""
-        events = self._calls.node_ended(run, list(written))
-        if not at_root or run.silent:
-            return events
-        messages = [m for m in written if isinstance(m, BaseMessage) and m.id]
-        for message in messages:
-            if isinstance(message, AIMessage) and self._transcript.judge(message) is Judgement.NEW:
-                events += self._tell_stored(message, run, messages)
-        return events
-
-    def _tell_stored(self, message: AIMessage, run: NativeRun, written: Sequence[BaseMessage]) -> list[BaseEvent]:
-        """An answer of the graph that was not streamed (a constant, a cached node): stream it now, unless it replaces
-        what was streamed or was kept silent on purpose; then a snapshot tells it."""
-        if self._transcript.is_hidden(message.id or "") or self._transcript.orphans(run, written):
-            return []
-        source = NativeRun(f"stored:{message.id}", RunKind.MODEL, run.name, run, scope=run.scope, owner=run.owner)
-        lane = ModelLane(source, self._life, self._plan.call_ids)
-        events = lane.end(message)
-        self._calls.announced(run.scope, lane.calls)
-        self._transcript.tell(message.id or "", source, message)
-        return self._predictor.watch(events) if self._predictor else events
-
-    def _updates(self, namespace: Sequence[str], payload: Mapping[str, Any]) -> list[BaseEvent]:
-        """An ``updates`` chunk. Only the root's says something about the state; a subgraph's fills gaps (cached
-        results, questions)."""
-        self.ending.asked(payload.get("__interrupt__"), namespace)
-        cached = bool((payload.get("__metadata__") or {}).get("cached"))
-        root = self._tree.root
-        events: list[BaseEvent] = []
-        for node, update in payload.items():
-            if node in ("__interrupt__", "__metadata__"):
-                continue
-            written = list(written_messages(update))
-            if namespace or root is None:
-                continue
-            if cached or written:
-                run = NativeRun(f"node:{node}", RunKind.NODE, node, root, path=(node,), scope=root.scope)
-                events += self._node_wrote(run, written, at_root=cached)
-            self._note_written(update, written)
-            events += self._steps.updated(node)
-        return events
-
-    def _note_written(self, update: Any, written: Sequence[Any]) -> None:
-        for part in update if isinstance(update, list | tuple) else (update,):
-            if isinstance(part, Mapping):
-                self._state.wrote(part)
-        if not written:
-            return
-        self._transcript.touched = True
-        for message in written:
-            if not isinstance(message, BaseMessage) or not message.id:
-                self._raw_written = True
-            elif self._transcript.judge(message) is not Judgement.KNOWN:
-                self._snapshot_due = True
-
-    def _values(self, payload: Any) -> list[BaseEvent]:
-        """A root ``values`` chunk: the state after the input, then after each superstep."""
-        shape = self._shape
-        if shape is None:
-            return []
-        messages = shape.messages_of(payload)
-        if isinstance(payload, Mapping):
-            self.ending.asked(payload.get("__interrupt__"), ())
-        if not self._transcript.began:
-            return self._begin(payload, messages)
-        if shape.messages:
-            self._transcript.latest = messages
-        events: list[BaseEvent] = []
-        if self._raw_written:
-            self._raw_written = False
-            events += self._raw_tail(messages)
-        events += [*self._steps.settle(), *self._state.step(payload)]
-        if self._snapshot_due and self._life.quiet:
-            self._snapshot_due = False
-            events += self._messages_snapshot(self._still_running)
-        return events
-
-    def _raw_tail(self, messages: Sequence[BaseMessage]) -> list[BaseEvent]:
-        """Messages that a node wrote as tuples, dicts or strings, now that the reducer made real ones of them."""
-        fresh: list[BaseMessage] = []
-        for message in reversed(messages):
-            if self._transcript.judge(message) is not Judgement.NEW:
-                break
-            fresh.append(message)
-        root = self._tree.root
-        if root is None:
-            return []
-        events = self._node_wrote(root, fresh[::-1], at_root=True)
-        if any(self._transcript.judge(m) is not Judgement.KNOWN for m in fresh):
-            self._snapshot_due = True
-        return events
-
-    def _begin(self, values: Any, messages: Sequence[BaseMessage]) -> list[BaseEvent]:
-        """The first look at the thread, with the request applied."""
-        self._transcript.begin(messages)
-        events = self._state.begin(values)
-        root = self._tree.root or NativeRun("root", RunKind.ROOT, "", None)
-        if self._plan.lacking and self._shape is not None and self._shape.messages:
-            return [*events, *self._messages_snapshot(lambda run: False)]
-        for message in self._plan.answers:
-            events += self._calls.result(message, root)
-        return events
-
-    def _begin_idle(self) -> list[BaseEvent]:
-        """The graph does not run: show what the thread holds."""
-        if self._shape is None:
-            return []
-        self._transcript.begin(self._plan.idle_messages)
-        self._transcript.in_sync = self._plan.in_sync and not self._plan.lacking
-        return self._state.begin(self._plan.idle_values)
-
-    # ------------------------------------------------------------------ snapshots
-
-    def _still_running(self, run: NativeRun) -> bool:
-        """What told this has not ended at the root: the thread will store it later."""
-        return any(self._tree.get(a.id) is a and a.kind is RunKind.NODE for a in (run, *run.ancestors()))
-
-    def _paused(self, run: NativeRun) -> bool:
-        """What told this was stored by a subgraph that an interrupt left open."""
-        node = run.node
-        return (
-            node is not None
-            and self._tree.get(node.id) is None
-            and any(a.kind is RunKind.GRAPH and self._tree.get(a.id) is a for a in run.ancestors())
-        )
-
-    def _final_messages(self, *, paused: bool) -> list[BaseEvent]:
-        if self._shape is None or not self._shape.messages or not self._transcript.began:
-            return []
-        if paused:
-            return self._messages_snapshot(self._paused)
-        when = self._options.messages_snapshot
-        # A run that had to send a snapshot ends with one: whoever keeps only the last of a stored run has it whole.
-        stale = self._transcript.restated and self._transcript.any_told
-        if when == "never" or (when == "auto" and not stale and not self._transcript.differs()):
-            return []
-        return self._messages_snapshot(lambda run: False)
-
-    def _messages_snapshot(self, keep: Callable[[NativeRun], bool]) -> list[BaseEvent]:
-        messages = self._transcript.snapshot(keep)
-        first = self._transcript.prelude(messages)
-        self._transcript.accept(messages, keep)
-        events = self._life.messages_snapshot(self._redacted(first)) if first is not None else []
-        return [*events, *self._life.messages_snapshot(self._redacted(messages))]
-
-    def _redacted(self, messages: list[Message]) -> list[Message]:
-        return messages if self._redact_messages is None else self._redact_messages(messages)
-
-    def _unstreamed_output(self) -> list[BaseEvent]:
-        """The answer of a runnable or functional graph that is no model's text: a string, or a message."""
-        output = self._output
-        if self._shape is not None and not self._shape.functional:
-            return []
-        if isinstance(output, str) and output and not self._transcript.any_told:
-            output = AIMessage(output, id=f"{self._life.run_id}-output")
-        if not isinstance(output, AIMessage) or not output.id or self._transcript.is_told(output.id):
-            return []
-        root = self._tree.root or NativeRun("root", RunKind.ROOT, "", None)
-        return self._tell_stored(output, root, [output]) if not self._transcript.any_told else []
 
     # ------------------------------------------------------------------ models
 
     def _model_start(self, native: Mapping[str, Any]) -> list[BaseEvent]:
         run, events = self._enter(native, RunKind.MODEL)
-        if self._notes.is_structured(run.id):
-            run.silent = True
-        if not run.silent:
-            self._lanes[run.id] = ModelLane(run, self._life, self._plan.call_ids)
-        return events
-
-    def _model_stream(self, native: Mapping[str, Any]) -> list[BaseEvent]:
-        lane = self._lanes.get(native["run_id"])
-        if lane is None:
-            return []
-        spoke = lane.spoke
-        events = lane.stream(native["data"]["chunk"])
-        if lane.spoke and not spoke:
-            self._transcript.tell(lane.message_id, lane.run)
-        if lane.calls:
-            self._calls.announced(lane.run.scope, lane.calls)
-        return self._predictor.watch(events) if self._predictor else events
+        return [*events, *self._models.start(run)]
 
     def _llm_stream(self, native: Mapping[str, Any]) -> list[BaseEvent]:
-        lane = self._lanes.get(native["run_id"])
-        chunk = native["data"].get("chunk")
-        text = chunk if isinstance(chunk, str) else getattr(chunk, "text", "")
-        if lane is None or not text:
-            return []
-        self._transcript.tell(lane.message_id, lane.run)
-        return lane.stream_text(text)
+        return self._models.stream_text(native)
 
     def _model_end(self, native: Mapping[str, Any]) -> list[BaseEvent]:
         run = self._tree.get(native["run_id"])
-        output = native["data"].get("output")
-        message = output if isinstance(output, BaseMessage) else None
-        lane = self._lanes.pop(native["run_id"], None)
-        if run is not None:
-            self._count(run, message)
+        if run is self._tree.root:
+            self._output = native["data"].get("output")
+        elif run is not None:
             self._tree.end(run)
-        if lane is None:
-            if message is not None and message.id:
-                self._transcript.hide(message.id)
-            return []
-        if message is not None and not lane.spoke and self._transcript.holds(message.id or ""):
-            return self._life.end_lane(lane.key)  # a cached answer under the id of an old message, which it replaces
-        events = lane.end(message)
-        if lane.spoke:
-            faithful = message is not None and lane.told_all_of(message)
-            self._transcript.tell(lane.message_id, lane.run, message if faithful else None)
-        self._calls.announced(lane.run.scope, lane.calls)
-        if lane.run.owner is not None and message is not None:
-            self._transcript.add_foreign(lane.as_shown(message))
-        return self._predictor.watch(events) if self._predictor else events
+        return self._models.end(native["run_id"], run, native["data"].get("output"))
 
     def _model_error(self, native: Mapping[str, Any]) -> list[BaseEvent]:
         run = self._tree.get(native["run_id"])
         return self._leave(run) if run is not None else []
-
-    def _abandon_lane(self, key: str) -> list[BaseEvent]:
-        """The model call will not end: it failed, or was cancelled."""
-        lane = self._lanes.pop(key, None)
-        return lane.end(None) if lane is not None else []
-
-    def _count(self, run: NativeRun, message: BaseMessage | None) -> None:
-        metadata = getattr(message, "usage_metadata", None)
-        if not metadata:
-            return
-        model = (message.response_metadata or {}).get("model_name") if message is not None else None
-        usage = token_usage_from_langchain_metadata(
-            metadata, provider=run.metadata.get("ls_provider"), model=model or run.metadata.get("ls_model_name")
-        )
-        if usage is not None:
-            self._usage.append(usage)
 
     # ------------------------------------------------------------------ tools, other runs, custom events
 
@@ -531,10 +342,15 @@ class LangGraphTranslator:
             return []
         namespace, mode, payload = chunk
         if mode == "updates":
-            return self._updates(namespace, payload)
+            self.ending.asked(payload.get("__interrupt__"), namespace)
+            return [] if namespace else self._conversation.updated(payload)
         if mode == "custom":
             return self._emitted.written(payload, self._emitter(namespace))
-        return [] if namespace else self._values(payload)
+        if namespace:
+            return []
+        if isinstance(payload, Mapping):
+            self.ending.asked(payload.get("__interrupt__"), ())
+        return self._conversation.stepped(payload)
 
     def _emitter(self, namespace: Sequence[str]) -> NativeRun | None:
         """The graph run whose writer wrote; which of its nodes is not known."""
@@ -548,33 +364,29 @@ class LangGraphTranslator:
         return []
 
 
-_HANDLERS: Mapping[str, Handler] = {
-    Kind.ON_CHAIN_START: LangGraphTranslator._chain_start,
-    Kind.ON_CHAIN_STREAM: LangGraphTranslator._chain_stream,
-    Kind.ON_CHAIN_END: LangGraphTranslator._chain_end,
-    Kind.ON_CHAIN_ERROR: LangGraphTranslator._chain_error,
-    Kind.ON_CHAT_MODEL_START: LangGraphTranslator._model_start,
-    Kind.ON_CHAT_MODEL_STREAM: LangGraphTranslator._model_stream,
-    Kind.ON_CHAT_MODEL_END: LangGraphTranslator._model_end,
-    Kind.ON_LLM_START: LangGraphTranslator._model_start,
-    Kind.ON_LLM_STREAM: LangGraphTranslator._llm_stream,
-    Kind.ON_LLM_END: LangGraphTranslator._model_end,
-    Kind.ON_LLM_ERROR: LangGraphTranslator._model_error,
-    Kind.ON_TOOL_START: LangGraphTranslator._tool_start,
-    Kind.ON_TOOL_STREAM: LangGraphTranslator._nothing,
-    Kind.ON_TOOL_END: LangGraphTranslator._tool_end,
-    Kind.ON_TOOL_ERROR: LangGraphTranslator._tool_error,
-    **dict.fromkeys(
-        (Kind.ON_RETRIEVER_START, Kind.ON_PROMPT_START, Kind.ON_PARSER_START), LangGraphTranslator._other_start
-    ),
+_HANDLERS: Mapping[str, str] = {
+    # kind of native event → method
+    Kind.ON_CHAIN_START: "_chain_start",
+    Kind.ON_CHAIN_STREAM: "_chain_stream",
+    Kind.ON_CHAIN_END: "_chain_end",
+    Kind.ON_CHAIN_ERROR: "_chain_error",
+    Kind.ON_CHAT_MODEL_START: "_model_start",
+    Kind.ON_CHAT_MODEL_END: "_model_end",
+    Kind.ON_LLM_START: "_model_start",
+    Kind.ON_LLM_STREAM: "_llm_stream",
+    Kind.ON_LLM_END: "_model_end",
+    Kind.ON_LLM_ERROR: "_model_error",
+    Kind.ON_TOOL_START: "_tool_start",
+    Kind.ON_TOOL_STREAM: "_nothing",
+    Kind.ON_TOOL_END: "_tool_end",
+    Kind.ON_TOOL_ERROR: "_tool_error",
+    **dict.fromkeys((Kind.ON_RETRIEVER_START, Kind.ON_PROMPT_START, Kind.ON_PARSER_START), "_other_start"),
     **dict.fromkeys(
         (Kind.ON_RETRIEVER_END, Kind.ON_RETRIEVER_ERROR, Kind.ON_PROMPT_END, Kind.ON_PARSER_END),
-        LangGraphTranslator._other_end,
+        "_other_end",
     ),
-    **dict.fromkeys(
-        (Kind.ON_RETRIEVER_STREAM, Kind.ON_PROMPT_STREAM, Kind.ON_PARSER_STREAM), LangGraphTranslator._nothing
-    ),
-    Kind.ON_NODE_START: LangGraphTranslator._node_start,
-    Kind.ON_NODE_END: LangGraphTranslator._chain_end,
-    Kind.ON_CUSTOM_EVENT: LangGraphTranslator._custom,
+    **dict.fromkeys((Kind.ON_RETRIEVER_STREAM, Kind.ON_PROMPT_STREAM, Kind.ON_PARSER_STREAM), "_nothing"),
+    Kind.ON_NODE_START: "_node_start",
+    Kind.ON_NODE_END: "_chain_end",
+    Kind.ON_CUSTOM_EVENT: "_custom",
 }

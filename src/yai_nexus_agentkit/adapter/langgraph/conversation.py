@@ -1,0 +1,216 @@
+"""Pure. The thread as the client sees it: what the root's chunks say of state and messages, and the snapshots that tell
+the rest.
+
+Only chunks of the root graph count; a subgraph's arrive too late to be in order. A message that a node wrote and nobody
+streamed is streamed then; what that cannot tell (an edit, a removal, a message by another role) waits for the end of
+the step and is told by a snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ag_ui.core import BaseEvent, Message
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+
+from yai_nexus_agentkit.adapter.langgraph.calls import ToolCalls
+from yai_nexus_agentkit.adapter.langgraph.channels import GraphShape, SharedState
+from yai_nexus_agentkit.adapter.langgraph.classify import NativeRun, RunKind, RunTree
+from yai_nexus_agentkit.adapter.langgraph.lanes import ModelLane
+from yai_nexus_agentkit.adapter.langgraph.outputs import written_messages
+from yai_nexus_agentkit.adapter.langgraph.plan import Plan
+from yai_nexus_agentkit.adapter.langgraph.predict import Predictor
+from yai_nexus_agentkit.adapter.langgraph.steps import Steps
+from yai_nexus_agentkit.adapter.langgraph.transcript import Judgement, Transcript
+from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
+
+__all__ = ["Conversation"]
+
+Redact = Callable[[list[Message]], list[Message]]
+
+
+class Conversation:
+    """State and messages of one run."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        life: RunLifecycle,
+        tree: RunTree,
+        transcript: Transcript,
+        calls: ToolCalls,
+        state: SharedState,
+        steps: Steps,
+        predictor: Predictor,
+        *,
+        shape: GraphShape | None,
+        redact: Redact | None,
+    ) -> None:
+        self._plan, self._life, self._tree, self._transcript = plan, life, tree, transcript
+        self._calls, self._state, self._steps, self._predictor = calls, state, steps, predictor
+        self._shape, self._redact = shape, redact
+        self._snapshot_due = False
+        """A node changed messages in a way that only a snapshot can tell; it follows at the end of the step."""
+        self._raw_written = False
+        """A node wrote messages as tuples, dicts or strings: what they became shows in the next ``values`` chunk."""
+
+    # ------------------------------------------------------------------ what nodes write
+
+    def node_wrote(self, run: NativeRun, written: Sequence[Any], *, at_root: bool) -> list[BaseEvent]:
+        """Tell what a node's messages say beyond what was streamed: results, and answers that no model made."""
+        self._calls.returned(run)
+        events: list[BaseEvent] = []
+        messages = [m for m in written if isinstance(m, BaseMessage) and m.id]
+        for message in messages:
+            if isinstance(message, ToolMessage):
+                events += self._calls.result(message, run)
+            elif at_root and not run.silent and isinstance(message, AIMessage) and self._is_new(message):
+                events += self.tell_stored(message, run, messages)
+        return events
+
+    def tell_stored(self, message: AIMessage, run: NativeRun, written: Sequence[BaseMessage]) -> list[BaseEvent]:
+        """An answer of the graph that was not streamed (a constant, a cached node): stream it now, unless it replaces
+        what was streamed or was kept silent on purpose; then a snapshot tells it."""
+        if self._transcript.is_hidden(message.id or "") or self._transcript.orphans(run, written):
+            return []
+        source = NativeRun(f"stored:{message.id}", RunKind.MODEL, run.name, run, scope=run.scope, owner=run.owner)
+        lane = ModelLane(source, self._life, self._plan.call_ids)
+        events = lane.end(message)
+        self._calls.announced(run.scope, lane.calls)
+        self._transcript.tell(message.id or "", source, message)
+        return self._predictor.watch(events) if self._predictor else events
+
+    def updated(self, payload: Mapping[str, Any]) -> list[BaseEvent]:
+        """A root ``updates`` chunk: which node wrote what. A node answered from a cache shows here only."""
+        root = self._tree.root
+        cached = bool((payload.get("__metadata__") or {}).get("cached"))
+        events: list[BaseEvent] = []
+        for node, update in payload.items():
+            if node in ("__interrupt__", "__metadata__") or root is None:
+                continue
+            written = list(written_messages(update))
+            if cached or written:
+                run = NativeRun(f"node:{node}", RunKind.NODE, node, root, path=(node,), scope=root.scope)
+                events += self.node_wrote(run, written, at_root=cached)
+            self._note_written(update, written)
+            if not self._raw_written:  # else the step stays open until they show
+                events += self._steps.updated(node)
+        return events
+
+    def _note_written(self, update: Any, written: Sequence[Any]) -> None:
+        for part in update if isinstance(update, list | tuple) else (update,):
+            if isinstance(part, Mapping):
+                self._state.wrote(part)
+        if not written:
+            return
+        self._transcript.touched = True
+        for message in written:
+            if not isinstance(message, BaseMessage) or not message.id:
+                self._raw_written = True
+            elif self._transcript.judge(message) is not Judgement.KNOWN:
+                self._snapshot_due = True
+
+    def _is_new(self, message: BaseMessage) -> bool:
+        return self._transcript.judge(message) is Judgement.NEW
+
+    # ------------------------------------------------------------------ the thread's values
+
+    def stepped(self, values: Any) -> list[BaseEvent]:
+        """A root ``values`` chunk: the state after the input, then after each superstep."""
+        if self._shape is None:
+            return []
+        messages = self._shape.messages_of(values)
+        if not self._transcript.began:
+            return self._begin(values, messages)
+        if self._shape.messages:
+            self._transcript.latest = messages
+        events: list[BaseEvent] = []
+        if self._raw_written:
+            self._raw_written = False
+            events += self._raw_tail(messages)
+        events += [*self._steps.settle(), *self._state.step(values)]
+        if self._snapshot_due and self._life.quiet:
+            self._snapshot_due = False
+            events += self._snapshot(self._still_running)
+        return events
+
+    def _begin(self, values: Any, messages: Sequence[BaseMessage]) -> list[BaseEvent]:
+        """The first look at the thread, with the request applied."""
+        self._transcript.begin(messages)
+        events = self._state.begin(values)
+        root = self._tree.root or NativeRun("root", RunKind.ROOT, "", None)
+        if self._plan.lacking and self._shape is not None and self._shape.messages:
+            return [*events, *self._snapshot(lambda run: False)]
+        for message in self._plan.answers:
+            events += self._calls.result(message, root)
+        return events
+
+    def begin_idle(self) -> list[BaseEvent]:
+        """The graph does not run: show what the thread holds."""
+        if self._shape is None:
+            return []
+        self._transcript.begin(self._plan.idle_messages)
+        self._transcript.in_sync = self._plan.in_sync and not self._plan.lacking
+        return self._state.begin(self._plan.idle_values)
+
+    def begin_pass(self) -> None:
+        """The graph runs once more in this run. The client shows the messages that go in now before what was said
+        meanwhile; the thread has them behind it."""
+        self._snapshot_due = True
+
+    def _raw_tail(self, messages: Sequence[BaseMessage]) -> list[BaseEvent]:
+        """Messages that a node wrote as tuples, dicts or strings, now that the reducer made real ones of them."""
+        fresh: list[BaseMessage] = []
+        for message in reversed(messages):
+            if not self._is_new(message):
+                break
+            fresh.append(message)
+        root = self._tree.root
+        if root is None:
+            return []
+        events = self.node_wrote(root, fresh[::-1], at_root=True)
+        if any(self._transcript.judge(m) is not Judgement.KNOWN for m in fresh):
+            self._snapshot_due = True
+        return events
+
+    # ------------------------------------------------------------------ snapshots
+
+    def end(self, *, paused: bool, when: str) -> list[BaseEvent]:
+        """The messages at the end of a run: always before a question, else if the client's differ (`when` is the
+        option)."""
+        if paused and (self._shape is None or not self._shape.messages):
+            own = [m for m in self._plan.request if m.role != "activity"]
+            return self._life.messages_snapshot(self._redacted([*own, *self._transcript.snapshot(lambda run: True)]))
+        if self._shape is None or not self._shape.messages or not self._transcript.began:
+            return []
+        if paused:
+            return self._snapshot(self._paused)
+        # A run that had to send a snapshot ends with one: whoever keeps only the last of a stored run has it whole.
+        stale = self._transcript.restated and self._transcript.any_told
+        if when == "never" or (when == "auto" and not stale and not self._transcript.differs()):
+            return []
+        return self._snapshot(lambda run: False)
+
+    def _still_running(self, run: NativeRun) -> bool:
+        """What told this has not ended at the root: the thread will store it later."""
+        return any(self._tree.get(a.id) is a and a.kind is RunKind.NODE for a in (run, *run.ancestors()))
+
+    def _paused(self, run: NativeRun) -> bool:
+        """What told this was stored by a subgraph that a question left open."""
+        node = run.node
+        return (
+            node is not None
+            and self._tree.get(node.id) is None
+            and any(a.kind is RunKind.GRAPH and self._tree.get(a.id) is a for a in run.ancestors())
+        )
+
+    def _snapshot(self, keep: Callable[[NativeRun], bool]) -> list[BaseEvent]:
+        messages = self._transcript.snapshot(keep)
+        first = self._transcript.prelude(messages)
+        self._transcript.accept(messages, keep)
+        events = self._life.messages_snapshot(self._redacted(first)) if first is not None else []
+        return [*events, *self._life.messages_snapshot(self._redacted(messages))]
+
+    def _redacted(self, messages: list[Message]) -> list[Message]:
+        return messages if self._redact is None else self._redact(messages)
