@@ -1,0 +1,684 @@
+# ruff: noqa: E501
+"""Model text on the wire: every way to call a model, and the models that do not stream."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from inline_snapshot import snapshot
+from langchain_core.caches import InMemoryCache
+from langchain_core.language_models import FakeStreamingListLLM
+from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph import MessagesState
+
+from tests.support.graphs import CALLS, Graph, chat, chat_node, in_a_row, scripted
+from tests.support.playing import Player
+from yai_nexus_agentkit.testing import ScriptedChatModel, text_part
+
+
+@pytest.mark.parametrize("how", CALLS)
+async def test_however_a_node_calls_its_model_the_answer_streams(play: Player, how: str) -> None:
+    played = await play(lambda: chat(scripted(["Hello ", "there"]), how))
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Hello "',
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=there",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+@pytest.mark.parametrize("how", CALLS)
+async def test_a_model_that_cannot_stream_gives_its_whole_answer_at_once(play: Player, how: str) -> None:
+    played = await play(lambda: chat(scripted(["Hello ", "there"], streaming=False), how))
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2-0 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2-0 delta="Hello there"',
+            "TEXT_MESSAGE_END messageId=lc_run--#2-0",
+            "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+@pytest.mark.parametrize("how", CALLS)
+async def test_disable_streaming(play: Player, how: str) -> None:
+    played = await play(lambda: chat(scripted(["Hello ", "there"], disable_streaming=True, ids="all"), how))
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "TEXT_MESSAGE_START messageId=scripted-0 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=scripted-0 delta="Hello there"',
+            "TEXT_MESSAGE_END messageId=scripted-0",
+            "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_a_cached_answer_comes_under_the_id_of_the_message_it_replaces(play: Player) -> None:
+    def build() -> Graph:
+        model = scripted(["It is ", "noon."], cache=InMemoryCache())
+
+        async def clock(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+            return {"messages": [await model.ainvoke("what time is it?", config)]}
+
+        return in_a_row({"clock": clock})
+
+    played = await play(build, "what time is it?", "and now?")
+
+    assert played.streams == snapshot(
+        [
+            [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=clock metadata=(langgraph=(node=clock step=1 task_id=#1 checkpoint_ns=clock:#1))",
+                "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+                'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="It is "',
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=noon.",
+                "TEXT_MESSAGE_END messageId=lc_run--#2",
+                "STEP_FINISHED stepName=clock",
+                "RUN_FINISHED threadId=thread runId=run-1",
+            ],
+            [
+                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=clock metadata=(langgraph=(node=clock step=4 task_id=#3 checkpoint_ns=clock:#3))",
+                "STEP_FINISHED stepName=clock",
+                "RUN_FINISHED threadId=thread runId=run-2",
+            ],
+        ]
+    )
+
+
+async def test_a_cached_answer_of_another_thread_streams_like_any_other(play: Player) -> None:
+    def build() -> Graph:
+        model = scripted(["It is ", "noon."], cache=InMemoryCache())
+        model.invoke("what time is it?")
+
+        async def clock(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+            return {"messages": [await model.ainvoke("what time is it?", config)]}
+
+        return in_a_row({"clock": clock})
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=clock metadata=(langgraph=(node=clock step=1 task_id=#1 checkpoint_ns=clock:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2-0 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2-0 delta="It is noon."',
+            "TEXT_MESSAGE_END messageId=lc_run--#2-0",
+            "STEP_FINISHED stepName=clock",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_two_models_at_once_in_one_node(play: Player) -> None:
+    def build() -> Graph:
+        one, two = scripted(["A1 ", 0.1, "A2"]), scripted([0.05, "B1 ", 0.1, "B2"])
+
+        async def both(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+            answers = await asyncio.gather(*(model.ainvoke(state["messages"], config) for model in (one, two)))
+            return {"messages": list(answers)}
+
+        return in_a_row({"both": both})
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=both metadata=(langgraph=(node=both step=1 task_id=#1 checkpoint_ns=both:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="A1 "',
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="B1 "',
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=A2",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=B2",
+            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "STEP_FINISHED stepName=both",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_one_model_for_two_questions_at_once(play: Player) -> None:
+    def build() -> Graph:
+        model = ScriptedChatModel(script=lambda messages: [f"Re {messages[-1].content}: ", 0.01, "yes"])
+
+        async def both(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+            return {"messages": await model.abatch(["one", "two"], config)}
+
+        return in_a_row({"both": both})
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=both metadata=(langgraph=(node=both step=1 task_id=#1 checkpoint_ns=both:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Re one: "',
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="Re two: "',
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=yes",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=yes",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "STEP_FINISHED stepName=both",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_the_second_of_two_answers_is_dropped_by_the_graph(play: Player) -> None:
+    def build() -> Graph:
+        draft, final = scripted("A draft."), scripted("The answer.")
+
+        async def writer(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+            await draft.ainvoke(state["messages"], config)
+            return {"messages": [await final.ainvoke(state["messages"], config)]}
+
+        return in_a_row({"writer": writer})
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=writer metadata=(langgraph=(node=writer step=1 task_id=#1 checkpoint_ns=writer:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="A draft."',
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="The answer."',
+            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "STEP_FINISHED stepName=writer",
+            "MESSAGES_SNAPSHOT",
+            "  user id=user-1 content=hi",
+            '  assistant id=lc_run--#3 content="The answer."',
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+@pytest.mark.parametrize("ids", ["all", "first"])
+async def test_the_providers_id_is_the_messages_id(play: Player, ids: Any) -> None:
+    played = await play(lambda: chat(scripted(["Hello ", "there"], ids=ids)))
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "TEXT_MESSAGE_START messageId=scripted-0 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=scripted-0 delta="Hello "',
+            "TEXT_MESSAGE_CONTENT messageId=scripted-0 delta=there",
+            "TEXT_MESSAGE_END messageId=scripted-0",
+            "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_a_providers_id_that_comes_late_is_put_right_by_a_snapshot(play: Player) -> None:
+    def build() -> Graph:
+        return chat(scripted(["Hello ", AIMessageChunk(content="there", id="msg_1")]))
+
+    played = await play(build, "hi")
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Hello "',
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=there",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+            "MESSAGES_SNAPSHOT",
+            "  user id=user-1 content=hi",
+            '  assistant id=msg_1 content="Hello there"',
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_an_answer_that_the_node_rebuilds_ends_up_once(play: Player) -> None:
+    def build() -> Graph:
+        model = scripted(["Hello ", "there"])
+
+        async def ask(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+            answer = await model.ainvoke(state["messages"], config)
+            return {"messages": [AIMessage(answer.content)]}
+
+        return in_a_row({"ask": ask})
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=ask metadata=(langgraph=(node=ask step=1 task_id=#1 checkpoint_ns=ask:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Hello "',
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=there",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=ask",
+            "MESSAGES_SNAPSHOT",
+            "  user id=user-1 content=hi",
+            '  assistant id=#3 content="Hello there"',
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_an_answer_that_the_node_edits_under_its_id(play: Player) -> None:
+    def build() -> Graph:
+        model = scripted(["Hello ", "there"])
+
+        async def ask(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+            answer = await model.ainvoke(state["messages"], config)
+            return {"messages": [AIMessage(answer.content + "!", id=answer.id)]}
+
+        return in_a_row({"ask": ask})
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=ask metadata=(langgraph=(node=ask step=1 task_id=#1 checkpoint_ns=ask:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Hello "',
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=there",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=ask",
+            "MESSAGES_SNAPSHOT",
+            "  user id=user-1 content=hi",
+            '  assistant id=lc_run--#2 content="Hello there!"',
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_an_answer_that_a_later_node_edits_in_place(play: Player) -> None:
+    def build() -> Graph:
+        async def shout(state: MessagesState) -> dict[str, Any]:
+            state["messages"][-1].content = "HELLO THERE"
+            return {"messages": [state["messages"][-1]]}
+
+        return in_a_row({"chat": chat_node(scripted(["Hello ", "there"])), "shout": shout})
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Hello "',
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=there",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+            "STEP_STARTED stepName=shout metadata=(langgraph=(node=shout step=2 task_id=#3 checkpoint_ns=shout:#3))",
+            "STEP_FINISHED stepName=shout",
+            "MESSAGES_SNAPSHOT",
+            "  user id=user-1 content=hi",
+            '  assistant id=lc_run--#2 content="HELLO THERE"',
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_constant_answers_of_nodes_stream_too(play: Player) -> None:
+    def build() -> Graph:
+        async def greet(state: MessagesState) -> dict[str, Any]:
+            return {"messages": [AIMessage("Welcome!")]}
+
+        return in_a_row({"greet": greet, "chat": chat_node(scripted(["How ", "are you?"]))})
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=greet metadata=(langgraph=(node=greet step=1 task_id=#1 checkpoint_ns=greet:#1))",
+            "TEXT_MESSAGE_START messageId=#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=#2 delta="Welcome!"',
+            "TEXT_MESSAGE_END messageId=#2",
+            "STEP_FINISHED stepName=greet",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=2 task_id=#3 checkpoint_ns=chat:#3))",
+            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta="How "',
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta="are you?"',
+            "TEXT_MESSAGE_END messageId=lc_run--#4",
+            "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_emoji_that_the_provider_splits_between_chunks(play: Player) -> None:
+    high, low = "\ud83d", "\ude00"  # the halves of 😀
+    played = await play(lambda: chat(scripted(["Hi ", high, low, " bye ", high, "!"])), in_step=False)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Hi "',
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="😀"',
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=" bye "',
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="�!"',
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+    assert [m["content"] for m in played.messages] == ["hi", "Hi 😀 bye \ufffd!"]
+
+
+async def test_empty_chunks_are_nothing(play: Player) -> None:
+    empty = AIMessageChunk(content=[])
+    played = await play(lambda: chat(scripted(["", empty, "", "Hel", "", empty, "lo", "", empty])))
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Hel",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=lo",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+@pytest.mark.parametrize("nothing", ["", ["", ""]])
+async def test_a_model_that_says_nothing_makes_no_bubble(play: Player, nothing: Any) -> None:
+    played = await play(lambda: chat(scripted(nothing)), in_step=False)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_content_as_blocks(play: Player) -> None:
+    def build() -> Graph:
+        return chat(
+            scripted(
+                [
+                    AIMessageChunk(content=[]),
+                    text_part("Hel", index=0),
+                    AIMessageChunk(content=[{"type": "text", "text": "lo"}, " you", {"type": "text", "text": "!"}]),
+                    AIMessageChunk(content=[{"type": "text", "citations": [{"url": "https://a.b"}], "index": 0}]),
+                    AIMessageChunk(content=[{"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}]),
+                    "",
+                    " Bye.",
+                ],
+                ids="all",
+            )
+        )
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "TEXT_MESSAGE_START messageId=scripted-0 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=scripted-0 delta=Hel",
+            "TEXT_MESSAGE_CONTENT messageId=scripted-0 delta=lo",
+            'TEXT_MESSAGE_CONTENT messageId=scripted-0 delta=" you"',
+            'TEXT_MESSAGE_CONTENT messageId=scripted-0 delta="!"',
+            'TEXT_MESSAGE_CONTENT messageId=scripted-0 delta=" Bye."',
+            "TEXT_MESSAGE_END messageId=scripted-0",
+            "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_content_that_changes_from_blocks_to_text(play: Player) -> None:
+    played = await play(lambda: chat(scripted([text_part("Check"), text_part("ing "), "now", "."])))
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Check",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="ing "',
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=now",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="."',
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+RAW_MESSAGES = {
+    "tuple": [("ai", "Hello there")],
+    "dict": [{"role": "assistant", "content": "Hello there"}],
+    "one tuple": ("ai", "Hello there"),
+    "one dict": {"role": "assistant", "content": "Hello there"},
+}
+
+
+@pytest.mark.parametrize("written", RAW_MESSAGES.values(), ids=RAW_MESSAGES.keys())
+async def test_messages_that_a_node_writes_as_tuples_or_dicts(play: Player, written: Any) -> None:
+    def build() -> Graph:
+        async def greet(state: MessagesState) -> dict[str, Any]:
+            return {"messages": written}
+
+        return in_a_row({"greet": greet})
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=greet metadata=(langgraph=(node=greet step=1 task_id=#1 checkpoint_ns=greet:#1))",
+            "TEXT_MESSAGE_START messageId=#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=#2 delta="Hello there"',
+            "TEXT_MESSAGE_END messageId=#2",
+            "STEP_FINISHED stepName=greet",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_raw_messages_of_several_kinds_between_streamed_ones(play: Player) -> None:
+    def build() -> Graph:
+        async def note(state: MessagesState) -> dict[str, Any]:
+            return {"messages": [("user", "[seen]"), {"type": "ai", "content": "Noted."}, "as a human"]}
+
+        return in_a_row({"one": chat_node(scripted("One.")), "note": note, "two": chat_node(scripted("Two."))})
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=one metadata=(langgraph=(node=one step=1 task_id=#1 checkpoint_ns=one:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=One.",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=one",
+            "STEP_STARTED stepName=note metadata=(langgraph=(node=note step=2 task_id=#3 checkpoint_ns=note:#3))",
+            "STEP_FINISHED stepName=note",
+            "MESSAGES_SNAPSHOT",
+            "  user id=user-1 content=hi",
+            "  assistant id=lc_run--#2 content=One.",
+            '  user id=#4 content="[seen]"',
+            "  assistant id=#5 content=Noted.",
+            '  user id=#6 content="as a human"',
+            "STEP_STARTED stepName=two metadata=(langgraph=(node=two step=3 task_id=#7 checkpoint_ns=two:#7))",
+            "TEXT_MESSAGE_START messageId=lc_run--#8 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#8 delta=Two.",
+            "TEXT_MESSAGE_END messageId=lc_run--#8",
+            "STEP_FINISHED stepName=two",
+            "MESSAGES_SNAPSHOT",
+            "  user id=user-1 content=hi",
+            "  assistant id=lc_run--#2 content=One.",
+            '  user id=#4 content="[seen]"',
+            "  assistant id=#5 content=Noted.",
+            '  user id=#6 content="as a human"',
+            "  assistant id=lc_run--#8 content=Two.",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_a_text_model_that_knows_no_messages(play: Player) -> None:
+    def build() -> Graph:
+        model = FakeStreamingListLLM(responses=["Hey"])
+
+        async def ask(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+            return {"messages": [AIMessage(await model.ainvoke("hi", config))]}
+
+        return in_a_row({"ask": ask})
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=ask metadata=(langgraph=(node=ask step=1 task_id=#1 checkpoint_ns=ask:#1))",
+            "TEXT_MESSAGE_START messageId=#2 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=#2 delta=Hey",
+            "TEXT_MESSAGE_END messageId=#2",
+            "STEP_FINISHED stepName=ask",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_usage_of_several_models(play: Player) -> None:
+    def usage(n: int) -> Any:
+        return {"input_tokens": n, "output_tokens": 2, "total_tokens": n + 2, "input_token_details": {"cache_read": 1}}
+
+    def build() -> Graph:
+        small = {"usage": usage(5), "model_name": "small"}
+        return in_a_row(
+            {
+                "one": chat_node(scripted("One.", **small)),
+                "two": chat_node(scripted("Two.", **small)),
+                "three": chat_node(scripted("Three.", usage=usage(10), model_name="large", streaming=False)),
+            }
+        )
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=one metadata=(langgraph=(node=one step=1 task_id=#1 checkpoint_ns=one:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=One.",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=one",
+            "STEP_STARTED stepName=two metadata=(langgraph=(node=two step=2 task_id=#3 checkpoint_ns=two:#3))",
+            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta=Two.",
+            "TEXT_MESSAGE_END messageId=lc_run--#4",
+            "STEP_FINISHED stepName=two",
+            "STEP_STARTED stepName=three metadata=(langgraph=(node=three step=3 task_id=#5 checkpoint_ns=three:#5))",
+            "TEXT_MESSAGE_START messageId=lc_run--#6-0 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#6-0 delta=Three.",
+            "TEXT_MESSAGE_END messageId=lc_run--#6-0",
+            "STEP_FINISHED stepName=three",
+            "RUN_FINISHED threadId=thread runId=run-1",
+            "  usage provider=scriptedchatmodel model=small inputTokens=10 outputTokens=4 totalTokens=14 cachedInputTokens=2",
+            "  usage provider=scriptedchatmodel model=large inputTokens=10 outputTokens=2 totalTokens=12 cachedInputTokens=1",
+        ]
+    )
+
+
+async def test_three_turns(play: Player) -> None:
+    played = await play(lambda: chat(scripted("One.", "Two.", "Three.", ids="all")), "a", "b", "c")
+
+    assert played.streams == snapshot(
+        [
+            [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+                "TEXT_MESSAGE_START messageId=scripted-0 role=assistant",
+                "TEXT_MESSAGE_CONTENT messageId=scripted-0 delta=One.",
+                "TEXT_MESSAGE_END messageId=scripted-0",
+                "STEP_FINISHED stepName=chat",
+                "RUN_FINISHED threadId=thread runId=run-1",
+            ],
+            [
+                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=4 task_id=#2 checkpoint_ns=chat:#2))",
+                "TEXT_MESSAGE_START messageId=scripted-1 role=assistant",
+                "TEXT_MESSAGE_CONTENT messageId=scripted-1 delta=Two.",
+                "TEXT_MESSAGE_END messageId=scripted-1",
+                "STEP_FINISHED stepName=chat",
+                "RUN_FINISHED threadId=thread runId=run-2",
+            ],
+            [
+                'RUN_STARTED threadId=thread runId=run-3 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=7 task_id=#3 checkpoint_ns=chat:#3))",
+                "TEXT_MESSAGE_START messageId=scripted-2 role=assistant",
+                "TEXT_MESSAGE_CONTENT messageId=scripted-2 delta=Three.",
+                "TEXT_MESSAGE_END messageId=scripted-2",
+                "STEP_FINISHED stepName=chat",
+                "RUN_FINISHED threadId=thread runId=run-3",
+            ],
+        ]
+    )

@@ -1,0 +1,786 @@
+# ruff: noqa: E501
+"""Runs that fail, lose messages or stop: what was said stays balanced, and the next turn has everything right again."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from inline_snapshot import snapshot
+from langchain_core.messages import AIMessage, RemoveMessage, SystemMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import tool
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from langgraph.types import RetryPolicy, Send
+
+from tests.support.graphs import CALLS, Graph, chat, chat_node, in_a_row, scripted, tool_loop
+from tests.support.playing import Player
+from yai_nexus_agentkit import AdapterOptions
+from yai_nexus_agentkit.testing import tool_call_parts
+
+DOWN = RuntimeError("provider down 503")
+
+
+class Counting(MessagesState):
+    count: int
+
+
+@pytest.mark.parametrize("how", CALLS)
+async def test_a_model_that_fails_before_its_first_word(play: Player, how: str) -> None:
+    played = await play(lambda: chat(scripted([DOWN], "Here I am."), how), "hi", "again")
+
+    assert played.streams == snapshot(
+        [
+            [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+                "STEP_FINISHED stepName=chat",
+                'RUN_ERROR message="provider down 503" code=AGENT_ERROR',
+            ],
+            [
+                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=3 task_id=#2 checkpoint_ns=chat:#2))",
+                "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
+                'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="Here I am."',
+                "TEXT_MESSAGE_END messageId=lc_run--#3",
+                "STEP_FINISHED stepName=chat",
+                "RUN_FINISHED threadId=thread runId=run-2",
+            ],
+        ]
+    )
+
+
+@pytest.mark.parametrize("how", CALLS)
+async def test_a_model_that_fails_in_the_middle(play: Player, how: str) -> None:
+    played = await play(lambda: chat(scripted(["Half an ", "ans", DOWN], "Here I am."), how), "hi", "again")
+
+    assert played.streams == snapshot(
+        [
+            [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+                "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+                'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Half an "',
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=ans",
+                "TEXT_MESSAGE_END messageId=lc_run--#2",
+                "STEP_FINISHED stepName=chat",
+                'RUN_ERROR message="provider down 503" code=AGENT_ERROR',
+            ],
+            [
+                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=3 task_id=#3 checkpoint_ns=chat:#3))",
+                "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
+                'TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta="Here I am."',
+                "TEXT_MESSAGE_END messageId=lc_run--#4",
+                "STEP_FINISHED stepName=chat",
+                "MESSAGES_SNAPSHOT",
+                "  user id=user-1 content=hi",
+                "  user id=user-2 content=again",
+                '  assistant id=lc_run--#4 content="Here I am."',
+                "RUN_FINISHED threadId=thread runId=run-2",
+            ],
+        ]
+    )
+
+
+async def test_a_node_that_fails_after_its_models_answer(play: Player) -> None:
+    def build() -> Graph:
+        model = scripted(["All ", "well."], "Really.")
+
+        async def ask(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+            answer = await model.ainvoke(state["messages"], config)
+            if len(state["messages"]) == 1:
+                raise RuntimeError("disk full")
+            return {"messages": [answer]}
+
+        return in_a_row({"ask": ask})
+
+    played = await play(build, "hi", "again")
+
+    assert played.streams == snapshot(
+        [
+            [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=ask metadata=(langgraph=(node=ask step=1 task_id=#1 checkpoint_ns=ask:#1))",
+                "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+                'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="All "',
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=well.",
+                "TEXT_MESSAGE_END messageId=lc_run--#2",
+                "STEP_FINISHED stepName=ask",
+                'RUN_ERROR message="disk full" code=AGENT_ERROR',
+            ],
+            [
+                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=ask metadata=(langgraph=(node=ask step=3 task_id=#3 checkpoint_ns=ask:#3))",
+                "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta=Really.",
+                "TEXT_MESSAGE_END messageId=lc_run--#4",
+                "STEP_FINISHED stepName=ask",
+                "MESSAGES_SNAPSHOT",
+                "  user id=user-1 content=hi",
+                "  user id=user-2 content=again",
+                "  assistant id=lc_run--#4 content=Really.",
+                "RUN_FINISHED threadId=thread runId=run-2",
+            ],
+        ]
+    )
+
+
+async def test_a_model_that_fails_in_the_middle_of_a_call(play: Player) -> None:
+    def build() -> Graph:
+        return chat(scripted([*tool_call_parts("weather", {"city": "Rome"}, "call_1", pieces=4)[:3], DOWN], "Hm."))
+
+    played = await play(build, "hi", "again", ignore=["AGUI204"])
+
+    assert played.streams == snapshot(
+        [
+            [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+                "TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#2",
+                'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"ci"',
+                'TOOL_CALL_ARGS toolCallId=call_1 delta="ty\\":"',
+                "TOOL_CALL_END toolCallId=call_1",
+                "STEP_FINISHED stepName=chat",
+                'RUN_ERROR message="provider down 503" code=AGENT_ERROR',
+            ],
+            [
+                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=3 task_id=#3 checkpoint_ns=chat:#3))",
+                "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta=Hm.",
+                "TEXT_MESSAGE_END messageId=lc_run--#4",
+                "STEP_FINISHED stepName=chat",
+                "MESSAGES_SNAPSHOT",
+                "  user id=user-1 content=hi",
+                "  user id=user-2 content=again",
+                "  assistant id=lc_run--#4 content=Hm.",
+                "RUN_FINISHED threadId=thread runId=run-2",
+            ],
+        ]
+    )
+
+
+async def test_a_run_that_fails_after_state_changed_ends_with_the_state(play: Player) -> None:
+    def build() -> Graph:
+        async def count(state: Counting) -> dict[str, Any]:
+            return {"count": 1}
+
+        return in_a_row({"count": count, "chat": chat_node(scripted(["Half", DOWN]))}, Counting)
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=count metadata=(langgraph=(node=count step=1 task_id=#1 checkpoint_ns=count:#1))",
+            "STEP_FINISHED stepName=count",
+            'STATE_DELTA delta=[(op=add path="/count" value=1)]',
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=2 task_id=#2 checkpoint_ns=chat:#2))",
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=Half",
+            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "STEP_FINISHED stepName=chat",
+            "STATE_SNAPSHOT snapshot=(count=1)",
+            'RUN_ERROR message="provider down 503" code=AGENT_ERROR',
+        ]
+    )
+
+
+async def test_the_first_node_of_a_graph_fails_without_a_model(play: Player) -> None:
+    def build() -> Graph:
+        def broken(state: MessagesState) -> dict[str, Any]:
+            raise KeyError("missing")
+
+        return in_a_row({"broken": broken})
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=broken metadata=(langgraph=(node=broken step=1 task_id=#1 checkpoint_ns=broken:#1))",
+            "STEP_FINISHED stepName=broken",
+            "RUN_ERROR message=\"'missing'\" code=AGENT_ERROR",
+        ]
+    )
+
+
+async def test_an_error_in_a_tool_after_state_and_text(play: Player) -> None:
+    @tool
+    def explode(n: int) -> str:
+        """Explode."""
+        raise ZeroDivisionError("n was zero")
+
+    played = await play(
+        lambda: tool_loop(scripted(["Try: ", *tool_call_parts("explode", {"n": 0}, "call_1")], "Ok."), [explode]),
+        "hi",
+        "again",
+    )
+
+    assert played.streams == snapshot(
+        [
+            [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
+                "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+                'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Try: "',
+                "TOOL_CALL_START toolCallId=call_1 toolCallName=explode parentMessageId=lc_run--#2",
+                'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"n\\""',
+                'TOOL_CALL_ARGS toolCallId=call_1 delta=": 0}"',
+                "TOOL_CALL_END toolCallId=call_1",
+                "TEXT_MESSAGE_END messageId=lc_run--#2",
+                "STEP_FINISHED stepName=agent",
+                "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
+                "STEP_FINISHED stepName=tools",
+                'RUN_ERROR message="n was zero" code=AGENT_ERROR',
+            ],
+            [
+                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                'TOOL_CALL_RESULT messageId=unanswered-lc_run--#2-call_1 toolCallId=call_1 content="No answer: the user went on without one." role=tool metadata=(langgraph=(status=error))',
+                "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=4 task_id=#4 checkpoint_ns=agent:#4))",
+                "TEXT_MESSAGE_START messageId=lc_run--#5 role=assistant",
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#5 delta=Ok.",
+                "TEXT_MESSAGE_END messageId=lc_run--#5",
+                "STEP_FINISHED stepName=agent",
+                "MESSAGES_SNAPSHOT",
+                "  user id=user-1 content=hi",
+                '  assistant id=lc_run--#2 content="Try: " toolCalls=[(id=call_1 type=function function=(name=explode arguments="{\\"n\\":0}"))]',
+                '  tool id=unanswered-lc_run--#2-call_1 content="No answer: the user went on without one." toolCallId=call_1 error="No answer: the user went on without one."',
+                "  user id=user-2 content=again",
+                "  assistant id=lc_run--#5 content=Ok.",
+                "RUN_FINISHED threadId=thread runId=run-2",
+            ],
+        ]
+    )
+
+
+async def test_an_error_in_a_subgraph_two_levels_down(play: Player) -> None:
+    def build() -> Graph:
+        inner = in_a_row({"deep": chat_node(scripted(["Deep ", DOWN], "Deep."))}, checkpointer=None)
+        middle = in_a_row({"inner": inner}, checkpointer=None)
+        return in_a_row({"before": chat_node(scripted("Before.", "Before again.")), "middle": middle})
+
+    played = await play(build, "hi", "again")
+
+    assert played.streams == snapshot(
+        [
+            [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=before metadata=(langgraph=(node=before step=1 task_id=#1 checkpoint_ns=before:#1))",
+                "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Before.",
+                "TEXT_MESSAGE_END messageId=lc_run--#2",
+                "STEP_FINISHED stepName=before",
+                "STEP_STARTED stepName=middle metadata=(langgraph=(node=middle step=2 task_id=#3 checkpoint_ns=middle:#3))",
+                "STEP_STARTED stepName=middle/inner metadata=(langgraph=(node=inner step=1 task_id=#4 checkpoint_ns=middle:#3|inner:#4))",
+                "STEP_STARTED stepName=middle/inner/deep metadata=(langgraph=(node=deep step=1 task_id=#5 checkpoint_ns=middle:#3|inner:#4|deep:#5))",
+                "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
+                'TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta="Deep "',
+                "TEXT_MESSAGE_END messageId=lc_run--#6",
+                "STEP_FINISHED stepName=middle/inner/deep",
+                "STEP_FINISHED stepName=middle/inner",
+                "STEP_FINISHED stepName=middle",
+                'RUN_ERROR message="provider down 503" code=AGENT_ERROR',
+            ],
+            [
+                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=before metadata=(langgraph=(node=before step=4 task_id=#7 checkpoint_ns=before:#7))",
+                "TEXT_MESSAGE_START messageId=lc_run--#8 role=assistant",
+                'TEXT_MESSAGE_CONTENT messageId=lc_run--#8 delta="Before again."',
+                "TEXT_MESSAGE_END messageId=lc_run--#8",
+                "STEP_FINISHED stepName=before",
+                "STEP_STARTED stepName=middle metadata=(langgraph=(node=middle step=5 task_id=#9 checkpoint_ns=middle:#9))",
+                "STEP_STARTED stepName=middle/inner metadata=(langgraph=(node=inner step=1 task_id=#10 checkpoint_ns=middle:#9|inner:#10))",
+                "STEP_STARTED stepName=middle/inner/deep metadata=(langgraph=(node=deep step=1 task_id=#11 checkpoint_ns=middle:#9|inner:#10|deep:#11))",
+                "TEXT_MESSAGE_START messageId=lc_run--#12 role=assistant",
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#12 delta=Deep.",
+                "TEXT_MESSAGE_END messageId=lc_run--#12",
+                "STEP_FINISHED stepName=middle/inner/deep",
+                "STEP_FINISHED stepName=middle/inner",
+                "STEP_FINISHED stepName=middle",
+                "MESSAGES_SNAPSHOT",
+                "  user id=user-1 content=hi",
+                "  assistant id=lc_run--#2 content=Before.",
+                "  user id=user-2 content=again",
+                '  assistant id=lc_run--#8 content="Before again."',
+                "  assistant id=lc_run--#12 content=Deep.",
+                "RUN_FINISHED threadId=thread runId=run-2",
+            ],
+        ]
+    )
+
+
+async def test_an_error_beside_a_branch_that_still_streams(play: Player) -> None:
+    def build() -> Graph:
+        slow = chat_node(scripted(["Slow ", 0.2, "and steady."]))
+
+        async def broken(state: MessagesState) -> dict[str, Any]:
+            await asyncio.sleep(0.05)
+            raise RuntimeError("broken")
+
+        builder = StateGraph(MessagesState)
+        builder.add_node("slow", slow)
+        builder.add_node("broken", broken)
+        builder.add_edge(START, "slow")
+        builder.add_edge(START, "broken")
+        return builder.compile()
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=broken metadata=(langgraph=(node=broken step=1 task_id=#1 checkpoint_ns=broken:#1))",
+            "STEP_STARTED stepName=slow metadata=(langgraph=(node=slow step=1 task_id=#2 checkpoint_ns=slow:#2))",
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="Slow "',
+            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "STEP_FINISHED stepName=slow",
+            "STEP_FINISHED stepName=broken",
+            "RUN_ERROR message=broken code=AGENT_ERROR",
+        ]
+    )
+
+
+async def test_the_recursion_limit(play: Player) -> None:
+    def build() -> Graph:
+        async def again(state: Counting) -> dict[str, Any]:
+            return {"count": state.get("count", 0) + 1, "messages": [AIMessage(f"Step {state.get('count', 0) + 1}.")]}
+
+        builder = StateGraph(Counting)
+        builder.add_node("again", again)
+        builder.add_edge(START, "again")
+        builder.add_edge("again", "again")
+        return builder.compile().with_config(recursion_limit=3)
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=again metadata=(langgraph=(node=again step=1 task_id=#1 checkpoint_ns=again:#1))",
+            "TEXT_MESSAGE_START messageId=#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=#2 delta="Step 1."',
+            "TEXT_MESSAGE_END messageId=#2",
+            "STEP_FINISHED stepName=again",
+            'STATE_DELTA delta=[(op=add path="/count" value=1)]',
+            "STEP_STARTED stepName=again metadata=(langgraph=(node=again step=2 task_id=#3 checkpoint_ns=again:#3))",
+            "TEXT_MESSAGE_START messageId=#4 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=#4 delta="Step 2."',
+            "TEXT_MESSAGE_END messageId=#4",
+            "STEP_FINISHED stepName=again",
+            'STATE_DELTA delta=[(op=add path="/count" value=2)]',
+            "STEP_STARTED stepName=again metadata=(langgraph=(node=again step=3 task_id=#5 checkpoint_ns=again:#5))",
+            "TEXT_MESSAGE_START messageId=#6 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=#6 delta="Step 3."',
+            "TEXT_MESSAGE_END messageId=#6",
+            "STEP_FINISHED stepName=again",
+            'STATE_DELTA delta=[(op=add path="/count" value=3)]',
+            "STATE_SNAPSHOT snapshot=(count=3)",
+            'RUN_ERROR message="Recursion limit of 3 reached without hitting a stop condition. You can increase the limit by setting the `recursion_limit` config key.\\nFor troubleshooting, visit: https://docs.langchain.com/oss/python/langgraph/errors/GRAPH_RECURSION_LIMIT" code=RECURSION_LIMIT',
+        ]
+    )
+
+
+async def test_a_retry_after_partial_text(play: Player) -> None:
+    def build() -> Graph:
+        builder = StateGraph(MessagesState)
+        node = chat_node(scripted(["Half ", ConnectionError("lost")], ["Whole ", "answer."]))
+        builder.add_node("chat", node, retry_policy=RetryPolicy(initial_interval=0.01, jitter=False))
+        builder.add_edge(START, "chat")
+        return builder.compile()
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Half "',
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="Whole "',
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=answer.",
+            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "STEP_FINISHED stepName=chat",
+            "MESSAGES_SNAPSHOT",
+            "  user id=user-1 content=hi",
+            '  assistant id=lc_run--#3 content="Whole answer."',
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_a_fallback_model_after_partial_text(play: Player) -> None:
+    def build() -> Graph:
+        first, second = scripted(["Half ", DOWN], label="first"), scripted(["Whole ", "answer."], label="second")
+        return chat(first.with_fallbacks([second]))
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Half "',
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="Whole "',
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=answer.",
+            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "STEP_FINISHED stepName=chat",
+            "MESSAGES_SNAPSHOT",
+            "  user id=user-1 content=hi",
+            '  assistant id=lc_run--#3 content="Whole answer."',
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_a_model_that_retries_by_itself(play: Player) -> None:
+    def build() -> Graph:
+        model = scripted(["Half ", ConnectionError("lost")], ["Whole ", "answer."])
+        return chat(model.with_retry(wait_exponential_jitter=False, stop_after_attempt=2))
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Half "',
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="Whole "',
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=answer.",
+            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "STEP_FINISHED stepName=chat",
+            "MESSAGES_SNAPSHOT",
+            "  user id=user-1 content=hi",
+            '  assistant id=lc_run--#3 content="Whole answer."',
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_a_node_that_removes_an_older_message(play: Player) -> None:
+    def build() -> Graph:
+        async def forget(state: MessagesState) -> dict[str, Any]:
+            return {"messages": [RemoveMessage(id=state["messages"][0].id)]}
+
+        return in_a_row({"chat": chat_node(scripted("One.", "Two.")), "forget": forget})
+
+    played = await play(build, "hi", "again")
+
+    assert played.streams == snapshot(
+        [
+            [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+                "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=One.",
+                "TEXT_MESSAGE_END messageId=lc_run--#2",
+                "STEP_FINISHED stepName=chat",
+                "STEP_STARTED stepName=forget metadata=(langgraph=(node=forget step=2 task_id=#3 checkpoint_ns=forget:#3))",
+                "STEP_FINISHED stepName=forget",
+                "MESSAGES_SNAPSHOT",
+                "  assistant id=lc_run--#2 content=One.",
+                "RUN_FINISHED threadId=thread runId=run-1",
+            ],
+            [
+                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=5 task_id=#4 checkpoint_ns=chat:#4))",
+                "TEXT_MESSAGE_START messageId=lc_run--#5 role=assistant",
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#5 delta=Two.",
+                "TEXT_MESSAGE_END messageId=lc_run--#5",
+                "STEP_FINISHED stepName=chat",
+                "STEP_STARTED stepName=forget metadata=(langgraph=(node=forget step=6 task_id=#6 checkpoint_ns=forget:#6))",
+                "STEP_FINISHED stepName=forget",
+                "MESSAGES_SNAPSHOT",
+                "  user id=user-2 content=again",
+                "  assistant id=lc_run--#5 content=Two.",
+                "RUN_FINISHED threadId=thread runId=run-2",
+            ],
+        ]
+    )
+
+
+async def test_a_node_that_removes_the_answer_just_streamed(play: Player) -> None:
+    def build() -> Graph:
+        async def censor(state: MessagesState) -> dict[str, Any]:
+            return {
+                "messages": [RemoveMessage(id=state["messages"][-1].id), AIMessage("Let us talk of something else.")]
+            }
+
+        return in_a_row({"chat": chat_node(scripted("Something rude.")), "censor": censor})
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Something rude."',
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+            "STEP_STARTED stepName=censor metadata=(langgraph=(node=censor step=2 task_id=#3 checkpoint_ns=censor:#3))",
+            "TEXT_MESSAGE_START messageId=#4 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=#4 delta="Let us talk of something else."',
+            "TEXT_MESSAGE_END messageId=#4",
+            "STEP_FINISHED stepName=censor",
+            "MESSAGES_SNAPSHOT",
+            "  user id=user-1 content=hi",
+            '  assistant id=#4 content="Let us talk of something else."',
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_a_node_that_replaces_the_whole_conversation(play: Player) -> None:
+    def build() -> Graph:
+        async def summarise(state: MessagesState) -> dict[str, Any]:
+            kept = SystemMessage(f"{len(state['messages'])} messages so far", id="summary")
+            return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), kept, state["messages"][-1]]}
+
+        return in_a_row({"chat": chat_node(scripted("One.", "Two.")), "summarise": summarise})
+
+    played = await play(build, "hi", "again")
+
+    assert played.streams == snapshot(
+        [
+            [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+                "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=One.",
+                "TEXT_MESSAGE_END messageId=lc_run--#2",
+                "STEP_FINISHED stepName=chat",
+                "STEP_STARTED stepName=summarise metadata=(langgraph=(node=summarise step=2 task_id=#3 checkpoint_ns=summarise:#3))",
+                "STEP_FINISHED stepName=summarise",
+                "MESSAGES_SNAPSHOT",
+                "MESSAGES_SNAPSHOT",
+                '  system id=summary content="2 messages so far"',
+                "  assistant id=lc_run--#2 content=One.",
+                "RUN_FINISHED threadId=thread runId=run-1",
+            ],
+            [
+                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=5 task_id=#4 checkpoint_ns=chat:#4))",
+                "TEXT_MESSAGE_START messageId=lc_run--#5 role=assistant",
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#5 delta=Two.",
+                "TEXT_MESSAGE_END messageId=lc_run--#5",
+                "STEP_FINISHED stepName=chat",
+                "STEP_STARTED stepName=summarise metadata=(langgraph=(node=summarise step=6 task_id=#6 checkpoint_ns=summarise:#6))",
+                "STEP_FINISHED stepName=summarise",
+                "MESSAGES_SNAPSHOT",
+                '  system id=summary content="4 messages so far"',
+                "  assistant id=lc_run--#5 content=Two.",
+                "RUN_FINISHED threadId=thread runId=run-2",
+            ],
+        ]
+    )
+
+
+async def test_trimming_before_the_model(play: Player) -> None:
+    def build() -> Graph:
+        async def trim(state: MessagesState) -> dict[str, Any]:
+            return {"messages": [RemoveMessage(id=m.id) for m in state["messages"][:-2]]}
+
+        return in_a_row({"trim": trim, "chat": chat_node(scripted("One.", "Two.", "Three."))})
+
+    played = await play(build, "a", "b", "c")
+
+    assert played.streams == snapshot(
+        [
+            [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=trim metadata=(langgraph=(node=trim step=1 task_id=#1 checkpoint_ns=trim:#1))",
+                "STEP_FINISHED stepName=trim",
+                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=2 task_id=#2 checkpoint_ns=chat:#2))",
+                "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=One.",
+                "TEXT_MESSAGE_END messageId=lc_run--#3",
+                "STEP_FINISHED stepName=chat",
+                "RUN_FINISHED threadId=thread runId=run-1",
+            ],
+            [
+                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=trim metadata=(langgraph=(node=trim step=5 task_id=#4 checkpoint_ns=trim:#4))",
+                "STEP_FINISHED stepName=trim",
+                "MESSAGES_SNAPSHOT",
+                "  assistant id=lc_run--#3 content=One.",
+                "  user id=user-2 content=b",
+                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=6 task_id=#5 checkpoint_ns=chat:#5))",
+                "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta=Two.",
+                "TEXT_MESSAGE_END messageId=lc_run--#6",
+                "STEP_FINISHED stepName=chat",
+                "MESSAGES_SNAPSHOT",
+                "  assistant id=lc_run--#3 content=One.",
+                "  user id=user-2 content=b",
+                "  assistant id=lc_run--#6 content=Two.",
+                "RUN_FINISHED threadId=thread runId=run-2",
+            ],
+            [
+                'RUN_STARTED threadId=thread runId=run-3 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=trim metadata=(langgraph=(node=trim step=9 task_id=#7 checkpoint_ns=trim:#7))",
+                "STEP_FINISHED stepName=trim",
+                "MESSAGES_SNAPSHOT",
+                "  assistant id=lc_run--#6 content=Two.",
+                "  user id=user-3 content=c",
+                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=10 task_id=#8 checkpoint_ns=chat:#8))",
+                "TEXT_MESSAGE_START messageId=lc_run--#9 role=assistant",
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#9 delta=Three.",
+                "TEXT_MESSAGE_END messageId=lc_run--#9",
+                "STEP_FINISHED stepName=chat",
+                "MESSAGES_SNAPSHOT",
+                "  assistant id=lc_run--#6 content=Two.",
+                "  user id=user-3 content=c",
+                "  assistant id=lc_run--#9 content=Three.",
+                "RUN_FINISHED threadId=thread runId=run-3",
+            ],
+        ]
+    )
+
+
+async def test_removing_what_is_not_there(play: Player) -> None:
+    def build() -> Graph:
+        async def forget(state: MessagesState) -> dict[str, Any]:
+            return {"messages": [RemoveMessage(id="no-such-message")]}
+
+        return in_a_row({"chat": chat_node(scripted("One.")), "forget": forget})
+
+    played = await play(build, in_step=False)  # the thread cannot be read either
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=One.",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+            "STEP_STARTED stepName=forget metadata=(langgraph=(node=forget step=2 task_id=#3 checkpoint_ns=forget:#3))",
+            "STEP_FINISHED stepName=forget",
+            "RUN_ERROR message=\"Attempting to delete a message with an ID that doesn't exist ('no-such-message')\" code=AGENT_ERROR",
+        ]
+    )
+
+
+async def test_a_timeout_of_the_run(play: Player) -> None:
+    played = await play(lambda: chat(scripted(["Slow ", 5.0, "never"])), options=AdapterOptions(execution_timeout=0.15))
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Slow "',
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+            'RUN_ERROR message="the run took longer than 0.15 seconds" code=EXECUTION_TIMEOUT',
+        ]
+    )
+
+
+async def test_an_error_without_a_text(play: Player) -> None:
+    played = await play(lambda: chat(scripted([ValueError()])))
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "STEP_FINISHED stepName=chat",
+            "RUN_ERROR message=ValueError code=AGENT_ERROR",
+        ]
+    )
+
+
+async def test_an_error_text_with_half_an_emoji(play: Player) -> None:
+    played = await play(lambda: chat(scripted([ValueError("bad \ud83d char")])))
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "STEP_FINISHED stepName=chat",
+            'RUN_ERROR message="bad � char" code=AGENT_ERROR',
+        ]
+    )
+
+
+async def test_many_branches_of_which_one_fails_at_the_end(play: Player) -> None:
+    def build() -> Graph:
+        async def work(state: dict[str, Any]) -> dict[str, Any]:
+            await asyncio.sleep(0.02 * state["n"])
+            if state["n"] == 3:
+                raise RuntimeError("third failed")
+            return {"messages": [AIMessage(f"Worker {state['n']} done.")]}
+
+        builder = StateGraph(MessagesState)
+        builder.add_node("work", work)
+        builder.add_conditional_edges(START, lambda s: [Send("work", {"n": n}) for n in (1, 2, 3)], ["work"])
+        builder.add_edge("work", END)
+        return builder.compile()
+
+    played = await play(build, in_step=False)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=work metadata=(langgraph=(node=work step=1 task_id=#1 checkpoint_ns=work:#1))",
+            "STEP_STARTED stepName=work#2 metadata=(langgraph=(node=work step=1 task_id=#2 checkpoint_ns=work:#2))",
+            "STEP_STARTED stepName=work#3 metadata=(langgraph=(node=work step=1 task_id=#3 checkpoint_ns=work:#3))",
+            "TEXT_MESSAGE_START messageId=#4 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=#4 delta="Worker 1 done."',
+            "TEXT_MESSAGE_END messageId=#4",
+            "STEP_FINISHED stepName=work",
+            "TEXT_MESSAGE_START messageId=#5 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=#5 delta="Worker 2 done."',
+            "TEXT_MESSAGE_END messageId=#5",
+            "STEP_FINISHED stepName=work#2",
+            "STEP_FINISHED stepName=work#3",
+            'RUN_ERROR message="third failed" code=AGENT_ERROR',
+        ]
+    )

@@ -1,0 +1,647 @@
+"""Reasoning on the wire, in the shapes of every provider, and back to the provider in the next turn."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from inline_snapshot import snapshot
+from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import tool
+from langgraph.graph import MessagesState
+
+from tests.support.graphs import Graph, chat, in_a_row, scripted, tool_loop
+from tests.support.playing import Player
+from yai_nexus_agentkit import AdapterOptions
+from yai_nexus_agentkit.testing import (
+    ScriptedChatModel,
+    interleave,
+    reasoning_part,
+    redacted_part,
+    text_part,
+    tool_call_part,
+    tool_call_parts,
+)
+
+
+@tool
+async def weather(city: str) -> str:
+    """Weather of a city."""
+    return f"sun in {city}"
+
+
+ANTHROPIC = [
+    AIMessageChunk(content=[]),
+    reasoning_part("The user "),
+    reasoning_part("greets."),
+    reasoning_part(signature="SIG-1"),
+    text_part("Hel", index=1),
+    text_part("lo.", index=1),
+]
+OPENAI = [
+    reasoning_part(provider="openai", id="rs_1"),
+    reasoning_part("Think ", provider="openai", id="rs_1"),
+    reasoning_part("once.", provider="openai", id="rs_1"),
+    reasoning_part("Think twice.", provider="openai", id="rs_1", summary_index=1),
+    reasoning_part(provider="openai", id="rs_1", encrypted="gAAA"),
+    text_part("Hello.", index=1, id="msg_1"),
+]
+
+
+async def test_anthropic_thinking_and_its_signature(play: Player) -> None:
+    played = await play(lambda: chat(scripted(ANTHROPIC, provider="anthropic")))
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "REASONING_START messageId=lc_run--#2-reasoning-0",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta="The user "',
+            "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=greets.",
+            "REASONING_ENCRYPTED_VALUE subtype=message entityId=lc_run--#2-reasoning-0 encryptedValue=SIG-1",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
+            "REASONING_END messageId=lc_run--#2-reasoning-0",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Hel",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=lo.",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_anthropic_redacted_thinking(play: Player) -> None:
+    parts = [redacted_part("Emw1"), reasoning_part("Then this.", index=1), redacted_part("Emw2", index=2)]
+    played = await play(lambda: chat(scripted([*parts, text_part("Hello.", index=3)], provider="anthropic")))
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "REASONING_START messageId=lc_run--#2-reasoning-0",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            "REASONING_ENCRYPTED_VALUE subtype=message entityId=lc_run--#2-reasoning-0 encryptedValue=Emw1",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
+            "REASONING_END messageId=lc_run--#2-reasoning-0",
+            "REASONING_START messageId=lc_run--#2-reasoning-1",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-1 role=reasoning",
+            'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-1 delta="Then this."',
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-1",
+            "REASONING_END messageId=lc_run--#2-reasoning-1",
+            "REASONING_START messageId=lc_run--#2-reasoning-2",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-2 role=reasoning",
+            "REASONING_ENCRYPTED_VALUE subtype=message entityId=lc_run--#2-reasoning-2 encryptedValue=Emw2",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-2",
+            "REASONING_END messageId=lc_run--#2-reasoning-2",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Hello.",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_anthropic_thinking_between_text_and_a_call(play: Player) -> None:
+    def build() -> Graph:
+        parts = [
+            reasoning_part("First.", index=0),
+            reasoning_part(signature="SIG-1", index=0),
+            text_part("Let me look. ", index=1),
+            reasoning_part("Second.", index=2),
+            reasoning_part(signature="SIG-2", index=2),
+            *tool_call_parts("weather", {"city": "Rome"}, "toolu_1", index=3),
+        ]
+        return tool_loop(scripted(parts, [text_part("Sun.")], provider="anthropic"), [weather])
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
+            "REASONING_START messageId=lc_run--#2-reasoning-0",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=First.",
+            "REASONING_ENCRYPTED_VALUE subtype=message entityId=lc_run--#2-reasoning-0 encryptedValue=SIG-1",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
+            "REASONING_END messageId=lc_run--#2-reasoning-0",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Let me look. "',
+            "REASONING_START messageId=lc_run--#2-reasoning-1",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-1 role=reasoning",
+            "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-1 delta=Second.",
+            "REASONING_ENCRYPTED_VALUE subtype=message entityId=lc_run--#2-reasoning-1 encryptedValue=SIG-2",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-1",
+            "REASONING_END messageId=lc_run--#2-reasoning-1",
+            "TOOL_CALL_START toolCallId=toolu_1 toolCallName=weather parentMessageId=lc_run--#2",
+            'TOOL_CALL_ARGS toolCallId=toolu_1 delta="{\\"city\\":"',
+            'TOOL_CALL_ARGS toolCallId=toolu_1 delta=" \\"Rome\\"}"',
+            "TOOL_CALL_END toolCallId=toolu_1",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=agent",
+            "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
+            'TOOL_CALL_RESULT messageId=tool-#4 toolCallId=toolu_1 content="sun in Rome" role=tool',
+            "STEP_FINISHED stepName=tools",
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=3 task_id=#5 checkpoint_ns=agent:#5))",
+            "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta=Sun.",
+            "TEXT_MESSAGE_END messageId=lc_run--#6",
+            "STEP_FINISHED stepName=agent",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_openai_summaries_and_encrypted_content(play: Player) -> None:
+    played = await play(lambda: chat(scripted(OPENAI, provider="openai")))
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "REASONING_START messageId=lc_run--#2-reasoning-0",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta="Think "',
+            "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=once.",
+            'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta="\\n\\nThink twice."',
+            "REASONING_ENCRYPTED_VALUE subtype=message entityId=lc_run--#2-reasoning-0 encryptedValue=gAAA",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
+            "REASONING_END messageId=lc_run--#2-reasoning-0",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Hello.",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_openai_encrypted_content_without_a_summary(play: Player) -> None:
+    parts = [reasoning_part(provider="openai", id="rs_1", encrypted="gAAA"), text_part("Hello.", index=1)]
+    played = await play(lambda: chat(scripted(parts, provider="openai")))
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "REASONING_START messageId=lc_run--#2-reasoning-0",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            "REASONING_ENCRYPTED_VALUE subtype=message entityId=lc_run--#2-reasoning-0 encryptedValue=gAAA",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
+            "REASONING_END messageId=lc_run--#2-reasoning-0",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Hello.",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_two_openai_items_around_a_call(play: Player) -> None:
+    def build() -> Graph:
+        parts = [
+            reasoning_part("One.", provider="openai", id="rs_1", index=0),
+            reasoning_part(provider="openai", id="rs_1", encrypted="E1", index=0),
+            tool_call_part("weather", '{"city": "Rome"}', "call_1", index=1),
+            reasoning_part("Two.", provider="openai", id="rs_2", index=2),
+            reasoning_part(provider="openai", id="rs_2", encrypted="E2", index=2),
+            tool_call_part("weather", '{"city": "Oslo"}', "call_2", index=3),
+        ]
+        return tool_loop(scripted(parts, "Sun.", provider="openai"), [weather])
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
+            "REASONING_START messageId=lc_run--#2-reasoning-0",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=One.",
+            "REASONING_ENCRYPTED_VALUE subtype=message entityId=lc_run--#2-reasoning-0 encryptedValue=E1",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
+            "REASONING_END messageId=lc_run--#2-reasoning-0",
+            "TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#2",
+            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"city\\": \\"Rome\\"}"',
+            "REASONING_START messageId=lc_run--#2-reasoning-1",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-1 role=reasoning",
+            "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-1 delta=Two.",
+            "REASONING_ENCRYPTED_VALUE subtype=message entityId=lc_run--#2-reasoning-1 encryptedValue=E2",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-1",
+            "REASONING_END messageId=lc_run--#2-reasoning-1",
+            "TOOL_CALL_START toolCallId=call_2 toolCallName=weather parentMessageId=lc_run--#2",
+            'TOOL_CALL_ARGS toolCallId=call_2 delta="{\\"city\\": \\"Oslo\\"}"',
+            "TOOL_CALL_END toolCallId=call_1",
+            "TOOL_CALL_END toolCallId=call_2",
+            "STEP_FINISHED stepName=agent",
+            "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
+            'TOOL_CALL_RESULT messageId=tool-#4 toolCallId=call_1 content="sun in Rome" role=tool',
+            'TOOL_CALL_RESULT messageId=tool-#5 toolCallId=call_2 content="sun in Oslo" role=tool',
+            "STEP_FINISHED stepName=tools",
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=3 task_id=#6 checkpoint_ns=agent:#6))",
+            "TEXT_MESSAGE_START messageId=lc_run--#7 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#7 delta=Sun.",
+            "TEXT_MESSAGE_END messageId=lc_run--#7",
+            "STEP_FINISHED stepName=agent",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_openai_v0_keeps_reasoning_outside_the_content(play: Player) -> None:
+    def part(text: str, n: int = 0) -> AIMessageChunk:
+        summary = [{"index": n, "type": "summary_text", "text": text}]
+        return AIMessageChunk(content="", additional_kwargs={"reasoning": {"id": "rs_1", "summary": summary}})
+
+    played = await play(lambda: chat(scripted([part("Think "), part("twice."), "Hello."])))
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "REASONING_START messageId=lc_run--#2-reasoning-0",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta="Think "',
+            "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=twice.",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
+            "REASONING_END messageId=lc_run--#2-reasoning-0",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Hello.",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_deepseek_reasoning_content(play: Player) -> None:
+    parts = [reasoning_part(text, provider="deepseek") for text in ("", "Let me ", "think.")]
+    played = await play(lambda: chat(scripted([*parts, "Hel", "lo."])))
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "REASONING_START messageId=lc_run--#2-reasoning-0",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta="Let me "',
+            "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=think.",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
+            "REASONING_END messageId=lc_run--#2-reasoning-0",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Hel",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=lo.",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_deepseek_reasoning_before_a_call(play: Player) -> None:
+    def build() -> Graph:
+        parts = [
+            reasoning_part("Look it up.", provider="deepseek"),
+            *tool_call_parts("weather", {"city": "Rome"}, "c1"),
+        ]
+        return tool_loop(scripted(parts, [reasoning_part("Sunny.", provider="deepseek"), "Sun."]), [weather])
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
+            "REASONING_START messageId=lc_run--#2-reasoning-0",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta="Look it up."',
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
+            "REASONING_END messageId=lc_run--#2-reasoning-0",
+            "TOOL_CALL_START toolCallId=c1 toolCallName=weather parentMessageId=lc_run--#2",
+            'TOOL_CALL_ARGS toolCallId=c1 delta="{\\"city\\":"',
+            'TOOL_CALL_ARGS toolCallId=c1 delta=" \\"Rome\\"}"',
+            "TOOL_CALL_END toolCallId=c1",
+            "STEP_FINISHED stepName=agent",
+            "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
+            'TOOL_CALL_RESULT messageId=tool-#4 toolCallId=c1 content="sun in Rome" role=tool',
+            "STEP_FINISHED stepName=tools",
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=3 task_id=#5 checkpoint_ns=agent:#5))",
+            "REASONING_START messageId=lc_run--#6-reasoning-0",
+            "REASONING_MESSAGE_START messageId=lc_run--#6-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_CONTENT messageId=lc_run--#6-reasoning-0 delta=Sunny.",
+            "REASONING_MESSAGE_END messageId=lc_run--#6-reasoning-0",
+            "REASONING_END messageId=lc_run--#6-reasoning-0",
+            "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta=Sun.",
+            "TEXT_MESSAGE_END messageId=lc_run--#6",
+            "STEP_FINISHED stepName=agent",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_gemini_thinking_then_plain_strings(play: Player) -> None:
+    parts = [reasoning_part("Greet ", provider="gemini"), reasoning_part("back.", provider="gemini"), "Hel", "lo."]
+    played = await play(lambda: chat(scripted(parts, provider="google_genai")))
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "REASONING_START messageId=lc_run--#2-reasoning-0",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta="Greet "',
+            "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=back.",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
+            "REASONING_END messageId=lc_run--#2-reasoning-0",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Hel",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=lo.",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_reasoning_and_answer_in_one_chunk(play: Player) -> None:
+    both = AIMessageChunk(
+        content=[{"type": "thinking", "thinking": "Hm.", "index": 0}, {"type": "text", "text": "Hello.", "index": 1}]
+    )
+    deepseek = AIMessageChunk(content="Hel", additional_kwargs={"reasoning_content": "Hm."})
+    one = await play(lambda: chat(scripted([both])))
+    two = await play(lambda: chat(scripted([deepseek, "lo."])))
+
+    assert one.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "REASONING_START messageId=lc_run--#2-reasoning-0",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=Hm.",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
+            "REASONING_END messageId=lc_run--#2-reasoning-0",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Hello.",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+    assert two.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "REASONING_START messageId=lc_run--#2-reasoning-0",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=Hm.",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
+            "REASONING_END messageId=lc_run--#2-reasoning-0",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Hel",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=lo.",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_langchains_standard_blocks(play: Player) -> None:
+    def block(text: str = "", **fields: Any) -> AIMessageChunk:
+        return AIMessageChunk(content=[{"type": "reasoning", "reasoning": text, **fields}])
+
+    parts = [block("Let me ", index=0), block("think.", index=0), block(extras={"signature": "SIG"}, index=0)]
+    played = await play(lambda: chat(scripted([*parts, text_part("Hello.", index=1)])))
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "REASONING_START messageId=lc_run--#2-reasoning-0",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta="Let me "',
+            "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=think.",
+            "REASONING_ENCRYPTED_VALUE subtype=message entityId=lc_run--#2-reasoning-0 encryptedValue=SIG",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
+            "REASONING_END messageId=lc_run--#2-reasoning-0",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Hello.",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_reasoning_of_a_model_that_cannot_stream(play: Player) -> None:
+    content: list[Any] = [
+        {"type": "thinking", "thinking": "The user greets.", "signature": "SIG-1"},
+        {"type": "redacted_thinking", "data": "Emw1"},
+        {"type": "text", "text": "Hello."},
+    ]
+    played = await play(lambda: chat(scripted(AIMessage(content), streaming=False, provider="anthropic")))
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "REASONING_START messageId=lc_run--#2-0-reasoning-0",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-0-reasoning-0 role=reasoning",
+            'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-0-reasoning-0 delta="The user greets."',
+            "REASONING_ENCRYPTED_VALUE subtype=message entityId=lc_run--#2-0-reasoning-0 encryptedValue=SIG-1",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-0-reasoning-0",
+            "REASONING_END messageId=lc_run--#2-0-reasoning-0",
+            "REASONING_START messageId=lc_run--#2-0-reasoning-1",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-0-reasoning-1 role=reasoning",
+            "REASONING_ENCRYPTED_VALUE subtype=message entityId=lc_run--#2-0-reasoning-1 encryptedValue=Emw1",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-0-reasoning-1",
+            "REASONING_END messageId=lc_run--#2-0-reasoning-1",
+            "TEXT_MESSAGE_START messageId=lc_run--#2-0 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2-0 delta=Hello.",
+            "TEXT_MESSAGE_END messageId=lc_run--#2-0",
+            "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_a_model_that_only_thinks(play: Player) -> None:
+    played = await play(lambda: chat(scripted([reasoning_part("Hm.", provider="deepseek")])), in_step=False)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "REASONING_START messageId=lc_run--#2-reasoning-0",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=Hm.",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
+            "REASONING_END messageId=lc_run--#2-reasoning-0",
+            "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_two_thinking_models_at_once(play: Player) -> None:
+    def build() -> Graph:
+        one = scripted([reasoning_part("A thinks."), 0.1, text_part("A.", index=1)])
+        two = scripted([0.05, reasoning_part("B thinks."), 0.1, text_part("B.", index=1)])
+
+        async def both(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+            return {"messages": await asyncio.gather(*(m.ainvoke(state["messages"], config) for m in (one, two)))}
+
+        return in_a_row({"both": both})
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=both metadata=(langgraph=(node=both step=1 task_id=#1 checkpoint_ns=both:#1))",
+            "REASONING_START messageId=lc_run--#2-reasoning-0",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta="A thinks."',
+            "REASONING_START messageId=lc_run--#3-reasoning-0",
+            "REASONING_MESSAGE_START messageId=lc_run--#3-reasoning-0 role=reasoning",
+            'REASONING_MESSAGE_CONTENT messageId=lc_run--#3-reasoning-0 delta="B thinks."',
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
+            "REASONING_END messageId=lc_run--#2-reasoning-0",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=A.",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "REASONING_MESSAGE_END messageId=lc_run--#3-reasoning-0",
+            "REASONING_END messageId=lc_run--#3-reasoning-0",
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=B.",
+            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "STEP_FINISHED stepName=both",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+@pytest.mark.parametrize("mode", ["thinking", "off"])
+async def test_other_ways_to_tell_reasoning(play: Player, mode: Any) -> None:
+    played = await play(
+        lambda: chat(scripted(ANTHROPIC)),
+        options=AdapterOptions(reasoning=mode),
+        ignore=["model", "AGUI", "client"],
+        in_step=False,
+    )
+
+    assert {
+        "thinking": snapshot(
+            [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+                "THINKING_START",
+                "THINKING_TEXT_MESSAGE_START",
+                'THINKING_TEXT_MESSAGE_CONTENT delta="The user "',
+                "THINKING_TEXT_MESSAGE_CONTENT delta=greets.",
+                "THINKING_TEXT_MESSAGE_END",
+                "THINKING_END",
+                "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Hel",
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=lo.",
+                "TEXT_MESSAGE_END messageId=lc_run--#2",
+                "STEP_FINISHED stepName=chat",
+                "RUN_FINISHED threadId=thread runId=run-1",
+            ]
+        ),
+        "off": snapshot(
+            [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+                "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Hel",
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=lo.",
+                "TEXT_MESSAGE_END messageId=lc_run--#2",
+                "STEP_FINISHED stepName=chat",
+                "RUN_FINISHED threadId=thread runId=run-1",
+            ]
+        ),
+    }[mode] == played.stream
+
+
+SHAPES = {
+    "anthropic": ANTHROPIC,
+    "redacted": [redacted_part("Emw1"), text_part("Hello.", index=1)],
+    "openai": OPENAI,
+    "deepseek": [reasoning_part("Hm.", provider="deepseek"), "Hello."],
+    "gemini": [reasoning_part("Hm.", provider="gemini"), "Hello."],
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_the_next_turn_gives_the_provider_its_own_reasoning_back(play: Player, shape: str) -> None:
+    models: list[ScriptedChatModel] = []
+
+    def build() -> Graph:
+        models.append(scripted(SHAPES[shape], "Again."))
+        return chat(models[-1])
+
+    await play(build, "hi", "again")
+
+    for model in models:
+        [_, answer, _] = model.calls[1]
+        whole = AIMessageChunk(content="")
+        for part in SHAPES[shape]:
+            whole += part if isinstance(part, AIMessageChunk) else AIMessageChunk(content=part)  # type: ignore[assignment]
+        assert answer.content == whole.content or answer.content == [*filter(None, whole.content)]
+        assert answer.additional_kwargs == whole.additional_kwargs
+
+
+async def test_reasoning_interleaved_with_text_by_index(play: Player) -> None:
+    thoughts = [reasoning_part("One "), reasoning_part("two.")]
+    words = [text_part("Un ", index=1), text_part("deux.", index=1)]
+    played = await play(lambda: chat(scripted(interleave(thoughts, words))), in_step=False)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "REASONING_START messageId=lc_run--#2-reasoning-0",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta="One "',
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
+            "REASONING_END messageId=lc_run--#2-reasoning-0",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Un "',
+            "REASONING_START messageId=lc_run--#2-reasoning-0",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=two.",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
+            "REASONING_END messageId=lc_run--#2-reasoning-0",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=deux.",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )

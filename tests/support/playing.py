@@ -1,0 +1,284 @@
+"""Driver. A conversation between a real graph and the official clients, each turn's request made from what the client
+holds, each turn's outcome compared with what the thread stores.
+
+The same turns are played twice, each time with a fresh graph: with a peer that declared 1.0 (client 1.0.0), and with
+one that declared nothing (client 0.0.59, CopilotKit's current generation).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import Runnable
+from langgraph.pregel import Pregel
+
+from tests.support.conformance import verdict
+from tests.support.verifier import ClientRun, Verifier
+from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
+from yai_nexus_agentkit.adapter.langgraph.messages import to_agui
+from yai_nexus_agentkit.adapter.options import Hooks
+from yai_nexus_agentkit.protocol.json_safe import json_safe
+from yai_nexus_agentkit.testing import Run, WireEvent, record, run_input, wire
+
+__all__ = ["Build", "Played", "Player", "Turn", "named"]
+
+Build: TypeAlias = Callable[[], Runnable[Any, Any]]
+"""Makes a fresh graph with fresh models."""
+
+Turn: TypeAlias = str | Callable[[ClientRun], Mapping[str, Any]]
+"""What the user says next, or the fields of the next request, made from what the client holds."""
+
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{32}\b")
+_BARE = re.compile(r"(?!(?:true|false|null)$)[A-Za-z_#][\w#:|./-]*")
+_START: ClientRun = {
+    "ok": True,
+    "accepted": True,
+    "terminal": None,
+    "messages": [],
+    "state": {},
+    "newMessageIds": [],
+    "warnings": [],
+}
+
+
+@dataclass
+class Played:
+    """One conversation with one client generation."""
+
+    runs: list[Run] = field(default_factory=list)
+    views: list[ClientRun] = field(default_factory=list)
+    """What the client held after each run."""
+
+    @property
+    def streams(self) -> list[list[str]]:
+        """The wire events of each run, one line each; ids are named over the whole conversation."""
+        return named(*(run["events"] for run in self.runs))
+
+    @property
+    def stream(self) -> list[str]:
+        """The wire events of the only run."""
+        [only] = self.streams
+        return only
+
+    @property
+    def events(self) -> list[WireEvent]:
+        """The wire events of the last run, as they are."""
+        return self.runs[-1]["events"]
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """What the client ends with."""
+        return self.views[-1]["messages"]
+
+    @property
+    def state(self) -> Any:
+        """What the client ends with."""
+        return self.views[-1]["state"]
+
+
+@dataclass
+class Player:
+    """``played = await play(build, "hi", "and then?")``; the returned conversation is the one with client 1.0.0."""
+
+    verifier: Verifier
+    old: Played = field(default_factory=Played)
+    """The conversation with client 0.0.59."""
+
+    async def __call__(
+        self,
+        build: Build,
+        *turns: Turn,
+        options: AdapterOptions | None = None,
+        ignore: Iterable[str] = (),
+        same: bool = True,
+        in_step: bool = True,
+        context: Any = None,
+    ) -> Played:
+        """`ignore`: conformance rules that do not hold here. `same=False`: the two generations get different streams
+        beyond what the protocol's versions explain. `in_step=False`: the caller compares client and thread himself."""
+        made = []
+        for client, version in (("1.0.0", "1.0"), ("0.0.59", None)):
+            conversation = _Conversation(self.verifier, client, version, tuple(ignore), in_step, context)
+            made.append(await conversation.hold(build(), turns or ("hi",), options))
+        new, self.old = made
+        if same:
+            assert _common(new) == _common(self.old), "peers of both generations must be told the same"
+        return new
+
+
+@dataclass
+class _Conversation:
+    verifier: Verifier
+    client: str
+    version: str | None
+    ignore: tuple[str, ...]
+    in_step: bool
+    context: Any
+
+    async def hold(self, graph: Runnable[Any, Any], turns: Sequence[Turn], options: AdapterOptions | None) -> Played:
+        seen = _Seen(graph)
+        adapter = AGUIAdapter(graph, options=options or AdapterOptions(), hooks=seen.hooks)
+        played = Played()
+        for number, turn in enumerate(turns, 1):
+            view = played.views[-1] if played.views else _START
+            fields = _says(view, turn, number) if isinstance(turn, str) else turn(view)
+            request = run_input(
+                **{
+                    "message": view["messages"],
+                    "state": view["state"],
+                    "thread_id": "thread",
+                    "run_id": f"run-{number}",
+                    "protocol_version": self.version,
+                    **fields,
+                }
+            )
+            extra = {} if self.context is None else {"context": self.context}
+            played.runs.append(await record(adapter, request, **extra))
+            judged = verdict(played.runs, clients=[self.client], ignore=self.ignore, verifier=self.verifier)
+            assert not judged.problems, "\n".join([f"{self.client}, turn {number}:", *judged.problems])
+            played.views = judged.runs
+            if self.in_step:
+                await self._compare(seen, played, number)
+        return played
+
+    async def _compare(self, seen: _Seen, played: Played, number: int) -> None:
+        """The client holds the graph's public state and the thread's messages; after a failure, at least those."""
+        held, view = await seen.values(), played.views[-1]
+        if held is None:
+            return
+        label = f"{self.client}, turn {number}"
+        state, messages = held
+        assert view["state"] == state, f"{label}: the client's state\n{view['state']}\nis not the graph's\n{state}"
+        if messages is None:
+            return
+        wanted = _shown([wire(m) for m in map(_json, to_agui(messages, declared=self.version is not None))])
+        got = _shown([m for m in view["messages"] if not m.get("subagentRunId")])
+        if view["terminal"] == "RUN_ERROR":
+            known = [m["id"] for m in got]
+            assert {m["id"] for m in wanted} <= set(known), f"{label}: the client lacks messages of the thread"
+            return
+        for kind, of in (("messages", _spoken), ("reasoning", _thoughts)):
+            assert of(got) == of(wanted), f"{label}: the client's {kind}\n{of(got)}\nare not the thread's\n{of(wanted)}"
+
+
+class _Seen:
+    """What the graph holds. A graph with a checkpointer is asked; of another one the last ``values`` chunk is kept."""
+
+    def __init__(self, graph: Runnable[Any, Any]) -> None:
+        self._graph = graph
+        self._last: Any = None
+        watch = isinstance(graph, Pregel) and not graph.checkpointer
+        self.hooks = Hooks(on_native=self._look) if watch else Hooks()
+
+    def _look(self, native: Any, run: Any) -> Iterable[Any]:
+        chunk = native["data"].get("chunk") if native["event"] == "on_chain_stream" else None
+        if isinstance(chunk, tuple) and len(chunk) == 3 and chunk[:2] == ((), "values"):
+            self._last = chunk[2]
+        return [native]
+
+    async def values(self) -> tuple[dict[str, Any], list[BaseMessage] | None] | None:
+        """Public state and messages (None: the graph keeps no conversation), or None of what has no state at all."""
+        if not isinstance(self._graph, Pregel):
+            return None
+        values = self._last
+        if self._graph.checkpointer:
+            values = (await self._graph.aget_state({"configurable": {"thread_id": "thread"}})).values
+        channels = self._graph.output_channels
+        if isinstance(channels, str):
+            return ({}, values) if channels == "__root__" and isinstance(values, list) else None
+        state = {key: json_safe(values[key]) for key in channels if key in values and key != "messages"}
+        return state, list(values.get("messages", ())) if "messages" in channels else None
+
+
+def _says(view: ClientRun, text: str, number: int) -> Mapping[str, Any]:
+    return {"message": [*view["messages"], {"id": f"user-{number}", "role": "user", "content": text}]}
+
+
+def _json(message: Any) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(message.model_dump_json(by_alias=True))
+    return data
+
+
+def _shown(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What users and the next request depend on; arguments by their value, where they have one."""
+    return [
+        {
+            "id": m["id"],
+            "role": m["role"],
+            "content": m.get("content") or "",
+            "calls": [
+                (c["id"], c["function"]["name"], _parsed(c["function"]["arguments"])) for c in m.get("toolCalls", ())
+            ],
+            "toolCallId": m.get("toolCallId"),
+            "error": m.get("error"),
+            "encrypted": m.get("encryptedValue"),
+        }
+        for m in messages
+    ]
+
+
+def _parsed(arguments: str) -> Any:
+    try:
+        return json.loads(arguments or "{}")
+    except ValueError:
+        return arguments
+
+
+def _spoken(shown: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [m for m in shown if m["role"] != "reasoning"]
+
+
+def _thoughts(shown: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """By id: reasoning between two texts of one message has its own place on the screen, and none in the thread."""
+    return {m["id"]: m for m in shown if m["role"] == "reasoning"}
+
+
+def named(*streams: Sequence[WireEvent]) -> list[list[str]]:
+    """Wire events as lines: the type, then each field as ``name=value``; messages and usage on lines of their own.
+
+    Every UUID, wherever it stands, becomes ``#1``, ``#2``, ... in order of first appearance, so that which id equals
+    which, and which is made from which, stays visible. Objects are ``(name=value ...)``, lists ``[value ...]``, words
+    go without quotes; all else is JSON. Nothing is left out.
+    """
+    numbers: dict[str, str] = {}
+
+    def number(match: re.Match[str]) -> str:
+        return numbers.setdefault(match[0], f"#{len(numbers) + 1}")
+
+    def value(data: Any) -> str:
+        if isinstance(data, dict):
+            return f"({fields(data)})"
+        if isinstance(data, list):
+            return f"[{' '.join(map(value, data))}]"
+        text = _UUID.sub(number, json.dumps(data, ensure_ascii=False))
+        bare = text[1:-1] if isinstance(data, str) else ""
+        return bare if _BARE.fullmatch(bare) else text
+
+    def fields(data: Mapping[str, Any]) -> str:
+        return " ".join(f"{value(key)}={value(data[key])}" for key in sorted(data, key="metadata".__eq__))
+
+    def lines(event: WireEvent) -> Iterable[str]:
+        rest = {key: data for key, data in event.items() if key not in ("type", "messages", "usage")}
+        yield " ".join(filter(None, [event["type"], fields(rest)]))
+        for message in event.get("messages", ()):
+            yield f"  {message['role']} " + fields({key: data for key, data in message.items() if key != "role"})
+        yield from (f"  usage {fields(usage)}" for usage in event.get("usage", ()))
+
+    return [[line for event in events for line in lines(event)] for events in streams]
+
+
+def _common(played: Played) -> list[list[str]]:
+    """The streams without what only peers of 1.0 are sent: subagents' life stories and pending calls."""
+    streams = []
+    for run in played.runs:
+        events = [dict(event) for event in run["events"] if not event["type"].startswith("SUBAGENT_")]
+        for event in events:
+            if event.get("outcome", {}).get("type") == "success":
+                del event["outcome"]
+        streams.append(events)
+    return named(*streams)
