@@ -1,0 +1,8 @@
+"""Graphs and runnables of every kind whose native events the two ways of observing must tell alike."""
+
+from __future__ import annotations
+
+from tests.support.shapes import stop, talk, work
+from tests.support.shapes.base import SHAPES, Case, Shape, model, remembering, row, saying, talker
+
+__all__ = ["SHAPES", "Case", "Shape", "model", "remembering", "row", "saying", "stop", "talk", "talker", "work"]
