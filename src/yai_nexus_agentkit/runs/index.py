@@ -62,7 +62,7 @@ class MemoryThreadIndex:
     """By key, least recently updated first: a touched entry moves to the end."""
 
     async def touch(self, thread: ThreadRef, status: ThreadStatus) -> None:
-        now = self.clock()
+        now = round(self.clock(), 6)  # as exact as what clients are told, who send it back
         known = self._entries.pop(thread.key, None) or ThreadEntry(thread, now, now, status)
         self._entries[thread.key] = replace(known, updated=now, status=status)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,6 +18,7 @@ from uuid import uuid4
 from ag_ui.core import BaseEvent, EventType, RunAgentInput, RunErrorEvent
 
 from yai_nexus_agentkit.adapter.control import RunControl
+from yai_nexus_agentkit.adapter.driver import Driver
 from yai_nexus_agentkit.errors import Code, EncodingError, OverloadedError, ThreadBusyError
 from yai_nexus_agentkit.runs.identity import Identity, ThreadRef
 from yai_nexus_agentkit.runs.index import MemoryThreadIndex, ThreadIndex, ThreadStatus
@@ -80,41 +81,49 @@ class LiveRun:
         `put` does not wait. If it raises `EncodingError` the run ends with an event that it can encode. Cancelling the
         caller cancels the agent.
         """
-        record, ended = self.record, False
+        record = self.record
         with run_span(record, self.headers):
-            async with aclosing(self._events()) as events:
-                step: Callable[[], Any] = events.__anext__
+            async with aclosing(self._batches()) as batches:
+                step: Callable[[], Awaitable[list[BaseEvent]]] = batches.__anext__
                 while True:
                     try:
-                        event = await step()
+                        batch = await step()
                     except StopAsyncIteration:
                         break
-                    step = events.__anext__
-                    try:
-                        put(event)
-                    except EncodingError as error:
-                        step = partial(events.athrow, error)
-                        continue
+                    step = batches.__anext__
+                    for event in batch:
+                        try:
+                            put(event)
+                        except EncodingError as error:
+                            step = partial(batches.athrow, error)
+                            continue  # the rest of the batch is sent: the end of the run builds on it
+                        if event.type in _TERMINAL:
+                            self._note_end(event)
                     if not record.events:
                         record.note_first()
                         await asyncio.sleep(0)  # whoever writes shall do so before the agent begins its work
-                    record.events += 1
-                    if event.type in _TERMINAL:
-                        ended = self.ending = True
-                        record.note_end(event)
-            if not ended:
+                    record.events += len(batch)
+            if not record.ended:
                 last = RunErrorEvent(message="the end of the run could not be encoded", code=Code.ENCODING_ERROR)
-                record.note_end(last)
+                self._note_end(last)
                 put(last)
 
-    def _events(self) -> Any:
-        return self.adapter.run(
+    def _note_end(self, event: BaseEvent) -> None:
+        self.ending = True
+        self.record.note_end(event)
+
+    def _batches(self) -> AsyncGenerator[list[BaseEvent], None]:
+        adapter = self.adapter
+        return Driver(
+            adapter.source,
             self.run_input,
+            self.control,
+            options=adapter.options,
+            hooks=adapter.hooks,
             config=_run_config(self.identity.config, self.thread.key),
             context=self.identity.context,
             request=self.request,
-            control=self.control,
-        )
+        ).batches()
 
 
 class RunService:
@@ -211,6 +220,11 @@ class RunService:
     def live(self) -> int:
         """How many runs of this process hold a thread."""
         return len(self._live)
+
+    @property
+    def holders(self) -> dict[str, str]:
+        """Thread key by holder of every lock that this process holds."""
+        return dict(self._held)
 
     def count(self, name: str, labels: Mapping[str, str], value: float = 1) -> None:
         """Tell the metrics hook, if there is one. Never raises."""

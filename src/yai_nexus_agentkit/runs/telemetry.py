@@ -43,6 +43,8 @@ class RunRecord:
     """``success``, ``interrupt``, ``cancelled``, ``error``, or ``abandoned`` when the client went away."""
     code: str | None = None
     """``RUN_ERROR.code``."""
+    ended: bool = False
+    """The terminal event was sent."""
 
     def note_first(self) -> None:
         """The first event is there."""
@@ -50,6 +52,7 @@ class RunRecord:
 
     def note_end(self, event: BaseEvent) -> None:
         """The terminal event: how the run ended."""
+        self.ended = True
         if event.type == EventType.RUN_ERROR:
             self.code = getattr(event, "code", None)
             self.outcome = "cancelled" if self.code == "CANCELLED" else "error"

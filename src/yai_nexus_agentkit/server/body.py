@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
@@ -16,6 +17,7 @@ from yai_nexus_agentkit.server.problems import Problem
 
 __all__ = ["read_json", "read_run_input"]
 
+_logger = logging.getLogger(__name__)
 _LARGE = 256 * 1024
 """Bodies above this are parsed in a thread: the loop serves streams meanwhile."""
 
@@ -56,10 +58,14 @@ def _run_input(body: bytes, max_depth: int) -> RunAgentInput:
     data = parse_json(body, max_depth)
     if not isinstance(data, Mapping):
         raise Problem(422, "INVALID_INPUT", "the body is not a JSON object")
+    warnings: list[str] = []
     try:
-        return parse_request(data)
+        parsed = parse_request(data, warnings=warnings)
     except RunInputError as error:
         raise Problem(422, error.code, error.reason, path=error.path) from None
+    for warning in warnings:
+        _logger.warning("request of run %s: %s", parsed.run_id, warning)
+    return parsed
 
 
 async def _read(request: Request, max_body: int) -> bytes:

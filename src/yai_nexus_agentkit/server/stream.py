@@ -113,7 +113,7 @@ class _Stream:
     def _through(self, agent: asyncio.Task[None]) -> None:
         """The agent's task ended. It tells failures itself; one that is left is a fault of the server."""
         error = None if agent.cancelled() else agent.exception()
-        if error is not None and self._run.record.outcome == "abandoned":
+        if error is not None and not self._run.record.ended:
             text = client_text(error, expose=self._settings.expose_errors)
             self._outbox.put(RunErrorEvent(message=text, code=Code.AGENT_ERROR))
         self._done = True

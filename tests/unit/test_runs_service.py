@@ -1,0 +1,145 @@
+"""`RunService` without HTTP: what several processes see of each other, and what operators are told."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from ag_ui.core import BaseEvent, CustomEvent, EventType
+
+from tests.support.serving import talker
+from yai_nexus_agentkit import AGUIAdapter
+from yai_nexus_agentkit.errors import EncodingError, ThreadBusyError
+from yai_nexus_agentkit.runs.identity import ANONYMOUS, ThreadRef
+from yai_nexus_agentkit.runs.index import MemoryThreadIndex
+from yai_nexus_agentkit.runs.locks import MemoryThreadLocks
+from yai_nexus_agentkit.runs.service import RunService, ServiceSettings
+from yai_nexus_agentkit.testing import run_input
+
+THREAD = ThreadRef("agent", "ann", "t1", "key")
+
+
+def opened(service: RunService, graph: Any, **more: Any) -> Any:
+    given = run_input("hi", thread_id="t1", run_id="r1")
+    return service.open(AGUIAdapter(graph), given, thread=THREAD, identity=ANONYMOUS, **more)
+
+
+async def drive(service: RunService, graph: Any) -> list[BaseEvent]:
+    events: list[BaseEvent] = []
+    async with opened(service, graph) as run:
+        await run.drive(events.append)
+    return events
+
+
+async def test_two_processes_share_locks_and_one_cancels_the_other_s_run() -> None:
+    locks = MemoryThreadLocks()
+    settings = ServiceSettings(lease=0.3, settle=0.01, ending_wait=1.0)
+    here, there = (RunService(settings=settings, locks=locks) for _ in range(2))
+    task = asyncio.create_task(drive(here, talker(200, 0.02)))
+    await asyncio.sleep(0.1)
+    with pytest.raises(ThreadBusyError):
+        await drive(there, talker(1))
+    assert await there.busy("key")
+    assert await there.cancel("key")
+    async with asyncio.timeout(2):
+        again = await drive(there, talker(1))
+    assert again[-1].type == EventType.RUN_FINISHED
+    events = await task
+    assert events[-1].outcome.type == "cancelled"  # type: ignore[attr-defined]
+
+
+async def test_a_living_run_keeps_its_lock_beyond_the_lease() -> None:
+    locks = MemoryThreadLocks()
+    service = RunService(settings=ServiceSettings(lease=0.15), locks=locks)
+    task = asyncio.create_task(drive(service, talker(4, 0.15)))
+    for _ in range(5):
+        await asyncio.sleep(0.1)
+        assert not await locks.acquire("key", "somebody", lease=1)
+    assert (await task)[-1].type == EventType.RUN_FINISHED
+    assert await locks.acquire("key", "somebody", lease=1)
+    assert not [t for t in asyncio.all_tasks() if t is not asyncio.current_task()]
+
+
+async def test_a_run_that_lost_its_lock_ends(caplog: pytest.LogCaptureFixture) -> None:
+    locks = MemoryThreadLocks()
+    service = RunService(settings=ServiceSettings(lease=0.3), locks=locks)
+    task = asyncio.create_task(drive(service, talker(200, 0.02)))
+    await asyncio.sleep(0.05)
+    holder = next(iter(service.holders))
+    await locks.release("key", holder)
+    assert await locks.acquire("key", "somebody", lease=5)
+    async with asyncio.timeout(2):
+        events = await task
+    assert (events[-1].type, events[-1].code) == (EventType.RUN_ERROR, "THREAD_BUSY")  # type: ignore[attr-defined]
+    assert not await locks.acquire("key", "third", lease=1), "somebody else's lock was not released"
+
+
+async def test_an_event_that_cannot_be_encoded_ends_the_run() -> None:
+    taken: list[BaseEvent] = []
+
+    def put(event: BaseEvent) -> None:
+        if event.type == EventType.TEXT_MESSAGE_CONTENT:
+            raise EncodingError("no")
+        taken.append(event)
+
+    service = RunService()
+    async with opened(service, talker(3)) as run:
+        await run.drive(put)
+    assert (taken[-1].type, taken[-1].code) == (EventType.RUN_ERROR, "ENCODING_ERROR")  # type: ignore[attr-defined]
+    assert EventType.TEXT_MESSAGE_END in [event.type for event in taken]
+    assert service.live == 0
+
+
+async def test_a_terminal_event_that_cannot_be_encoded_is_replaced() -> None:
+    taken: list[BaseEvent] = []
+
+    def put(event: BaseEvent) -> None:
+        if event.type in (EventType.RUN_FINISHED, EventType.RUN_ERROR) and taken[-1:] != [broken]:
+            taken.append(broken)
+            raise EncodingError("no")
+        taken.append(event)
+
+    broken = CustomEvent(name="broken", value=1)
+    async with opened(RunService(), talker(1)) as run:
+        await run.drive(put)
+    assert taken[-1].type == EventType.RUN_ERROR
+
+
+async def test_operators_are_told_once_per_run(caplog: pytest.LogCaptureFixture) -> None:
+    metrics: list[tuple[str, float, dict[str, str]]] = []
+
+    def meter(name: str, value: float, labels: Mapping[str, str]) -> None:
+        metrics.append((name, value, dict(labels)))
+
+    service = RunService(meter=meter)
+    with caplog.at_level(logging.INFO, "yai_nexus_agentkit"):
+        events = await drive(service, talker(50))
+    told = [record for record in caplog.records if record.name == "yai_nexus_agentkit.runs.telemetry"]
+    assert len(told) == 1
+    assert "run r1 of thread t1 (agent): success" in told[0].getMessage()
+    counted = {name: (value, labels) for name, value, labels in metrics}
+    assert counted["agui_runs_total"] == (1, {"agent": "agent", "outcome": "success", "code": ""})
+    assert counted["agui_events_total"][0] == len(events)
+    assert 0 < counted["agui_first_event_seconds"][0] <= counted["agui_run_seconds"][0]
+
+
+async def test_a_metrics_hook_that_fails_harms_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    def meter(name: str, value: float, labels: Mapping[str, str]) -> None:
+        raise RuntimeError("statsd is down")
+
+    assert (await drive(RunService(meter=meter), talker(1)))[-1].type == EventType.RUN_FINISHED
+
+
+async def test_an_index_that_fails_frees_the_thread() -> None:
+    class Broken(MemoryThreadIndex):
+        async def touch(self, thread: Any, status: Any) -> None:
+            raise ConnectionError("the database is gone")
+
+    service = RunService(index=Broken())
+    with pytest.raises(ConnectionError):
+        await drive(service, talker(1))
+    assert not await service.busy("key")
+    assert service.capacity.taken == 0

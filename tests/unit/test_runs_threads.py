@@ -1,0 +1,89 @@
+"""Thread keys, the index, and the limits."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yai_nexus_agentkit.errors import OverloadedError
+from yai_nexus_agentkit.runs.identity import ThreadRef, thread_key
+from yai_nexus_agentkit.runs.index import MemoryThreadIndex, ThreadStatus
+from yai_nexus_agentkit.runs.limits import Capacity
+
+NAMES = st.text(max_size=8)
+
+
+@given(st.tuples(NAMES, NAMES, NAMES), st.tuples(NAMES, NAMES, NAMES))
+def test_two_threads_share_a_key_only_if_they_are_one(one: tuple[str, str, str], other: tuple[str, str, str]) -> None:
+    assert (thread_key(*one) == thread_key(*other)) == (one == other)
+
+
+def test_parts_of_a_name_cannot_move_between_its_fields() -> None:
+    assert thread_key("a", "b", "c") != thread_key("a", 'b", "c', "")
+    assert thread_key("", "ab", "c") != thread_key("", "a", "bc")
+
+
+def test_keys_are_the_same_in_every_process_and_depend_on_the_secret() -> None:
+    assert thread_key("agent", "ann", "t1") == "f2b2f4a69c637c762addb51b54aeeedbd6495c4cac7b7ddb4c09cff222ee56e0"
+    assert thread_key("agent", "ann", "t1", b"one") != thread_key("agent", "ann", "t1", b"two")
+
+
+def ref(thread: str, user: str = "ann", agent: str = "agent") -> ThreadRef:
+    return ThreadRef(agent, user, thread, thread_key(agent, user, thread))
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 1
+        return self.now
+
+
+async def names(index: MemoryThreadIndex, user: str = "ann", limit: int = 10) -> list[str]:
+    return [entry.thread.id for entry in await index.entries("agent", user, limit=limit)]
+
+
+async def test_the_index_lists_the_last_used_first_per_agent_and_user() -> None:
+    index = MemoryThreadIndex(Clock())
+    for thread, user in [("a", "ann"), ("b", "ann"), ("a", "bob"), ("a", "ann")]:
+        await index.touch(ref(thread, user), ThreadStatus.IDLE)
+    await index.touch(ref("x", agent="other"), ThreadStatus.IDLE)
+    assert await names(index) == ["a", "b"]
+    assert await names(index, limit=1) == ["a"]
+    assert await names(index, "bob") == ["a"]
+    assert [e.thread.id for e in await index.entries("agent", "ann", limit=9, before=4)] == ["b"]
+    first = (await index.entries("agent", "ann", limit=1))[0]
+    assert (first.created, first.updated) == (1, 4)
+    await index.remove(ref("a").key)
+    await index.remove("unknown")
+    assert await names(index) == ["b"]
+
+
+async def test_paused_threads_count_but_are_never_proposed_for_removal() -> None:
+    index = MemoryThreadIndex(Clock())
+    statuses = [ThreadStatus.IDLE, ThreadStatus.PAUSED, ThreadStatus.RUNNING, ThreadStatus.FAILED, ThreadStatus.IDLE]
+    for n, status in enumerate(statuses):
+        await index.touch(ref(str(n)), status)
+    assert [e.thread.id for e in await index.idle("agent", before=99, limit=9)] == ["0", "2", "3", "4"]
+    assert [e.thread.id for e in await index.idle("agent", before=4, limit=9)] == ["0", "2"]
+    assert [e.thread.id for e in await index.surplus("agent", keep=2, limit=9)] == ["0", "2"]
+    assert [e.thread.id for e in await index.surplus("agent", keep=2, limit=1)] == ["0"]
+    assert await index.idle("other", before=99, limit=9) == []
+
+
+def test_places_are_given_back_whatever_happens() -> None:
+    capacity = Capacity(total=2, per_user=1, retry_after=3)
+    with capacity.place("ann"):
+        with pytest.raises(OverloadedError) as refused, capacity.place("ann"):
+            pass
+        assert refused.value.retry_after == 3
+        with pytest.raises(ZeroDivisionError), capacity.place("bob"):
+            raise ZeroDivisionError
+        with capacity.place("bob"):
+            with pytest.raises(OverloadedError), capacity.place("eve"):
+                pass
+    assert capacity.taken == 0
+    with capacity.place("ann"):
+        assert capacity.taken == 1
