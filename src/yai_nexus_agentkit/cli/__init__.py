@@ -1,0 +1,88 @@
+"""Edge. The command line. A subcommand is a module of this package with `configure(parser)` and `execute(args)`.
+
+To add one, add the module and a line in `COMMANDS`. Only the module of the subcommand in use is imported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Protocol, cast
+
+from yai_nexus_agentkit import __version__
+from yai_nexus_agentkit.cli.failures import CommandError
+
+__all__ = ["COMMANDS", "Command", "main"]
+
+PROGRAM = "yai-nexus-agentkit"
+
+COMMANDS: Mapping[str, str] = {
+    "run": "one turn of an agent in the terminal, as a live trace of its AG-UI events",
+    "verify": "one turn of an agent through the conformance checks",
+}
+"""Subcommand, which is also the name of its module here, and what it does."""
+
+_INTERRUPTED = 130
+_BROKEN_PIPE = 141
+"""What a shell reports of a program that SIGINT or SIGPIPE ended."""
+
+
+class Command(Protocol):
+    """What the module of a subcommand has."""
+
+    configure: Callable[[argparse.ArgumentParser], None]
+    """Adds the arguments, and a description."""
+
+    execute: Callable[[argparse.Namespace], int]
+    """Does the work; returns the exit code. Raises `CommandError` for what the user can mend."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line. Returns the exit code; wrong usage raises ``SystemExit(2)``, as argparse does."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    if not given or given[0] not in COMMANDS:
+        _overview().parse_args(given or ["--help"])
+    name = given[0]
+    command = cast(Command, import_module(f"{__name__}.{name.replace('-', '_')}"))
+    parser = argparse.ArgumentParser(prog=f"{PROGRAM} {name}", allow_abbrev=False)
+    parser.add_argument("--traceback", action="store_true", help="show the traceback of what went wrong")
+    command.configure(parser)
+    # Intermixed: options may stand between the agent and the message.
+    return _guarded(command.execute, parser.parse_intermixed_args(given[1:]))
+
+
+def _overview() -> argparse.ArgumentParser:
+    """Help, the version, and what is wrong with the name of a command."""
+    width = max(map(len, COMMANDS))
+    listed = "\n".join(f"  {name:{width}}  {summary}" for name, summary in COMMANDS.items())
+    parser = argparse.ArgumentParser(
+        prog=PROGRAM,
+        description=f"LangGraph agents as AG-UI event streams.\n\ncommands:\n{listed}",
+        epilog=f"`{PROGRAM} COMMAND --help` shows the arguments of a command.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
+    parser.add_argument("command", choices=list(COMMANDS), metavar="COMMAND")
+    return parser
+
+
+def _guarded(execute: Callable[[argparse.Namespace], int], args: argparse.Namespace) -> int:
+    """Every way a command can end, as an exit code and at most one line."""
+    try:
+        return execute(args)
+    except CommandError as error:
+        if args.traceback:
+            traceback.print_exception(error.__cause__ or error)
+        sys.stderr.write(f"{PROGRAM}: {error}\n")
+        return error.exit_code
+    except KeyboardInterrupt:
+        sys.stderr.write("\ninterrupted\n")
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # The reader is gone, as in `... | head`. Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE

@@ -1,0 +1,107 @@
+"""Pure. What an AG-UI client holds of one thread, and the requests that it makes from it.
+
+A client sends its whole history with every request. That is what carries the conversation of a graph without a
+checkpointer, so a terminal that asks a question and goes on must hold it too.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, TypeAlias
+from uuid import uuid4
+
+import jsonpatch
+from jsonpointer import JsonPointerException
+
+from yai_nexus_agentkit.cli.plain_events import Event, PlainEvents
+
+__all__ = ["Client"]
+
+Json: TypeAlias = dict[str, Any]
+
+
+class Client:
+    """One thread's messages and state (AG-UI 1.0 §10, §11)."""
+
+    def __init__(self, request: Mapping[str, Any]) -> None:
+        """`request`: the first request's fields, wire names. Missing ones get defaults; `threadId` a new id."""
+        self._base: Json = {"tools": [], "context": [], "forwardedProps": {}, "protocolVersion": "1.0", **request}
+        self.thread_id: str = self._base.setdefault("threadId", f"cli-{uuid4().hex[:12]}")
+        self.messages: list[Json] = copy.deepcopy(self._base.pop("messages", []))
+        self.state: Any = self._base.pop("state", {})
+        self._plain = PlainEvents()
+        self._calls: dict[str, Json] = {}
+        """Tool calls of `messages` by id, to append arguments to."""
+
+    def request(self, messages: Iterable[Json] = (), *, resume: Sequence[Json] = ()) -> Json:
+        """The next request, with new messages, or with answers to the open questions."""
+        self.messages += messages
+        first: Json = {key: self._base.pop(key) for key in ("runId", "resume") if key in self._base}
+        sent = [message for message in self.messages if message["role"] != "activity"]
+        fields: Json = {"messages": copy.deepcopy(sent), "state": self.state, "runId": f"run-{uuid4().hex[:12]}"}
+        if resume:
+            fields["resume"] = list(resume)
+        return {**self._base, **fields, **first}
+
+    def apply(self, event: Event) -> None:
+        """Hold what an event tells."""
+        for single in self._plain.feed(event):
+            self._apply(single)
+
+    def arguments(self, call_id: str) -> tuple[str, str]:
+        """A tool call's name and arguments (JSON text). Raises `KeyError`."""
+        function = self._calls[call_id]["function"]
+        return function["name"], function["arguments"]
+
+    def _apply(self, event: Event) -> None:
+        match event["type"]:
+            case "TEXT_MESSAGE_START":
+                self._message(event["messageId"], event.get("role", "assistant"))
+            case "REASONING_MESSAGE_START":
+                self._message(event["messageId"], "reasoning")
+            case "TEXT_MESSAGE_CONTENT" | "REASONING_MESSAGE_CONTENT":
+                message = self._message(event["messageId"], "assistant")
+                message["content"] = message.get("content", "") + event["delta"]
+            case "TOOL_CALL_START":
+                self._start_call(event)
+            case "TOOL_CALL_ARGS":
+                if (call := self._calls.get(event["toolCallId"])) is not None:
+                    call["function"]["arguments"] += event["delta"]
+            case "TOOL_CALL_RESULT":
+                result = {"toolCallId": event["toolCallId"], "content": event["content"]}
+                self.messages.append({"id": event["messageId"], "role": "tool", **result})
+            case "REASONING_ENCRYPTED_VALUE":
+                self._encrypt(event)
+            case "MESSAGES_SNAPSHOT":
+                self._replace(copy.deepcopy(event["messages"]))
+            case "STATE_SNAPSHOT":
+                self.state = event["snapshot"]
+            case "STATE_DELTA":
+                # The official client skips a patch that does not apply, too (AG-UI 1.0 §10).
+                with suppress(jsonpatch.JsonPatchException, JsonPointerException):
+                    self.state = jsonpatch.apply_patch(self.state, event["delta"])
+
+    def _message(self, message_id: str, role: str) -> Json:
+        found = next((m for m in reversed(self.messages) if m["id"] == message_id), None)
+        if found is None:
+            found = {"id": message_id, "role": role} | ({"content": ""} if role == "reasoning" else {})
+            self.messages.append(found)
+        return found
+
+    def _start_call(self, event: Event) -> None:
+        function = {"name": event["toolCallName"], "arguments": ""}
+        call = {"id": event["toolCallId"], "type": "function", "function": function}
+        owner = self._message(event.get("parentMessageId") or event["toolCallId"], "assistant")
+        owner.setdefault("toolCalls", []).append(call)
+        self._calls[event["toolCallId"]] = call
+
+    def _encrypt(self, event: Event) -> None:
+        by_id = self._calls if event["subtype"] == "tool-call" else {m["id"]: m for m in self.messages}
+        if (entity := by_id.get(event["entityId"])) is not None:
+            entity["encryptedValue"] = event["encryptedValue"]
+
+    def _replace(self, messages: list[Json]) -> None:
+        self.messages = messages
+        self._calls = {call["id"]: call for message in messages for call in message.get("toolCalls") or ()}

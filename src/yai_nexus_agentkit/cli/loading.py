@@ -1,0 +1,245 @@
+"""Edge. From a spec, ``module:attribute`` or ``path/to/file.py:attribute``, to an agent that can run.
+
+What the attribute may be: a compiled graph, any other runnable, an `AGUIAdapter`, a `Source`; a function, sync or
+async, with or without a config argument, that returns one of these; a context manager, sync or async, that yields one;
+a function that returns such a context manager.
+
+Every way to get it wrong is a `CommandError` of one line.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from yai_nexus_agentkit.cli.failures import CommandError, summary
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import Runnable, RunnableConfig
+
+    from yai_nexus_agentkit import AGUIAdapter, Source
+
+__all__ = ["Agent", "Spec", "find", "opened", "parse_spec"]
+
+Agent: TypeAlias = "Runnable[Any, Any] | Source | AGUIAdapter"
+
+_EXPECTED = "expected a compiled graph, a runnable, an AGUIAdapter, or a function or context manager that gives one"
+_MAX_HOPS = 5
+"""A function gives an awaitable gives a context manager gives a graph: four hops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """Where an agent is: in a module on the import path, or in a file."""
+
+    text: str
+    module: str
+    """A module's dotted name, or a path that ends with ``.py``."""
+    attribute: str
+    """May be dotted."""
+
+    @property
+    def is_file(self) -> bool:
+        return self.module.endswith(".py")
+
+
+def parse_spec(text: str) -> Spec:
+    """``module:attribute`` or ``path/to/file.py:attribute``. Raises `CommandError`."""
+    module, colon, attribute = text.rpartition(":")
+    names = attribute.split(".")
+    if not colon or not module or not all(name.isidentifier() for name in names):
+        path = Path(text)
+        example = text if text.endswith(".py") else ".".join(path.parts)
+        raise CommandError(f"{text!r} does not name an agent: write module:attribute, as in {example}:graph")
+    if not module.endswith(".py") and not all(name.isidentifier() for name in module.split(".")):
+        raise CommandError(f"{module!r} is neither a module's name nor the path of a .py file")
+    return Spec(text, module, attribute)
+
+
+def find(spec: Spec) -> Any:
+    """What the spec names, imported with the current folder on the path. Raises `CommandError`."""
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    module = _from_file(spec) if spec.is_file else _from_name(spec.module)
+    value: Any = module
+    reached = spec.module
+    for name in spec.attribute.split("."):
+        try:
+            value = getattr(value, name)
+        except AttributeError:
+            raise CommandError(f"{reached} has no attribute {name!r}{_similar(name, value)}") from None
+        except Exception as error:
+            raise CommandError(f"{reached} cannot give {name!r}: {summary(error)}") from error
+        reached = f"{reached}:{name}" if reached == spec.module else f"{reached}.{name}"
+    return value
+
+
+@asynccontextmanager
+async def opened(
+    found: Any, name: str, config: RunnableConfig | Mapping[str, Any] | None = None
+) -> AsyncIterator[Agent]:
+    """The agent of what `find` found. Functions that take a config get `config`; context managers stay entered.
+
+    Raises `CommandError`: it is no agent, or the user's code raised. Errors of the body pass.
+    """
+    stack = AsyncExitStack()
+    try:
+        agent = await _resolve(found, name, config or {}, stack)
+    except BaseException:
+        await stack.aclose()
+        raise
+    try:
+        yield agent
+    except BaseException:
+        await stack.__aexit__(*sys.exc_info())
+        raise
+    try:
+        await stack.aclose()
+    except Exception as error:
+        raise CommandError(f"{name} failed when it was closed: {summary(error)}") from error
+
+
+# ---------------------------------------------------------------- importing
+
+
+def _from_name(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
+            raise CommandError(f"there is no module {name!r}{_similar_modules(name)}") from error
+        raise CommandError(f"{name} cannot be imported: {summary(error)}") from error
+    except (Exception, SystemExit) as error:
+        raise CommandError(f"{name} cannot be imported: {summary(error)}") from error
+
+
+def _from_file(spec: Spec) -> ModuleType:
+    path = Path(spec.module).resolve()
+    if not path.is_file():
+        near = difflib.get_close_matches(path.name, [p.name for p in path.parent.glob("*.py")], n=3)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise CommandError(f"there is no file {spec.module}{hint}")
+    name = _module_name(path)
+    if name is not None:
+        return _from_name(name)
+    # As for a script: what lies beside the file can be imported by it.
+    if str(path.parent) not in sys.path:
+        sys.path.insert(1, str(path.parent))
+    # A file that is called like another module, json.py, must not take its place.
+    free = path.stem not in sys.modules and path.stem not in sys.stdlib_module_names
+    described = importlib.util.spec_from_file_location(path.stem if free else f"{path.stem}_file", path)
+    if described is None or described.loader is None:
+        raise CommandError(f"{spec.module} cannot be imported")
+    # In `sys.modules` first: dataclasses and type hints look their own module up while it is executed.
+    module = sys.modules[described.name] = importlib.util.module_from_spec(described)
+    try:
+        described.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[described.name]
+        raise CommandError(f"{spec.module} cannot be imported: {summary(error)}") from error
+    return module
+
+
+def _module_name(path: Path) -> str | None:
+    """The dotted name under which the file can be imported from the current folder, so that its package's other
+    modules can be too."""
+    try:
+        parts = path.relative_to(Path.cwd().resolve()).with_suffix("").parts
+    except ValueError:
+        return None
+    if not all(part.isidentifier() for part in parts):
+        return None
+    name = ".".join(parts)
+    try:
+        described = importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        return None
+    same = described is not None and described.origin is not None and Path(described.origin).resolve() == path
+    return name if same else None
+
+
+def _similar(name: str, owner: Any) -> str:
+    near = difflib.get_close_matches(name, [n for n in dir(owner) if not n.startswith("__")], n=3)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
+def _similar_modules(name: str) -> str:
+    """Modules of the current folder that are called nearly so."""
+    parent, _, last = name.rpartition(".")
+    folder = Path.cwd().joinpath(*parent.split(".")) if parent else Path.cwd()
+    names = [module.name for module in pkgutil.iter_modules([str(folder)])]
+    near = [f"{parent}.{found}" if parent else found for found in difflib.get_close_matches(last, names, n=3)]
+    return f"; did you mean {' or '.join(near)}?" if near else " in this folder or on the import path"
+
+
+# ---------------------------------------------------------------- what was found
+
+
+async def _resolve(value: Any, name: str, config: Mapping[str, Any], stack: AsyncExitStack) -> Agent:
+    for _ in range(_MAX_HOPS):
+        agent = _as_agent(value, name)
+        if agent is not None:
+            return agent
+        try:
+            if isinstance(value, AbstractAsyncContextManager):
+                value = await stack.enter_async_context(value)
+            elif isinstance(value, AbstractContextManager):
+                value = stack.enter_context(value)
+            elif inspect.isawaitable(value):
+                value = await value
+            else:
+                value = _called(value, name, config)
+        except CommandError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise CommandError(f"{name} raised {summary(error)}") from error
+    raise CommandError(f"{name} gives no agent but {type(value).__name__}; {_EXPECTED}")
+
+
+def _as_agent(value: Any, name: str) -> Agent | None:
+    from langchain_core.runnables import Runnable
+    from langgraph.graph import StateGraph
+
+    from yai_nexus_agentkit import AGUIAdapter, Source
+
+    if isinstance(value, (Runnable, AGUIAdapter)):
+        return value
+    if isinstance(value, StateGraph):
+        raise CommandError(f"{name} is a StateGraph that is not compiled yet: use its .compile()")
+    if not isinstance(value, type) and isinstance(value, Source):
+        return value
+    return None
+
+
+def _called(value: Any, name: str, config: Mapping[str, Any]) -> Any:
+    if not callable(value) or inspect.ismodule(value):
+        what = f"the module {value.__name__}" if inspect.ismodule(value) else f"of type {type(value).__name__}"
+        decorator = "contextlib.asynccontextmanager" if inspect.isasyncgen(value) else "contextlib.contextmanager"
+        if inspect.isasyncgen(value) or inspect.isgenerator(value):
+            raise CommandError(f"{name} is a generator: decorate its function with @{decorator}")
+        raise CommandError(f"{name} is {what}; {_EXPECTED}")
+    return value(config) if _takes_config(value, name) else value()
+
+
+def _takes_config(function: Any, name: str) -> bool:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False  # A built-in without a signature.
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    required = [p.name for p in positional if p.default is p.empty]
+    required += [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
+    if len(required) > 1 or (required and required[0] not in [p.name for p in positional]):
+        raise CommandError(f"{name} needs the arguments {', '.join(required)}; it may take none, or the config")
+    first = positional[0] if positional else None
+    return first is not None and (bool(required) or first.name == "config")

@@ -1,0 +1,43 @@
+"""Edge. What the package logs while a command runs, as single lines on standard error."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+from collections.abc import Iterator
+
+from yai_nexus_agentkit.cli.failures import place
+
+__all__ = ["warnings_shown"]
+
+
+class _OneLine(logging.Handler):
+    """Of an exception where it was raised, since ``RUN_ERROR`` says what it is; of everything else its text."""
+
+    def __init__(self, level: int, *, tracebacks: bool) -> None:
+        super().__init__(logging.DEBUG if tracebacks else level)
+        self._tracebacks = tracebacks
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        text = self.format(record) if self._tracebacks or error is None else _location(error)
+        sys.stderr.write(f"{text}\n")
+
+
+def _location(error: BaseException) -> str:
+    return f"{type(error).__name__} at {place(error) or 'an unknown place'}; --traceback shows the way there"
+
+
+@contextlib.contextmanager
+def warnings_shown(*, tracebacks: bool, level: int = logging.WARNING) -> Iterator[None]:
+    """Show what the package logs, from `level` on; with `tracebacks` everything, in full."""
+    logger = logging.getLogger("yai_nexus_agentkit")
+    handler = _OneLine(level, tracebacks=tracebacks)
+    logger.addHandler(handler)
+    before, logger.propagate = logger.propagate, False
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = before

@@ -1,0 +1,73 @@
+"""Edge. The terminal: its width and colours, whole writes to it, and lines that a person types."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+from typing import TextIO
+
+__all__ = ["Terminal"]
+
+_LINE = 4096
+"""Bytes of the longest line that a terminal gives at once."""
+
+
+class Terminal:
+    """Where a command writes, and whom it may ask."""
+
+    def __init__(self, out: TextIO | None = None) -> None:
+        self._out = out or sys.stdout
+        # What a terminal cannot show must not end a run.
+        if hasattr(self._out, "reconfigure"):
+            self._out.reconfigure(errors="replace")
+
+    @property
+    def colour(self) -> bool:
+        """NO_COLOR and FORCE_COLOR decide; without them, whether it is a terminal."""
+        if os.environ.get("NO_COLOR"):
+            return False
+        return bool(os.environ.get("FORCE_COLOR")) or (self._out.isatty() and os.environ.get("TERM") != "dumb")
+
+    @property
+    def width(self) -> int:
+        """Columns."""
+        return shutil.get_terminal_size((100, 24)).columns
+
+    @property
+    def interactive(self) -> bool:
+        """Somebody reads and can type."""
+        return sys.stdin is not None and sys.stdin.isatty() and self._out.isatty()
+
+    def write(self, text: str) -> None:
+        """Show it at once."""
+        if text:
+            self._out.write(text)
+            self._out.flush()
+
+    async def ask(self, prompt: str) -> str | None:
+        """A line that was typed, without its end; None when there will be none."""
+        self.write(prompt)
+        line = await _typed()
+        if not line:
+            self.write("\n")
+            return None
+        return line.decode(sys.stdin.encoding or "utf-8", "replace").strip()
+
+
+async def _typed() -> bytes:
+    """One line from the terminal. The event loop goes on meanwhile, so that the graph's connections live, and Ctrl-C
+    ends the wait, which it does not for a thread that reads."""
+    loop = asyncio.get_running_loop()
+    descriptor = sys.stdin.fileno()
+    ready = asyncio.Event()
+    try:
+        loop.add_reader(descriptor, ready.set)
+    except NotImplementedError:  # Windows: its event loop cannot watch a terminal.
+        return sys.stdin.readline().encode()
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(descriptor)
+    return os.read(descriptor, _LINE)
