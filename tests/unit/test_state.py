@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import random
+import time
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.support.verifier import Verifier
 from yai_nexus_agentkit.protocol.json_safe import json_safe
 from yai_nexus_agentkit.protocol.state import StateTracker, pointer
 
@@ -28,6 +31,7 @@ def client_apply(document: Any, patch: list[dict[str, Any]]) -> Any:
         parts = ["", *(part.replace("~1", "/").replace("~0", "~") for part in operation["path"].split("/")[1:])]
         if "__proto__" in parts or ("constructor", "prototype") in pairwise(parts):
             raise Skipped(operation)
+        taken = moved(document, operation["from"]) if operation["op"] == "move" else None
         parent: Any = document
         for part in parts[:-1]:
             parent = step(parent, part)
@@ -40,9 +44,21 @@ def client_apply(document: Any, patch: list[dict[str, Any]]) -> Any:
         elif operation["op"] == "replace":
             step(parent, last)
             parent[int(last) if isinstance(parent, list) else last] = copy.deepcopy(operation["value"])
+        elif operation["op"] == "move":
+            put(parent, last, taken)
         else:
             raise AssertionError(operation)
     return document[""]
+
+
+def moved(document: Any, path: str) -> Any:
+    """The value at `path`, taken away."""
+    parent: Any = document[""]
+    *parts, last = (part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:])
+    for part in parts:
+        parent = step(parent, part)
+    step(parent, last)
+    return parent.pop(int(last) if isinstance(parent, list) else last)
 
 
 def step(node: Any, part: str) -> Any:
@@ -218,10 +234,85 @@ def test_a_patch_longer_than_the_value_is_the_value() -> None:
     assert assert_brings({"a": rows}, {"a": rows[::-1]})[0]["path"] == "/a"
 
 
-def test_a_long_value_inside_is_replaced_there() -> None:
+def test_a_rewritten_long_list_is_sent_whole_and_at_once() -> None:
+    rows = list(range(20_000))
+    for change in (rows[::-1], rows[::2], [number + 1 for number in rows]):
+        began = time.perf_counter()
+        assert assert_brings({"a": rows}, {"a": change}) == [{"op": "add", "path": "/a", "value": change}]
+        assert time.perf_counter() - began < 5  # aligning 20,000 items takes a minute
+
+
+def test_few_changes_of_a_long_list_are_small() -> None:
+    rows = [{"id": number} for number in range(5000)]
+    new = [*rows[:3], {"id": "x"}, *rows[4:-3], {"id": "y"}, *rows[-2:]]
+    assert len(assert_brings({"rows": rows}, {"rows": new})) == 2
+
+
+def test_a_value_inside_is_changed_there() -> None:
     keep = {"text": "long " * 100}
     patch = assert_brings({"a": {"keep": keep, "rows": [1, 2, 3]}}, {"a": {"keep": keep, "rows": [7, 8, 9]}})
-    assert patch == [{"op": "replace", "path": "/a/rows", "value": [7, 8, 9]}]
+    assert {operation["path"].rpartition("/")[0] for operation in patch} == {"/a/rows"}
+
+
+def test_a_moved_item_is_not_sent_again() -> None:
+    rows = [f"row number {number}" for number in range(40)]
+    patch = assert_brings({"a": rows}, {"a": [rows[30], *rows[:30], *rows[31:]]})
+    assert patch == [{"op": "move", "from": "/a/30", "path": "/a/0"}]
+
+
+def test_another_order_of_members_is_no_change() -> None:
+    assert assert_brings({"a": {"x": 1, "y": 2}}, {"a": {"y": 2, "x": 1}}) == []
+    long = {"text": "long " * 100, "x": 1}
+    patch = assert_brings({"a": long}, {"a": {"z": 3, **dict(reversed(long.items()))}})
+    assert patch == [{"op": "add", "path": "/a/z", "value": 3}]
+
+
+class Edits:
+    """Reproducible values, each with the same after a few edits."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+
+    def value(self, depth: int = 3) -> Any:
+        choose = self._random
+        kind = choose.randrange(6) if depth else choose.randrange(2)
+        if kind < 2:
+            return choose.choice([None, True, False, 0, 1, 1.5, "", "text", "~/é"])
+        if kind < 4:
+            return [self.value(depth - 1) for _ in range(choose.randrange(6))]
+        return {key: self.value(depth - 1) for key in choose.sample(["a", "b", "", "/", "~1", "0", "-"], 3)}
+
+    def pair(self) -> tuple[Any, Any]:
+        old = [self.value() for _ in range(8)]
+        new = copy.deepcopy(old)
+        for _ in range(self._random.randrange(1, 4)):
+            new.insert(self._random.randrange(len(new)), new.pop(self._random.randrange(len(new))))
+            new[self._random.randrange(len(new))] = self.value()
+        return old, new
+
+
+@pytest.mark.parametrize("client", ["1.0.0", "0.0.59"])
+def test_the_official_clients_end_with_the_value(verifier: Verifier, client: str) -> None:
+    edits, runs, wanted, seen = Edits(7), [], [], set()
+    for _ in range(150):
+        old, new = edits.pair()
+        tracker = StateTracker()
+        snapshot, patch = tracker.snapshot({"v": old}), tracker.delta({"v": new})
+        seen.update(operation["op"] for operation in patch if operation["path"] != "/v")
+        runs.append(
+            [
+                {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
+                {"type": "STATE_SNAPSHOT", "snapshot": snapshot},
+                {"type": "STATE_DELTA", "delta": patch},
+                {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"},
+            ]
+        )
+        wanted.append({"v": new})
+    views = verifier.replay(runs, client, chain=False)
+    assert [(view["ok"], view["warnings"], exact(view["state"])) for view in views] == [
+        (True, [], exact(state)) for state in wanted
+    ]
+    assert seen == {"add", "remove", "replace", "move"}
 
 
 def test_values_are_copies_and_json_safe() -> None:
