@@ -75,8 +75,6 @@ class StreamHandler(SideHandler, _StreamingCallbackHandler[Any]):
     streams its nodes only for a subclass of it.
     """
 
-    ignore_llm = False
-
     def __init__(self, notes: RunNotes, graph_input: Any, put: Callable[[Event], None]) -> None:
         super().__init__(notes)
         self._graph_input, self._put = graph_input, put
@@ -159,6 +157,7 @@ class StreamHandler(SideHandler, _StreamingCallbackHandler[Any]):
         self._start("chat_model", run_id, {"messages": messages}, serialized, kwargs)
 
     def on_llm_start(self, serialized: Any, prompts: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        super().on_llm_start(serialized, prompts, run_id=run_id, **kwargs)
         self._start("llm", run_id, {"prompts": prompts}, serialized, kwargs)
 
     def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: UUID, **kwargs: Any) -> None:
@@ -174,6 +173,7 @@ class StreamHandler(SideHandler, _StreamingCallbackHandler[Any]):
         self._put({**run.stream, "data": {"chunk": piece}})
 
     def on_llm_end(self, response: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        super().on_llm_end(response, run_id=run_id, **kwargs)
         run = self._runs.get(run_id)
         if run is None:
             return
@@ -188,6 +188,7 @@ class StreamHandler(SideHandler, _StreamingCallbackHandler[Any]):
         self._end(run_id, output)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        super().on_llm_error(error, run_id=run_id, **kwargs)
         self._fail("on_llm_error", run_id, error)
 
     # ------------------------------------------------------------------ tools, retrievers, custom events
@@ -208,15 +209,19 @@ class StreamHandler(SideHandler, _StreamingCallbackHandler[Any]):
             self._put(run.event("error", {"error": error, "input": run.input, "tool_call_id": call_id}))
 
     def on_retriever_start(self, serialized: Any, query: str, *, run_id: UUID, **kwargs: Any) -> None:
+        super().on_retriever_start(serialized, query, run_id=run_id, **kwargs)
         self._start("retriever", run_id, {"query": query}, serialized, kwargs)
 
     def on_retriever_end(self, documents: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        super().on_retriever_end(documents, run_id=run_id, **kwargs)
         self._end(run_id, documents)
 
     def on_retriever_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        super().on_retriever_error(error, run_id=run_id, **kwargs)
         self._fail("on_retriever_error", run_id, error)
 
     def on_custom_event(self, name: str, data: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        super().on_custom_event(name, data, run_id=run_id, **kwargs)
         self._put(
             {
                 "event": "on_custom_event",

@@ -7,6 +7,7 @@ graph run they belong to first.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ag_ui.core import BaseEvent, ToolCallResultEvent
@@ -25,6 +26,17 @@ from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 __all__ = ["ToolCalls"]
 
 
+@dataclass(slots=True)
+class _Made:
+    """A model's call."""
+
+    wire: str
+    name: str
+    args: Any
+    taken: bool = False
+    """A tool run by hand executes it."""
+
+
 class ToolCalls:
     """The calls of one run, and which tool runs and messages belong to them."""
 
@@ -35,6 +47,12 @@ class ToolCalls:
         self._single: dict[str, list[ToolMessage]] = {}
         """Results held by node runs that execute one call: what the node returns is the last word (middleware may
         rewrite or retry)."""
+        self._made: list[_Made] = []
+        """Calls of this run's models, for tools that a node runs by hand."""
+        self._borrowed: dict[str, _Made] = {}
+        """Call that a tool run by hand executes, by tool run."""
+        self._outputs: dict[str, list[tuple[_Made, NativeRun, Any]]] = {}
+        """What such tools gave, by node: told when the node ends without a message that answers the call."""
         self._by_hand: dict[str, str] = {}
         """Wire id of calls that no model made, by tool run; dropped when the tool ends."""
 
@@ -42,6 +60,12 @@ class ToolCalls:
         """A model of this graph run made these calls: the model's id → wire id."""
         for raw, wire in calls.items():
             self._scoped[scope, raw] = wire
+
+    def made(self, scope: str, message: BaseMessage | None) -> None:
+        """A model of this graph run made the calls of this message."""
+        for call in getattr(message, "tool_calls", None) or ():
+            if call["id"]:
+                self._made.append(_Made(self.wire(scope, call["id"]), call["name"], call["args"]))
 
     def wire(self, scope: str, raw: str) -> str:
         """The id on the wire of a call known by the model's id."""
@@ -66,12 +90,38 @@ class ToolCalls:
             return []
         if raw is not None and self._life.knows_call(self.wire(run.scope, raw)):
             return []
+        if raw is None and (made := self._open_call(run.name, tool_input)) is not None:
+            made.taken = True
+            self._borrowed[run.id] = made
+            return []
         return self._announce(run, raw, tool_input)
+
+    def _open_call(self, name: str, tool_input: Any) -> _Made | None:
+        """The model's call that a tool run without call id executes: a node may run the tool with the arguments alone.
+
+        The one with the same arguments, or the only open one of that name; the thread's last message may hold it, too.
+        """
+        if not self._made:
+            self._seed()
+        found = [m for m in self._made if m.name == name and not m.taken and not self._life.is_answered(m.wire)]
+        same = [m for m in found if m.args == tool_input]
+        return same[0] if same else found[0] if len(found) == 1 else None
+
+    def _seed(self) -> None:
+        for message in reversed(self._transcript.latest[-8:]):
+            if getattr(message, "tool_calls", None):
+                self.made("", message)
+                return
 
     def ended(self, run: NativeRun, output: Any, tool_input: Any) -> list[BaseEvent]:
         """A tool returned. Its messages are results, at once or when its node returns."""
         if run.silent:
             self._by_hand.pop(run.id, None)
+            return []
+        if (made := self._borrowed.pop(run.id, None)) is not None:
+            node = run.node
+            if node is not None and not tool_messages(output):
+                self._outputs.setdefault(node.id, []).append((made, run, output))
             return []
         if (messages := tool_messages(output)) or self._notes.tool_call_id(run.id) is not None:
             node = run.node
@@ -85,6 +135,8 @@ class ToolCalls:
     def failed(self, run: NativeRun, error: Any) -> list[BaseEvent]:
         """A tool raised. A call made by hand is answered with the error; others by the message the graph stores, if it
         goes on."""
+        if (made := self._borrowed.pop(run.id, None)) is not None:
+            made.taken = False  # the node may try again
         if run.id not in self._by_hand:
             return []
         return self._answer_by_hand(run, f"Error: {error!r}", failed=True)
@@ -92,6 +144,17 @@ class ToolCalls:
     def returned(self, node: NativeRun) -> None:
         """The node returned: what it wrote replaces the results it held."""
         self._single.pop(node.id, None)
+
+    def left_unanswered(self, node: NativeRun) -> list[BaseEvent]:
+        """The node ended, and kept what some tools gave to itself: their calls are answered with it."""
+        events: list[BaseEvent] = []
+        for made, run, output in self._outputs.pop(node.id, ()):
+            text = output if isinstance(output, str) else json_text(output)
+            message_id = f"tool-{run.id}"
+            told = self._life.result(made.wire, message_id, clean_text(text), owner=run.owner)
+            self._told(told, message_id, None, run)
+            events += told
+        return events
 
     def abandoned(self, node: NativeRun) -> list[BaseEvent]:
         """The node will not return; results it held are told as they were."""

@@ -97,6 +97,8 @@ class SharedState:
         self._tracker = StateTracker()
         self._written: set[str] = set()
         """Keys written since the last ``values`` chunk."""
+        self._awaited: dict[str, str] = {}
+        """Of those, the keys predicted from a tool call: the real value may come only with the call's result."""
         self._ahead: set[str] = set()
         """Keys the client was shown before the graph had them (emitted or predicted); the real value comes at the end
         of the step."""
@@ -129,7 +131,8 @@ class SharedState:
         self._values = values
         if not self.begun or not isinstance(values, Mapping):
             return []
-        keys = (self._written & self._shape.public) | self._ahead
+        waiting = {key for key, call in self._awaited.items() if not self._life.is_answered(call)}
+        keys = (self._written & self._shape.public) | (self._ahead - waiting)
         self._written.clear()
         return self._correct(keys)
 
@@ -137,11 +140,13 @@ class SharedState:
         """Whatever the client was shown ahead of the graph and the graph never wrote."""
         return self._correct(self._ahead)
 
-    def ahead(self, values: Mapping[str, Any]) -> list[BaseEvent]:
-        """Show values before the graph has them."""
+    def ahead(self, values: Mapping[str, Any], *, call: str | None = None) -> list[BaseEvent]:
+        """Show values before the graph has them: until the step ends, or (`call`) until that call has its result."""
         events = [] if self.begun else self.snapshot()
         shown = dict(values) if self._redact is None else self._redact(dict(values))
         self._ahead.update(shown)
+        if call is not None:
+            self._awaited.update(dict.fromkeys(shown, call))
         return [*events, *self._send(self._tracker.delta(shown))]
 
     def ahead_patch(self, operations: list[dict[str, Any]]) -> list[BaseEvent]:
@@ -161,6 +166,8 @@ class SharedState:
     def _correct(self, keys: Iterable[str]) -> list[BaseEvent]:
         keys = set(keys)
         self._ahead -= keys
+        for key in keys & self._awaited.keys():
+            del self._awaited[key]
         if not keys:
             return []
         values = self._public(self._values, keys)

@@ -14,10 +14,12 @@ from typing import Any
 from ag_ui.core import BaseEvent, Message
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
+from yai_nexus_agentkit.adapter.langgraph.call_ids import CallIds
 from yai_nexus_agentkit.adapter.langgraph.calls import ToolCalls
 from yai_nexus_agentkit.adapter.langgraph.channels import GraphShape, SharedState
 from yai_nexus_agentkit.adapter.langgraph.classify import NativeRun, RunKind, RunTree
 from yai_nexus_agentkit.adapter.langgraph.lanes import ModelLane
+from yai_nexus_agentkit.adapter.langgraph.messages import is_shown
 from yai_nexus_agentkit.adapter.langgraph.outputs import written_messages
 from yai_nexus_agentkit.adapter.langgraph.plan import Plan
 from yai_nexus_agentkit.adapter.langgraph.predict import Predictor
@@ -67,7 +69,7 @@ class Conversation:
                 events += self._calls.result(message, run)
             elif at_root and not run.silent and isinstance(message, AIMessage) and self._is_new(message):
                 events += self.tell_stored(message, run, messages)
-        return events
+        return [*events, *self._calls.left_unanswered(run)]
 
     def tell_stored(self, message: AIMessage, run: NativeRun, written: Sequence[BaseMessage]) -> list[BaseEvent]:
         """An answer of the graph that was not streamed (a constant, a cached node): stream it now, unless it replaces
@@ -78,7 +80,9 @@ class Conversation:
         lane = ModelLane(source, self._life, self._plan.call_ids)
         events = lane.end(message)
         self._calls.announced(run.scope, lane.calls)
-        self._transcript.tell(message.id or "", source, message)
+        self._calls.made(run.scope, message)
+        if is_shown(message):
+            self._transcript.tell(message.id or "", source, message)
         return self._predictor.watch(events) if self._predictor else events
 
     def updated(self, payload: Mapping[str, Any]) -> list[BaseEvent]:
@@ -108,7 +112,7 @@ class Conversation:
         for message in written:
             if not isinstance(message, BaseMessage) or not message.id:
                 self._raw_written = True
-            elif self._transcript.judge(message) is not Judgement.KNOWN:
+            elif is_shown(message) and self._transcript.judge(message) is not Judgement.KNOWN:
                 self._snapshot_due = True
 
     def _is_new(self, message: BaseMessage) -> bool:
@@ -170,7 +174,7 @@ class Conversation:
         if root is None:
             return []
         events = self.node_wrote(root, fresh[::-1], at_root=True)
-        if any(self._transcript.judge(m) is not Judgement.KNOWN for m in fresh):
+        if any(is_shown(m) and self._transcript.judge(m) is not Judgement.KNOWN for m in fresh):
             self._snapshot_due = True
         return events
 
@@ -187,10 +191,18 @@ class Conversation:
         if paused:
             return self._snapshot(self._paused)
         # A run that had to send a snapshot ends with one: whoever keeps only the last of a stored run has it whole.
-        stale = self._transcript.restated and self._transcript.any_told
+        stale = (self._transcript.restated and self._transcript.any_told) or self._misnamed()
         if when == "never" or (when == "auto" and not stale and not self._transcript.differs()):
             return []
         return self._snapshot(lambda run: False)
+
+    def _misnamed(self) -> bool:
+        """Calls whose ids recur were numbered as they were streamed, and the thread has them in another order."""
+        told = self._plan.call_ids.known()
+        if all(raw == wire for (_, raw), wire in told.items()):
+            return False
+        stored = CallIds.of(self._transcript.latest).known()
+        return any(told.get(key, wire) != wire for key, wire in stored.items())
 
     def _still_running(self, run: NativeRun) -> bool:
         """What told this has not ended at the root: the thread will store it later."""

@@ -40,7 +40,7 @@ from yai_nexus_agentkit.orchestration.client_tools import PENDING
 from yai_nexus_agentkit.protocol.json_safe import clean_text, json_safe, json_text
 from yai_nexus_agentkit.protocol.parts import for_old_peer, part_from_block, parts_text
 
-__all__ = ["KEPT", "CallIds", "message_id", "to_agui", "to_langchain", "tool_content", "wire_call_ids"]
+__all__ = ["KEPT", "CallIds", "is_shown", "message_id", "to_agui", "to_langchain", "tool_content", "wire_call_ids"]
 
 KEPT = "agui"
 """Key in ``additional_kwargs`` of what LangChain has no field for."""
@@ -52,7 +52,7 @@ _DEVELOPER = "__openai_role__"
 def to_agui(messages: Sequence[lc.BaseMessage], *, declared: bool = True, reasoning: bool = True) -> list[Message]:
     """The messages as a client holds them. `declared=False` gives what clients before 1.0 accept.
 
-    Left out: removals, placeholders (`PENDING`) and kinds of message that nobody knows.
+    Left out: removals, placeholders (`PENDING`), answers that say nothing, and kinds of message that nobody knows.
     """
     pass_ = _ToAGUI(declared, reasoning)
     for position, message in enumerate(messages):
@@ -60,6 +60,17 @@ def to_agui(messages: Sequence[lc.BaseMessage], *, declared: bool = True, reason
         if convert is not None:
             convert(pass_, message, message_id(message, position))
     return pass_.out
+
+
+def is_shown(message: lc.BaseMessage) -> bool:
+    """Whether a client has a message for this one: placeholders and answers that say nothing are not shown."""
+    if message.type == "tool":
+        return not message.additional_kwargs.get(PENDING)
+    if not isinstance(message, lc.AIMessage) or message.tool_calls or message.invalid_tool_calls:
+        return not isinstance(message, lc.RemoveMessage)
+    if isinstance(message.content, str):
+        return bool(message.content)
+    return bool(read_whole(message)[0])
 
 
 def tool_content(message: lc.ToolMessage, *, declared: bool = True) -> str | list[ContentPart]:
@@ -114,7 +125,8 @@ class _ToAGUI:
         fields = _named(message)
         if isinstance(message, lc.AIMessage) and (message.tool_calls or message.invalid_tool_calls):
             fields["tool_calls"] = self._tool_calls(message, own_id)
-        self.out.append(AssistantMessage(id=own_id, content=clean_text(text) or None, **fields))
+        if text or "tool_calls" in fields:  # else it would be an empty bubble (AG-UI 1.0, section 5)
+            self.out.append(AssistantMessage(id=own_id, content=clean_text(text) or None, **fields))
 
     def _tool_calls(self, message: lc.AIMessage, own_id: str) -> list[ToolCall]:
         kept = _kept(message).get("calls")

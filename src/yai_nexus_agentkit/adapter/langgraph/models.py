@@ -12,6 +12,7 @@ from yai_nexus_agentkit.adapter.langgraph.call_ids import CallIds
 from yai_nexus_agentkit.adapter.langgraph.calls import ToolCalls
 from yai_nexus_agentkit.adapter.langgraph.classify import NativeRun
 from yai_nexus_agentkit.adapter.langgraph.lanes import ModelLane
+from yai_nexus_agentkit.adapter.langgraph.messages import is_shown
 from yai_nexus_agentkit.adapter.langgraph.notes import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.predict import Predictor
 from yai_nexus_agentkit.adapter.langgraph.transcript import Transcript
@@ -86,10 +87,13 @@ class ModelCalls:
         if message is not None and not lane.spoke and self._transcript.holds(message.id or ""):
             return self._life.end_lane(lane.key)  # a cached answer under the id of an old message, which it replaces
         events = lane.end(message)
-        if lane.spoke:
+        if message is not None and not is_shown(message):
+            self._transcript.forget(lane.message_id)
+        elif lane.spoke:
             faithful = message is not None and lane.told_all_of(message)
             self._transcript.tell(lane.message_id, lane.run, message if faithful else None)
         self._calls.announced(lane.run.scope, lane.calls)
+        self._calls.made(lane.run.scope, message)
         if lane.run.owner is not None and message is not None:
             self._transcript.add_foreign(lane.as_shown(message))
         return self._predictor.watch(events) if self._predictor else events

@@ -25,6 +25,7 @@ _GROWTH = 1.25
 
 @dataclass(slots=True)
 class _Prediction:
+    call_id: str
     keys: list[tuple[str, str]]
     """(state key, argument) filled from this call."""
     pieces: list[str] = field(default_factory=list)
@@ -65,7 +66,7 @@ class Predictor:
         keys = self._tools.get(tool)
         if not keys:
             return []
-        self._calls[call_id] = _Prediction(keys)
+        self._calls[call_id] = _Prediction(call_id, keys)
         if not self._announce:
             return []
         self._announce = False
@@ -97,4 +98,4 @@ class Predictor:
         if not isinstance(arguments, dict):
             return []
         values = {key: arguments[argument] for key, argument in prediction.keys if argument in arguments}
-        return self._state.ahead(values) if values else []
+        return self._state.ahead(values, call=prediction.call_id) if values else []

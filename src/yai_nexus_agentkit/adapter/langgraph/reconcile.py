@@ -14,7 +14,7 @@ from ag_ui.core import Message
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from yai_nexus_agentkit.adapter.langgraph.call_ids import CallIds
-from yai_nexus_agentkit.adapter.langgraph.messages import to_agui, to_langchain
+from yai_nexus_agentkit.adapter.langgraph.messages import is_shown, to_agui, to_langchain
 from yai_nexus_agentkit.orchestration.client_tools import is_pending
 
 __all__ = ["Reconciliation", "reconcile"]
@@ -63,7 +63,7 @@ def reconcile(
     its last user message has not been dealt with and repeating it is no wish to go back.
     """
     own = [m for m in request if m.role not in ("reasoning", "activity") and m.subagent_run_id is None]
-    shown = [m for m in thread if not is_pending(m)]
+    shown = [m for m in thread if is_shown(m)]
     at = {m.id: n for n, m in enumerate(shown) if m.id}
     found = Reconciliation()
     known = [n for n, m in enumerate(own) if m.id in at]

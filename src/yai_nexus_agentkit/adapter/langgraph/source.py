@@ -9,7 +9,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from ag_ui.core import Message
-from langchain_core.callbacks import BaseCallbackManager
+from langchain_core.callbacks import BaseCallbackManager, Callbacks
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnableSequence
@@ -57,7 +57,7 @@ class LangGraphSource:
     async def prepare(self, run: RunContext, /) -> LangGraphRun:
         """Read the thread and decide what the request means for it."""
         notes = RunNotes(complete=True)
-        config = self._config(run, SideHandler(notes))
+        config = self._config(run, SideHandler(notes) if run.options.source == "events" else None)
         if self.graph is None or self.shape is None:
             plan = Plan(input=_runnable_input(self.agent, run), taken=_roles(run.run_input.messages, ()))
             return LangGraphRun(run, self.agent, config, plan, notes, None)
@@ -79,7 +79,7 @@ class LangGraphSource:
 
         return capabilities(self.agent, self.graph, self.shape, options)
 
-    def _config(self, run: RunContext, handler: SideHandler) -> RunnableConfig:
+    def _config(self, run: RunContext, handler: SideHandler | None) -> RunnableConfig:
         """The run's configuration over the graph's own: its recursion limit and callbacks stay."""
         given: RunnableConfig = {**(run.config or {})}
         own = getattr(self.agent, "config", None) or {}
@@ -91,13 +91,8 @@ class LangGraphSource:
             TOOLS_KEY: request_tools(run.run_input),
             CONTEXT_KEY: context_entries(run.run_input),
         }
-        callbacks = given.get("callbacks")
-        if isinstance(callbacks, BaseCallbackManager):
-            callbacks = callbacks.copy()
-            callbacks.add_handler(handler, inherit=True)
-            given["callbacks"] = callbacks
-        else:
-            given["callbacks"] = [*(callbacks or ()), handler]
+        if handler is not None:
+            given["callbacks"] = _with_handler(given.get("callbacks"), handler)
         newest = next((m.id for m in reversed(run.run_input.messages) if m.role == "user"), None)
         if newest is not None:
             given["metadata"] = {**(given.get("metadata") or {}), MESSAGE_KEY: newest}
@@ -117,6 +112,7 @@ class LangGraphRun:
         shape: GraphShape | None,
     ) -> None:
         self._run, self._agent, self._config, self._plan, self._shape = run, agent, config, plan, shape
+        self._notes = notes
         self.oldest_tool = notes.oldest_tool
         options, hooks = run.options, run.hooks
         announce = options.subagents == "always" or (options.subagents == "auto" and run.declared)
@@ -177,6 +173,10 @@ class LangGraphRun:
                 extra["durability"] = self._run.options.durability
             if self._run.context is not None:
                 extra["context"] = self._run.context
+        if self._run.options.source == "callbacks":
+            from yai_nexus_agentkit.adapter.langgraph.callback_source import callback_events
+
+            return callback_events(self._agent, graph_input, self._config, notes=self._notes, extra=extra)
         return self._agent.astream_events(graph_input, self._config, version="v2", **extra)  # type: ignore[return-value]
 
 
@@ -328,6 +328,14 @@ def _with_answers(messages: list[BaseMessage], calls: dict[str, str], plan: Plan
     made = found.unanswered(calls, messages[holder].id or "")
     plan.answers = made
     return [*messages[:end], *made, *messages[end:]]
+
+
+def _with_handler(callbacks: Callbacks, handler: SideHandler) -> Callbacks:
+    if isinstance(callbacks, BaseCallbackManager):
+        callbacks = callbacks.copy()
+        callbacks.add_handler(handler, inherit=True)
+        return callbacks
+    return [*(callbacks or ()), handler]
 
 
 def _graph_of(agent: Runnable[Any, Any]) -> Graph | None:

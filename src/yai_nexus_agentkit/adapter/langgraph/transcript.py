@@ -7,7 +7,7 @@ the thread is long, is made only when the client's messages really differ.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -16,8 +16,7 @@ from ag_ui.core import Message
 from langchain_core.messages import BaseMessage, RemoveMessage, ToolMessage
 
 from yai_nexus_agentkit.adapter.langgraph.classify import NativeRun
-from yai_nexus_agentkit.adapter.langgraph.messages import to_agui, tool_content
-from yai_nexus_agentkit.orchestration.client_tools import is_pending
+from yai_nexus_agentkit.adapter.langgraph.messages import is_shown, to_agui, tool_content
 
 __all__ = ["Judgement", "Told", "Transcript", "same_message"]
 
@@ -109,6 +108,10 @@ class Transcript:
             told.message, told.content, told.calls = message, message.content, getattr(message, "tool_calls", None)
             told.shown = tool_content(message) if isinstance(message, ToolMessage) else None
 
+    def forget(self, message_id: str) -> None:
+        """Nothing of this message is shown in the end: it had reasoning only."""
+        self._told.pop(message_id, None)
+
     def add_foreign(self, messages: Iterable[Message]) -> None:
         """What a subagent said: no thread stores it, every snapshot restates it."""
         self._foreign.update((m.id, m) for m in messages)
@@ -174,11 +177,31 @@ class Transcript:
             self._unchanged(message, message_id) for message, message_id in zip(final, self._ids, strict=False)
         ):
             return True
-        tail = [m for m in final[len(self._ids) :] if not is_pending(m)]
+        tail = [m for m in final[len(self._ids) :] if is_shown(m)]
         told = own.keys() | self._nested.keys()
         if {m.id for m in tail} != told or len(tail) != len(told):
             return True
-        return any(self.judge(m) is not Judgement.KNOWN for m in tail)
+        if any(self.judge(m) is not Judgement.KNOWN for m in tail):
+            return True
+        return not self._nested and _grouped(tail) != _grouped(self._told_order(own))
+
+    def _told_order(self, own: Mapping[str, Told]) -> list[BaseMessage]:
+        """What was told, in the client's order: a result goes behind its call and the results there."""
+        order: list[BaseMessage] = []
+        makers: dict[str | None, BaseMessage] = {}
+        for told in own.values():
+            message = told.message
+            if message is None:
+                continue
+            makers.update((call["id"], message) for call in getattr(message, "tool_calls", ()))
+            at = len(order)
+            if isinstance(message, ToolMessage):
+                maker = makers.get(message.tool_call_id)
+                at = next((n for n, m in enumerate(order) if m is maker), -1) + 1
+                while at < len(order) and isinstance(order[at], ToolMessage):
+                    at += 1
+            order.insert(at, message)
+        return order
 
     def _unchanged(self, message: BaseMessage, message_id: str | None) -> bool:
         held = self._base.get(message_id or "")
@@ -195,9 +218,9 @@ class Transcript:
         """The conversation as the client shall hold it. `keep` says of the run that told a message whether the message
         counts although the thread's own list does not have it: its node still runs, or the subgraph that stored it is
         paused."""
-        stored = [m for m in self.latest if not is_pending(m)]
+        stored = [m for m in self.latest if is_shown(m)]
         ids = {m.id for m in stored}
-        inner = [m for message_id, m in self._nested.items() if message_id not in ids and not is_pending(m)]
+        inner = [m for message_id, m in self._nested.items() if message_id not in ids and is_shown(m)]
         inner += [told.message for told in self._unstored(ids, keep).values() if told.message is not None]
         own = to_agui([*stored, *inner], declared=self._declared, reasoning=self._reasoning)
         taken = {m.id for m in own}
@@ -260,6 +283,19 @@ class Transcript:
 
     def _unstored(self, ids: Collection[str | None], keep: Callable[[NativeRun], bool]) -> dict[str, Told]:
         return {i: t for i, t in self._told.items() if t.owner is None and i not in ids and keep(t.run)}
+
+
+def _grouped(messages: Iterable[BaseMessage]) -> list[object]:
+    """Ids in order, but for results that stand together: parallel tools end in any order; each stands by its call."""
+    groups: list[Any] = []
+    for message in messages:
+        if isinstance(message, ToolMessage):
+            if not groups or not isinstance(groups[-1], set):
+                groups.append(set())
+            groups[-1].add(message.id)
+        else:
+            groups.append(message.id)
+    return groups
 
 
 def same_message(one: BaseMessage | None, other: BaseMessage) -> bool:
