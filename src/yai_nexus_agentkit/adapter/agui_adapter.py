@@ -62,8 +62,9 @@ class AGUIAdapter:
         Raises nothing of the run: every exception becomes ``RUN_ERROR``. Closing the generator, or cancelling its
         consumer, cancels the agent and leaves no task behind.
         """
-        driver = self._driver(run_input, control, config=config, context=context, request=request or {})
-        async with aclosing(driver.batches()) as batches:
+        async with aclosing(
+            self.batches(run_input, config=config, context=context, request=request, control=control)
+        ) as batches:
             async for batch in batches:
                 for event in batch:
                     yield event
@@ -85,9 +86,10 @@ class AGUIAdapter:
         from yai_nexus_agentkit.transport.sse import SSEEncoder
 
         encode = SSEEncoder().encode
-        driver = self._driver(run_input, control, config=config, context=context, request=request or {})
         ended = False
-        async with aclosing(driver.batches()) as batches:
+        async with aclosing(
+            self.batches(run_input, config=config, context=context, request=request, control=control)
+        ) as batches:
             step: Callable[[], Any] = batches.__anext__
             while True:
                 try:
@@ -106,8 +108,22 @@ class AGUIAdapter:
         if not ended:
             yield encode(RunErrorEvent(message="the end of the run could not be encoded", code=Code.ENCODING_ERROR))
 
-    def _driver(self, run_input: RunAgentInput | Mapping[str, Any], control: RunControl | None, **given: Any) -> Driver:
-        return Driver(self.source, run_input, control, options=self.options, hooks=self.hooks, **given)
+    def batches(
+        self,
+        run_input: RunAgentInput | Mapping[str, Any],
+        *,
+        config: RunnableConfig | None = None,
+        context: Any = None,
+        request: Mapping[str, Any] | None = None,
+        control: RunControl | None = None,
+    ) -> AsyncGenerator[list[BaseEvent], None]:
+        """What `run` gives, those events together that tell one native event; no batch is empty. For writers of a wire.
+
+        An `EncodingError` thrown into the generator (``athrow``) ends the run with that code; the rest of the batch must
+        still be sent, since the end of the run builds on it.
+        """
+        given = {"config": config, "context": context, "request": request or {}}
+        return Driver(self.source, run_input, control, options=self.options, hooks=self.hooks, **given).batches()
 
 
 def _source(agent: Any) -> Source:
