@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from yai_nexus_agentkit.server.endpoints import Endpoints, Handler
-from yai_nexus_agentkit.server.routes import entries, paths_of
+from yai_nexus_agentkit.server.routes import entries, paths_of, refusals
 
 __all__ = ["add_routes"]
 
@@ -17,7 +17,8 @@ __all__ = ["add_routes"]
 def add_routes(app: Any, endpoints: Endpoints, path: str, dependencies: Sequence[Any]) -> None:
     """Add every route of an agent. `dependencies` guard all of them."""
     name = endpoints.agent.name
-    for entry in entries(endpoints):
+    table = entries(endpoints)
+    for entry in table:
         for position, full in enumerate(paths_of(path, entry)):
             app.add_api_route(
                 full,
@@ -32,6 +33,8 @@ def add_routes(app: Any, endpoints: Endpoints, path: str, dependencies: Sequence
                 openapi_extra=entry.openapi,
                 include_in_schema=position == 0,
             )
+    router = getattr(app, "router", app)
+    router.routes.extend(refusals(table, getattr(app, "prefix", "") + path))
 
 
 def _endpoint(handler: Handler) -> Any:

@@ -23,6 +23,9 @@ __all__ = [
 
 Answers = dict[int | str, dict[str, Any]]
 
+_PYDANTIC = frozenset({"$defs", "discriminator"})
+"""Members of pydantic's schemas that mean nothing here."""
+
 _PROBLEM: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -85,8 +88,8 @@ def snapshot_answer(kind: str) -> Answers:
 def run_answers() -> Answers:
     """An event stream, or why there is none."""
     stream = {
-        "description": "server-sent events: one AG-UI event per `data:` line",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "description": "server-sent events: one AG-UI event as JSON per `data:` line",
+        "content": {"text/event-stream": {}},
     }
     return {200: stream, **problems(400, 409, 413, 415, 422, 429)}
 
@@ -96,21 +99,31 @@ def _body(schema: Mapping[str, Any], *kinds: str) -> dict[str, Any]:
 
 
 def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
-    """The schema without references: those of pydantic are relative to a document of their own."""
+    """The schema without references, which in pydantic's are relative to a document of their own; the members that tell
+    the kinds of a union apart are required."""
     if isinstance(schema, Mapping):
         if isinstance(name := schema.get("$ref"), str):
             return _inlined(definitions[name.rpartition("/")[2]], definitions)
-        return {
-            key: _inlined(value, definitions) for key, value in schema.items() if key not in ("$defs", "discriminator")
-        }
-    if isinstance(schema, list):
-        return [_inlined(item, definitions) for item in schema]
-    return schema
+        told = {key: _inlined(value, definitions) for key, value in schema.items() if key not in _PYDANTIC}
+        for kind in told.get("oneOf", ()) if "discriminator" in schema else ():
+            kind["required"] = [schema["discriminator"]["propertyName"], *kind.get("required", ())]
+        return told
+    return [_inlined(item, definitions) for item in schema] if isinstance(schema, list) else schema
 
 
 def _run_input() -> dict[str, Any]:
+    """The request as it is read: a message of a role that nobody knows is dropped, not refused (AG-UI 1.0 §17)."""
     schema = RunAgentInput.model_json_schema(by_alias=True)
     inlined: dict[str, Any] = _inlined(schema, schema.get("$defs", {}))
+    items = inlined["properties"]["messages"]["items"]
+    known = [kind for kind in items["oneOf"] if kind["properties"]["role"]["const"] != "activity"]
+    roles = [kind["properties"]["role"]["const"] for kind in known]
+    stranger = {
+        "type": "object",
+        "properties": {"role": {"type": "string", "not": {"enum": roles}}},
+        "required": ["role"],
+    }
+    inlined["properties"]["messages"]["items"] = {"anyOf": [*known, stranger]}
     return inlined
 
 
@@ -148,17 +161,27 @@ PATCH_PARAMETERS: list[dict[str, Any]] = [
         "schema": {"type": "string"},
     },
 ]
+
+
+def _operation(ops: list[str], *members: str) -> dict[str, Any]:
+    pointer = {"type": "string", "pattern": "^(/([^/~]|~[01])*)*$"}
+    known = {"op": {"enum": ops}, "path": pointer, "from": pointer, "value": {}}
+    return {
+        "type": "object",
+        "properties": {name: known[name] for name in ("op", "path", *members)},
+        "required": ["op", "path", *members],
+    }
+
+
 PATCH_BODY = _body(
     {
         "type": "array",
         "items": {
-            "type": "object",
-            "properties": {
-                "op": {"enum": ["add", "remove", "replace", "move", "copy", "test"]},
-                "path": {"type": "string"},
-                "from": {"type": "string"},
-            },
-            "required": ["op", "path"],
+            "anyOf": [
+                _operation(["add", "replace", "test"], "value"),
+                _operation(["remove"]),
+                _operation(["move", "copy"], "from"),
+            ]
         },
     },
     "application/json",

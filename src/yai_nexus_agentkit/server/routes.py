@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
 
 from yai_nexus_agentkit.server.endpoints import Endpoints, Handler
 from yai_nexus_agentkit.server.openapi import (
@@ -22,8 +24,24 @@ from yai_nexus_agentkit.server.openapi import (
     run_answers,
     snapshot_answer,
 )
+from yai_nexus_agentkit.server.problems import Problem, problem_response
 
-__all__ = ["Entry", "entries", "starlette_routes"]
+__all__ = ["Entry", "entries", "paths_of", "refusals", "starlette_routes"]
+
+
+class _ThreadId(Convertor[str]):
+    """Any text at all, slashes and line breaks included."""
+
+    regex = r"[\s\S]*"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("agui_thread", _ThreadId())
 
 _STATUS = {"type": "object", "properties": {"status": {"type": "string"}}, "required": ["status"]}
 _OBJECT = {"type": "object"}
@@ -61,7 +79,7 @@ class Entry:
 def entries(endpoints: Endpoints) -> list[Entry]:
     """The routes of one agent."""
     it = endpoints
-    thread = "/threads/{thread_id:path}"
+    thread = "/threads/{thread_id:agui_thread}"
     table = [
         Entry("POST", "", it.run, run_answers(), body=RUN_BODY),
         Entry("GET", "/capabilities", it.capabilities, json_answer(_OBJECT) | problems()),
@@ -81,11 +99,31 @@ def entries(endpoints: Endpoints) -> list[Entry]:
 
 def starlette_routes(endpoints: Endpoints, path: str) -> list[BaseRoute]:
     """The table as Starlette routes under `path`; the run also with a trailing slash."""
+    table = entries(endpoints)
     routes: list[BaseRoute] = []
-    for entry in entries(endpoints):
+    for entry in table:
+        routes += [Route(full, entry.handler, methods=[entry.method]) for full in paths_of(path, entry)]
+    return [*routes, *refusals(table, path)]
+
+
+def refusals(table: Sequence[Entry], path: str) -> list[BaseRoute]:
+    """What answers other methods on the paths of the table: 405 with all that are allowed. To stand after the table."""
+    allowed: dict[str, list[str]] = {}
+    for entry in table:
         for full in paths_of(path, entry):
-            routes.append(Route(full, entry.handler, methods=[entry.method]))
-    return routes
+            allowed.setdefault(full, []).append(entry.method)
+    return [Route(full, _Refusal(methods), include_in_schema=False) for full, methods in allowed.items()]
+
+
+class _Refusal:
+    """An ASGI application: Starlette gives one every method."""
+
+    def __init__(self, allowed: Sequence[str]) -> None:
+        self._allow = ", ".join(sorted(allowed))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        problem = Problem(405, "METHOD_NOT_ALLOWED", f"allowed: {self._allow}", headers={"allow": self._allow})
+        await problem_response(problem)(scope, receive, send)
 
 
 def paths_of(path: str, entry: Entry) -> list[str]:
@@ -98,22 +136,28 @@ def _seed(it: Endpoints) -> list[Entry]:
     """The older set of paths for the same handlers."""
     return [
         Entry("GET", "/thread/list", it.threads, json_answer(_LIST) | problems(422), QUERY_LIST),
-        Entry("DELETE", "/thread/{thread_id:path}", it.delete, json_answer(_STATUS) | problems(404, 409), [THREAD_ID]),
+        Entry(
+            "DELETE",
+            "/thread/{thread_id:agui_thread}",
+            it.delete,
+            json_answer(_STATUS) | problems(404, 409),
+            [THREAD_ID],
+        ),
         Entry(
             "GET",
-            "/message_snapshot/{thread_id:path}",
+            "/message_snapshot/{thread_id:agui_thread}",
             it.messages,
             snapshot_answer("MESSAGES_SNAPSHOT"),
             [THREAD_ID, QUERY_VERSION],
         ),
         Entry(
             "GET",
-            "/state_snapshot/{thread_id:path}",
+            "/state_snapshot/{thread_id:agui_thread}",
             it.state,
             snapshot_answer("STATE_SNAPSHOT"),
             [THREAD_ID, QUERY_VERSION],
         ),
-        Entry("PATCH", "/state/{thread_id:path}", it.patch_state, _patched(), PATCH_PARAMETERS, PATCH_BODY),
+        Entry("PATCH", "/state/{thread_id:agui_thread}", it.patch_state, _patched(), PATCH_PARAMETERS, PATCH_BODY),
         Entry("POST", "/agents/state", it.agent_state, _thread_state(), body=STATE_BODY),
     ]
 

@@ -1,0 +1,123 @@
+"""Routes in FastAPI and Starlette applications, and what schemathesis makes of the OpenAPI document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import schemathesis
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request
+from hypothesis import HealthCheck, settings
+from schemathesis.checks import CHECKS
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from tests.support.serving import asker, call, living, run_body, talker
+from yai_nexus_agentkit import AGUIAdapter
+from yai_nexus_agentkit.server import ServerSettings, add_agui_routes
+
+app = FastAPI()
+service = add_agui_routes(app, AGUIAdapter(talker(2)), "/agent", settings=ServerSettings(seed_paths=True))
+add_agui_routes(app, AGUIAdapter(asker()), "/asker", service=service)
+schema = schemathesis.openapi.from_asgi("/openapi.json", app)
+
+
+@schema.parametrize()
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+def test_nothing_surprises_schemathesis(case: schemathesis.Case) -> None:
+    excluded: list[Any] = []
+    if case.operation.label.startswith("POST") and case.operation.path in ("/agent", "/asker"):
+        # The protocol wants requests read leniently: unknown parts, nulls and the like are cleaned, not refused.
+        excluded = CHECKS.get_by_names(["negative_data_rejection"])
+    elif case.operation.method.upper() == "PATCH":
+        # Which keys and nodes there are is the graph's business, no matter of a schema.
+        excluded = CHECKS.get_by_names(["positive_data_acceptance"])
+    case.call_and_validate(excluded_checks=excluded)
+
+
+def test_all_checks_are_in_force() -> None:
+    assert {"not_a_server_error", "status_code_conformance", "response_schema_conformance"} <= set(
+        CHECKS.get_all_names()
+    )
+
+
+async def test_a_run_in_a_fastapi_application_with_and_without_slash() -> None:
+    for path in ("/agent", "/agent/"):
+        done = await call(app, "POST", path, run_body(thread=path))
+        assert (done.status, done.types()[-1]) == (200, "RUN_FINISHED")
+
+
+async def test_the_document_names_every_route_once() -> None:
+    document = (await call(app, "GET", "/openapi.json")).json
+    operations = [op["operationId"] for item in document["paths"].values() for op in item.values()]
+    assert len(operations) == len(set(operations)) == 26
+    run = document["paths"]["/agent"]["post"]
+    assert run["requestBody"]["content"]["application/json"]["schema"]["required"] == ["threadId", "runId", "messages"]
+    assert "text/event-stream" in run["responses"]["200"]["content"]
+    assert "$ref" not in str(run["requestBody"])
+
+
+async def test_dependencies_guard_every_route() -> None:
+    def guard(request: Request) -> None:
+        if request.headers.get("x-key") != "sesame":
+            raise HTTPException(401, "no")
+
+    guarded = FastAPI()
+    add_agui_routes(guarded, AGUIAdapter(talker(1)), "/agent", dependencies=[Depends(guard)])
+    for method, path in [("POST", "/agent"), ("POST", "/agent/"), ("GET", "/agent/threads"), ("GET", "/agent/health")]:
+        assert (await call(guarded, method, path, run_body() if method == "POST" else None)).status == 401, path
+    assert (await call(guarded, "POST", "/agent", run_body(), {"x-key": "sesame"})).status == 200
+
+
+async def test_a_router_may_be_given() -> None:
+    router = APIRouter(prefix="/api")
+    add_agui_routes(router, AGUIAdapter(talker(1)), "/agent")
+    whole = FastAPI()
+    whole.include_router(router)
+    async with living(whole):
+        assert (await call(whole, "POST", "/api/agent", run_body())).types()[-1] == "RUN_FINISHED"
+        assert (await call(whole, "POST", "/api/agent/", run_body(run="r2"))).status == 200
+
+
+async def test_a_starlette_application_keeps_its_own_routes_and_lifespan() -> None:
+    began: list[str] = []
+
+    from contextlib import asynccontextmanager
+
+    @asynccontextmanager
+    async def lifespan(app: Any) -> Any:
+        began.append("up")
+        yield {"mine": 1}
+        began.append("down")
+
+    async def hello(request: Request) -> PlainTextResponse:
+        return PlainTextResponse("hello")
+
+    whole = Starlette(routes=[Route("/", hello)], lifespan=lifespan)
+    add_agui_routes(whole, AGUIAdapter(talker(1)), "/agent")
+    async with living(whole):
+        assert (await call(whole, "GET", "/")).body == b"hello"
+        assert (await call(whole, "POST", "/agent", run_body())).types()[-1] == "RUN_FINISHED"
+    assert began == ["up", "down"]
+
+
+async def test_agents_of_one_service_share_limits_and_not_threads() -> None:
+    whole = FastAPI()
+    settings_ = ServerSettings(max_runs=1)
+    shared = add_agui_routes(whole, AGUIAdapter(talker(1)), "/one", settings=settings_)
+    assert add_agui_routes(whole, AGUIAdapter(talker(1)), "/two", settings=settings_, service=shared) is shared
+    with shared.capacity.place("somebody"):
+        assert (await call(whole, "POST", "/one", run_body())).status == 429
+        assert (await call(whole, "POST", "/two", run_body())).status == 429
+    await call(whole, "POST", "/one", run_body())
+    assert (await call(whole, "GET", "/two/threads")).json == []
+
+
+def test_wrong_arguments_are_refused() -> None:
+    with pytest.raises(TypeError, match="neither FastAPI nor Starlette"):
+        add_agui_routes(object(), AGUIAdapter(talker()), "/agent")
+    with pytest.raises(TypeError, match="dependencies are FastAPI's"):
+        add_agui_routes(Starlette(), AGUIAdapter(talker()), "/agent", dependencies=[1])
+    with pytest.raises(ValueError, match="begins with '/'"):
+        add_agui_routes(FastAPI(), AGUIAdapter(talker()), "agent")
