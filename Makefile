@@ -69,10 +69,10 @@ system:
 # ---------------------------------------------------------------- for users
 
 demo: $(VENV)/.base
-	@$(BIN)/yai-nexus-agentkit run examples.demo:graph "What is the weather in Berlin and Paris, and what is 6 times 7?"
+	@$(BIN)/yai-nexus-agentkit run examples/demo/agent.py:graph "What is the weather in Berlin and Paris, and what is 6 times 7?"
 
 serve: $(VENV)/.server
-	@$(BIN)/yai-nexus-agentkit serve examples.demo:graph
+	@$(BIN)/yai-nexus-agentkit serve examples/demo/agent.py:graph
 
 # ---------------------------------------------------------------- for contributors
 

@@ -22,6 +22,7 @@ PROGRAM = "yai-nexus-agentkit"
 
 COMMANDS: Mapping[str, str] = {
     "run": "one turn of an agent in the terminal, as a live trace of its AG-UI events",
+    "serve": "agents behind an HTTP server, with a page to try them",
     "verify": "one turn of an agent through the conformance checks",
 }
 """Subcommand, which is also the name of its module here, and what it does."""

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from yai_nexus_agentkit.cli.arguments import adapter_options, configurable
-from yai_nexus_agentkit.cli.checkpointers import checkpointer, with_checkpointer
 from yai_nexus_agentkit.cli.loading import find, opened, parse_spec
+from yai_nexus_agentkit.cli.persistence import persistence, with_persistence
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -23,8 +23,9 @@ __all__ = ["adapter_of", "adapter_opened", "run_config"]
 async def adapter_opened(spec: str, args: argparse.Namespace) -> AsyncIterator[AGUIAdapter]:
     """The adapter of the agent that `spec` names, for as long as the block lasts. Raises `CommandError`."""
     found = find(parse_spec(spec))
-    async with checkpointer(args.checkpointer) as saver, opened(found, spec, run_config(args)) as agent:
-        yield adapter_of(with_checkpointer(agent, saver, spec), args)
+    kept = persistence(checkpointer=args.checkpointer, store=args.store)
+    async with kept as attributes, opened(found, spec, run_config(args)) as agent:
+        yield adapter_of(with_persistence(agent, attributes, spec), args)
 
 
 def adapter_of(agent: Any, args: argparse.Namespace) -> AGUIAdapter:

@@ -60,6 +60,7 @@ def add_agent_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--checkpointer", metavar="WHERE", help="where the graph keeps its threads: memory, sqlite:PATH, postgres://..."
     )
+    group.add_argument("--store", metavar="WHERE", help="the graph's long-term store: the same")
 
 
 def add_request_arguments(parser: argparse.ArgumentParser) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from yai_nexus_agentkit import AGUIAdapter, Source
 
-__all__ = ["Agent", "Spec", "find", "opened", "parse_spec"]
+__all__ = ["Agent", "Spec", "find", "made", "opened", "parse_spec"]
 
 Agent: TypeAlias = "Runnable[Any, Any] | Source | AGUIAdapter"
 
@@ -109,6 +109,12 @@ async def opened(
         raise CommandError(f"{name} failed when it was closed: {summary(error)}") from error
 
 
+async def made(found: Any, name: str, config: RunnableConfig | Mapping[str, Any]) -> Agent:
+    """The agent of what `find` found, made for one request. As `opened`, but context managers are refused: nobody
+    would close them."""
+    return await _resolve(found, name, config, None)
+
+
 # ---------------------------------------------------------------- importing
 
 
@@ -185,15 +191,17 @@ def _similar_modules(name: str) -> str:
 # ---------------------------------------------------------------- what was found
 
 
-async def _resolve(value: Any, name: str, config: Mapping[str, Any], stack: AsyncExitStack) -> Agent:
+async def _resolve(value: Any, name: str, config: Mapping[str, Any], stack: AsyncExitStack | None) -> Agent:
     for _ in range(_MAX_HOPS):
         agent = _as_agent(value, name)
         if agent is not None:
             return agent
+        if stack is None and isinstance(value, (AbstractAsyncContextManager, AbstractContextManager)):
+            raise CommandError(f"{name} is a context manager; what is made for each request must be a function")
         try:
-            if isinstance(value, AbstractAsyncContextManager):
+            if stack is not None and isinstance(value, AbstractAsyncContextManager):
                 value = await stack.enter_async_context(value)
-            elif isinstance(value, AbstractContextManager):
+            elif stack is not None and isinstance(value, AbstractContextManager):
                 value = stack.enter_context(value)
             elif inspect.isawaitable(value):
                 value = await value

@@ -1,0 +1,129 @@
+"""Edge. The application that ``serve`` runs: agents by name, who is who, and the inspector page."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from yai_nexus_agentkit.cli.agents import adapter_of, run_config
+from yai_nexus_agentkit.cli.arguments import pairs
+from yai_nexus_agentkit.cli.failures import CommandError
+from yai_nexus_agentkit.cli.loading import find, made, opened, parse_spec
+from yai_nexus_agentkit.cli.persistence import persistence, with_persistence
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+
+    from yai_nexus_agentkit import AGUIAdapter
+    from yai_nexus_agentkit.server import Identity
+    from yai_nexus_agentkit.server.agents import Agent
+    from yai_nexus_agentkit.server.settings import Resolver
+
+__all__ = ["INSPECTOR", "application", "inspector_wanted", "named_specs"]
+
+INSPECTOR = "inspector"
+"""Where the page is, and so no agent's name."""
+
+_NAMED = re.compile(r"([A-Za-z0-9._~-]+)=(.+)")
+
+
+def named_specs(given: list[str]) -> dict[str | None, str]:
+    """``name=module:attribute``, or one spec without a name (None). Raises `CommandError`."""
+    named: dict[str | None, str] = {}
+    for text in given:
+        match = _NAMED.fullmatch(text)
+        name, spec = (match[1], match[2]) if match else (None, text)
+        if name is None and len(given) > 1:
+            raise CommandError(f"several agents need names: write name={text}")
+        if name in named or name == INSPECTOR:
+            raise CommandError(f"the name {name!r} is taken")
+        named[name] = spec
+    return named
+
+
+def inspector_wanted(args: argparse.Namespace) -> bool:
+    """Whether the page is served: where it is installed, unless the command line says otherwise."""
+    installed = find_spec("agui_inspector") is not None
+    if args.inspector and not installed:
+        raise CommandError("--inspector: pip install 'yai-nexus-agentkit[inspector]'")
+    return installed if args.inspector is None else bool(args.inspector)
+
+
+@asynccontextmanager
+async def application(args: argparse.Namespace) -> AsyncIterator[Starlette]:
+    """The application with its agents loaded, for as long as the block lasts. Raises `CommandError`."""
+    from yai_nexus_agentkit.server import ServerSettings, create_app
+
+    specs = named_specs(args.agents)
+    found = {name: find(parse_spec(spec)) for name, spec in specs.items()}
+    settings = ServerSettings(identity=_resolver(args), cors=args.cors, expose_errors=args.expose_errors)
+    async with AsyncExitStack() as stack:
+        attributes = await stack.enter_async_context(persistence(checkpointer=args.checkpointer, store=args.store))
+        agents: dict[str | None, Agent] = {}
+        for name, spec in specs.items():
+            if args.per_request:
+                agents[name] = _Factory(found[name], spec, args, attributes)
+                continue
+            agent = await stack.enter_async_context(opened(found[name], spec, run_config(args)))
+            agents[name] = adapter_of(with_persistence(agent, attributes, spec), args)
+        only = agents.get(None)
+        app = create_app(only or {name: agent for name, agent in agents.items() if name}, settings=settings)
+        if inspector_wanted(args):
+            _add_inspector(app, specs)
+        yield app
+
+
+class _Factory:
+    """Makes an adapter for each request, from a configuration that names its user."""
+
+    def __init__(self, found: Any, spec: str, args: argparse.Namespace, attributes: dict[str, Any]) -> None:
+        self._found, self._spec, self._args, self._attributes = found, spec, args, attributes
+
+    async def __call__(self, identity: Identity) -> AGUIAdapter:
+        config: dict[str, Any] = {**(identity.config or {})}
+        config["configurable"] = {"user": identity.user, **(config.get("configurable") or {})}
+        agent = await made(self._found, self._spec, config)
+        return adapter_of(with_persistence(agent, self._attributes, self._spec), self._args)
+
+
+def _resolver(args: argparse.Namespace) -> Resolver:
+    """Who sends a request, as the application says, with the command line's configuration and context under it."""
+    from langchain_core.runnables.config import merge_configs
+
+    from yai_nexus_agentkit.server import Identity
+
+    config, context = run_config(args), pairs("--context", args.context) or None
+    whose = find(parse_spec(args.identity)) if args.identity else None
+    if whose is not None and not callable(whose):
+        raise CommandError(f"--identity: {args.identity} is of type {type(whose).__name__}, not a function")
+
+    async def resolve(request: Request) -> Identity:
+        identity = Identity() if whose is None else whose(request)
+        if not isinstance(identity, Identity):
+            identity = await identity
+        merged = merge_configs(config, identity.config)
+        return replace(identity, config=merged, context=context if identity.context is None else identity.context)
+
+    return resolve
+
+
+def _add_inspector(app: Starlette, specs: Mapping[str | None, str]) -> None:
+    """The page under ``/inspector``, with ``GET /`` leading there."""
+    from agui_inspector import Agent, mount_inspector
+    from starlette.responses import RedirectResponse
+    from starlette.routing import Route
+
+    agents = [Agent(id=name or "agent", url=f"/{name or ''}", name=name or spec) for name, spec in specs.items()]
+    mount_inspector(app, agents=agents, enabled=True, path=f"/{INSPECTOR}")
+
+    async def home(request: Request) -> RedirectResponse:
+        return RedirectResponse(f"{request.scope.get('root_path', '')}/{INSPECTOR}/")
+
+    # First: the agents' routes answer the methods that they do not have with 405.
+    app.router.routes.insert(0, Route("/", home, methods=["GET"]))

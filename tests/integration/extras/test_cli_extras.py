@@ -1,0 +1,44 @@
+"""What the command line does with extras that the core's tests do not install."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import Project, project_in
+from tests.support.server_process import serving
+
+AGENT = """
+from langgraph.graph import START, MessagesState, StateGraph
+graph = StateGraph(MessagesState).add_node("n", lambda state: {}).add_edge(START, "n").compile()
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
+    with project_in(tmp_path, capsys, monkeypatch) as project:
+        project.write("my_agent.py", AGENT)
+        yield project
+
+
+def test_the_inspector_page_is_beside_the_agents(project: Project) -> None:
+    with serving(project.folder, "one=my_agent:graph", "two=my_agent:graph", "--inspector") as server:
+        assert f"  page {server.base}/inspector/\n" in server.shown
+        status, url, page = server.get("/")
+        assert (status, url) == (200, f"{server.base}/inspector/")
+        assert "<script" in page
+        agents = json.loads(server.get("/inspector/config.json")[2])["agents"]
+        assert [(agent["id"], agent["url"]) for agent in agents] == [("one", "/one"), ("two", "/two")]
+        assert server.post("/two")[-1]["type"] == "RUN_FINISHED"
+
+
+@pytest.mark.parametrize("flag", ["--checkpointer", "--store"])
+def test_a_database_that_does_not_answer_is_one_line_without_its_password(project: Project, flag: str) -> None:
+    result = project.run("my_agent:graph", flag, "postgres://me:secret@127.0.0.1:1/x")
+
+    assert result.code == 2
+    assert result.err.startswith(f"yai-nexus-agentkit: {flag} postgres://...@127.0.0.1:1/x: OperationalError: ")
+    assert "secret" not in result.err

@@ -1,0 +1,160 @@
+"""``serve``: a real server process, its banner, its agents, and every way in which it cannot start."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import Project, project_in, run_main
+from tests.support.server_process import serving
+from yai_nexus_agentkit.testing import assert_conformant
+
+AGENT = """
+from contextlib import asynccontextmanager
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import interrupt
+from yai_nexus_agentkit.server import Identity
+from yai_nexus_agentkit.testing import ScriptedChatModel
+
+def build(text):
+    async def chat(state, config, store=None):
+        said = f"{text}, {len(state['messages'])} messages"
+        return {"messages": [await ScriptedChatModel(script=[[said]]).ainvoke(state["messages"])]}
+    return StateGraph(MessagesState).add_node("chat", chat).add_edge(START, "chat").compile()
+
+graph = build("hello")
+
+def fail(state):
+    raise ValueError("secret")
+failing = StateGraph(MessagesState).add_node("fail", fail).add_edge(START, "fail").compile()
+
+def configured(config):
+    return build(config["configurable"]["greeting"])
+
+def personal(config):
+    return build(f"hello {config['configurable']['user']}")
+
+@asynccontextmanager
+async def managed():
+    print("opened", flush=True)
+    yield graph
+    print("closed", flush=True)
+
+async def who(request):
+    return Identity(user=request.headers["x-user"])
+not_a_function = 5
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "my_agent.py").write_text(AGENT)
+    return tmp_path
+
+
+def test_one_agent_answers_at_the_root(folder: Path) -> None:
+    with serving(folder, "my_agent:managed", "--checkpointer", "memory", "--cors", "https://app.example") as server:
+        assert "opened\n" in server.shown
+        events = server.post()
+        assert_conformant(events)
+        assert "hello, 1 messages" in json.dumps(events)
+        assert server.said() == "hello, 3 messages", "the checkpointer of the command line keeps the thread"
+        preflight = {"origin": "https://app.example", "access-control-request-method": "POST"}
+        request = urllib.request.Request(server.base, headers=preflight, method="OPTIONS")
+        with urllib.request.urlopen(request, timeout=30) as response:
+            assert response.headers["access-control-allow-origin"] == "https://app.example"
+        server.process.send_signal(signal.SIGINT)
+        server.wait_for("closed\n")
+        server.wait_for("stopped\n")
+        assert server.process.wait(timeout=20) == 0
+
+
+def test_several_agents_have_names(folder: Path) -> None:
+    given = ["one=my_agent:graph", "two=my_agent.py:configured", "bad=my_agent:failing"]
+    with serving(folder, *given, "--configurable", "greeting=moin", "--no-inspector") as server:
+        assert server.said("/one") == "hello, 1 messages"
+        assert server.said("/two") == "moin, 1 messages"
+        assert "page" not in server.shown
+        [error] = [event for event in server.post("/bad") if event["type"] == "RUN_ERROR"]
+        assert "secret" not in error["message"]
+        server.wait_for("ValueError: secret")
+
+
+def test_an_agent_is_made_for_each_request_of_whoever_sends_it(folder: Path) -> None:
+    given = ["my_agent:personal", "--per-request", "--identity", "my_agent:who", "--checkpointer", "memory"]
+    with serving(folder, *given, "--store", "memory") as server:
+        assert server.said(**{"x-user": "ada"}) == "hello ada, 1 messages"
+        assert server.said(**{"x-user": "bob"}) == "hello bob, 1 messages"
+        assert server.said(**{"x-user": "ada"}) == "hello ada, 3 messages"
+
+
+@pytest.mark.slow
+def test_reload_serves_what_was_changed(folder: Path) -> None:
+    with serving(folder, "my_agent:graph", "--reload") as server:
+        assert server.said() == "hello, 1 messages"
+        banner, server.shown = server.shown, ""
+        (folder / "my_agent.py").write_text(AGENT + "\nbroken = = 1")
+        server.wait_for("my_agent cannot be imported: SyntaxError: invalid syntax")
+        server.shown = ""
+        (folder / "my_agent.py").write_text(AGENT.replace('build("hello")', 'build("changed")'))
+        server.wait_for("\n  POST ")
+        assert server.said() == "changed, 1 messages"
+        assert server.base in banner
+
+
+# ---------------------------------------------------------------- it cannot start
+
+
+@pytest.fixture
+def project(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
+    with project_in(folder, capsys, monkeypatch) as project:
+        yield project
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["my_agent:grph"], "my_agent has no attribute 'grph'; did you mean graph?"),
+        (["a=my_agent:graph", "b=nowhere:graph"], "there is no module 'nowhere'"),
+        (["my_agent:graph", "my_agent:configured"], "several agents need names: write name=my_agent:graph"),
+        (["a=my_agent:graph", "a=my_agent:failing"], "the name 'a' is taken"),
+        (["inspector=my_agent:graph"], "the name 'inspector' is taken"),
+        (["my_agent:configured"], "my_agent:configured raised KeyError: 'greeting' (my_agent.py:"),
+        (["my_agent:graph", "--identity", "my_agent:not_a_function"], "--identity: my_agent:not_a_function is of type"),
+        (["my_agent:graph", "--checkpointer", "disk"], "--checkpointer takes memory, sqlite:PATH or postgres"),
+        (["my_agent:graph", "--store", "disk"], "--store takes memory, sqlite:PATH or postgres"),
+        (["my_agent:graph", "--host", "256.1.1.1"], "256.1.1.1:0 cannot be listened on: "),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_served_is_one_line(
+    project: Project, capsys: pytest.CaptureFixture[str], arguments: list[str], line: str
+) -> None:
+    result = run_main(capsys, "serve", "--port", "0", *arguments)
+
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith(f"yai-nexus-agentkit: {line}")
+    assert result.err.count("\n") == 1
+
+
+def test_a_port_in_use_is_found_before_anything_is_loaded(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = run_main(capsys, "serve", "nowhere:graph", "--port", port)
+
+    assert result.code == 2
+    assert f"127.0.0.1:{port} cannot be listened on: Address already in use" in result.err
+
+
+@pytest.mark.parametrize("port", ["70000", "-1", "http"])
+def test_a_port_is_a_number_in_range(project: Project, capsys: pytest.CaptureFixture[str], port: str) -> None:
+    result = run_main(capsys, "serve", "my_agent:graph", f"--port={port}")
+
+    assert result.code == 2
+    assert f"argument --port: invalid port value: '{port}'" in result.err
