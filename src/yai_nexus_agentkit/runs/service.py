@@ -18,7 +18,6 @@ from uuid import uuid4
 from ag_ui.core import BaseEvent, EventType, RunAgentInput, RunErrorEvent
 
 from yai_nexus_agentkit.adapter.control import RunControl
-from yai_nexus_agentkit.adapter.driver import Driver
 from yai_nexus_agentkit.errors import Code, EncodingError, OverloadedError, ThreadBusyError
 from yai_nexus_agentkit.runs.identity import Identity, ThreadRef
 from yai_nexus_agentkit.runs.index import MemoryThreadIndex, ThreadIndex, ThreadStatus
@@ -113,17 +112,13 @@ class LiveRun:
         self.record.note_end(event)
 
     def _batches(self) -> AsyncGenerator[list[BaseEvent], None]:
-        adapter = self.adapter
-        return Driver(
-            adapter.source,
+        return self.adapter.batches(
             self.run_input,
-            self.control,
-            options=adapter.options,
-            hooks=adapter.hooks,
             config=_run_config(self.identity.config, self.thread.key),
             context=self.identity.context,
             request=self.request,
-        ).batches()
+            control=self.control,
+        )
 
 
 class RunService:

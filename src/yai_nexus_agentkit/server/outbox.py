@@ -49,7 +49,7 @@ class Outbox:
         self.waiting = 0
         """Bytes of the frames, and characters of the deltas that wait."""
         self.total = 0
-        """Bytes taken so far."""
+        """Bytes encoded so far."""
         self.busy = False
         """The writer has not come back from its last write."""
 
@@ -91,16 +91,16 @@ class Outbox:
             return b""
         self._frames = []
         self.waiting = 0
-        taken = frames[0] if len(frames) == 1 else b"".join(frames)
-        self.total += len(taken)
-        return taken
+        return frames[0] if len(frames) == 1 else b"".join(frames)
 
     def __bool__(self) -> bool:
         return bool(self._frames) or self._held is not None
 
     def _add(self, frame: bytes) -> None:
+        size = len(frame)
         self._frames.append(frame)
-        self.waiting += len(frame)
+        self.waiting += size
+        self.total += size
 
     def _continues(self, event: Any, id_field: str) -> bool:
         held = self._held

@@ -85,7 +85,6 @@ class _Stream:
             for task in (agent, writer, gone):
                 task.cancel()
             await asyncio.wait((agent, writer, gone))
-            self._run.record.bytes = self._outbox.total
         if not writer.cancelled() and (error := writer.exception()) is not None:
             _logger.debug("the response of run %s broke: %r", self._run.run_input.run_id, error)
 
@@ -99,6 +98,7 @@ class _Stream:
         outbox = self._outbox
         waited = outbox.waiting
         outbox.put(event)
+        self._run.record.bytes = outbox.total
         if self._idle is not None:
             self._wake()
         elif waited > self._settings.max_buffer and outbox.busy and not self._run.control.stopped:

@@ -1,0 +1,138 @@
+"""The server on real checkpointers: SQLite in a file, PostgreSQL over its own protocol."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from psycopg.rows import dict_row
+from psycopg_pool import AsyncConnectionPool
+
+from tests.support.postgres import postgres
+from tests.support.serving import asker, call, post, run_body, talker
+from yai_nexus_agentkit import AGUIAdapter
+from yai_nexus_agentkit.server import create_app
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[str]:
+    with postgres() as address:
+        yield address
+
+
+@asynccontextmanager
+async def pool(address: str) -> AsyncIterator[AsyncConnectionPool[Any]]:
+    options = {"autocommit": True, "row_factory": dict_row, "prepare_threshold": 0}
+    async with AsyncConnectionPool(address, max_size=5, kwargs=options, open=False) as connections:
+        yield connections
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def saver(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
+    if request.param == "sqlite":
+        async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as opened:
+            yield opened
+    else:
+        async with pool(request.getfixturevalue("database")) as connections:
+            checkpointer = AsyncPostgresSaver(connections)
+            await checkpointer.setup()
+            yield checkpointer
+            async with connections.connection() as connection:
+                await connection.execute("TRUNCATE checkpoints, checkpoint_blobs, checkpoint_writes")
+
+
+async def snapshot(app: Any, thread: str = "t1") -> Any:
+    return (await call(app, "GET", f"/threads/{thread}/state")).json["snapshot"]
+
+
+async def test_a_conversation_survives_a_restart(saver: Any, judge: Any) -> None:
+    first, second = run_body("one", run="r1"), run_body("two", run="r2")
+    runs = [{"events": (await call(create_app(AGUIAdapter(talker(2, checkpointer=saver))), "POST", "/", first)).events,
+             "input": first}]  # fmt: skip
+    held = judge(runs).messages
+    second["messages"] = [*held, *second["messages"]]
+    restarted = create_app(AGUIAdapter(talker(2, checkpointer=saver)))
+    runs.append({"events": (await call(restarted, "POST", "/", second)).events, "input": second})
+    verdict = judge(runs)
+    assert [m["content"] for m in verdict.messages] == ["one", "w0 w1 ", "two", "w0 w1 "]
+    assert verdict.state["count"] == 2
+    assert (await call(restarted, "GET", "/threads/t1/messages")).json["messages"] == verdict.messages
+    assert (await call(restarted, "GET", "/ready")).json == {"status": "ready"}
+
+
+async def test_capabilities_say_that_state_persists(saver: Any) -> None:
+    app = create_app(AGUIAdapter(talker(checkpointer=saver)))
+    assert (await call(app, "GET", "/capabilities")).json["state"]["persistentState"] is True
+
+
+async def test_patches_and_removals_are_stored(saver: Any) -> None:
+    app = create_app(AGUIAdapter(talker(1, checkpointer=saver)))
+    await call(app, "POST", "/", run_body())
+    operations = [
+        {"op": "add", "path": "/count", "value": 10},
+        {"op": "remove", "path": "/notes/a"},
+    ]
+    assert (await call(app, "PATCH", "/threads/t1/state", operations)).status == 200
+    assert await snapshot(app) == {"count": 10, "notes": {"b": [1, 2]}}
+    assert (await call(app, "PATCH", "/threads/t1/state", [{"op": "remove", "path": "/notes"}])).status == 200
+    assert await snapshot(create_app(AGUIAdapter(talker(1, checkpointer=saver)))) == {"count": 10}
+    run = await call(app, "POST", "/", run_body("again", run="r2"))
+    assert run.types()[-1] == "RUN_FINISHED"
+    assert await snapshot(app) == {"count": 11, "notes": {"a": 1, "b": [1, 2]}}
+    messages = (await call(app, "GET", "/threads/t1/messages")).json["messages"]
+    assert [m["content"] for m in messages] == ["hello", "w0 ", "again", "w0 "]
+
+
+async def test_a_question_is_answered_after_a_restart(saver: Any) -> None:
+    asked = await call(create_app(AGUIAdapter(asker(saver))), "POST", "/", run_body())
+    question = asked.events[-1]["outcome"]["interrupts"][0]["id"]
+    app = create_app(AGUIAdapter(asker(saver)))
+    refused = await call(app, "PATCH", "/threads/t1/state", [{"op": "add", "path": "/count", "value": 1}])
+    assert (refused.status, refused.error) == (409, "THREAD_PAUSED")
+    resume = [{"interruptId": question, "status": "resolved", "payload": "yes"}]
+    done = await call(app, "POST", "/", run_body(run="r2", resume=resume))
+    assert done.types()[-1] == "RUN_FINISHED"
+    assert (await call(app, "GET", "/threads/t1/messages")).json["messages"][-1]["content"] == "you said yes"
+
+
+async def test_a_deleted_thread_leaves_nothing(saver: Any) -> None:
+    app = create_app(AGUIAdapter(talker(1, checkpointer=saver)))
+    await call(app, "POST", "/", run_body())
+    await call(app, "POST", "/", run_body(thread="t2"))
+    assert (await call(app, "DELETE", "/threads/t1")).status == 200
+    assert (await call(app, "GET", "/threads/t1/state")).status == 404
+    assert (await snapshot(app, "t2"))["count"] == 1
+    assert len({t.config["configurable"]["thread_id"] async for t in saver.alist(None)}) == 1
+
+
+async def test_twenty_threads_at_once_and_a_client_that_goes_away(saver: Any) -> None:
+    app = create_app(AGUIAdapter(talker(20, 0.005, checkpointer=saver)))
+    exchanges = [post(app, run_body(thread=f"t{n}")) for n in range(20)]
+    await exchanges[0].until(lambda it: b"TEXT_MESSAGE_CONTENT" in it.body, 30)
+    exchanges[0].disconnect()
+    await asyncio.gather(*(exchange.end() for exchange in exchanges))
+    assert {exchange.types()[-1] for exchange in exchanges[1:]} == {"RUN_FINISHED"}
+    again = await call(app, "POST", "/", run_body("again", thread="t0", run="r2"))
+    assert again.types()[-1] == "RUN_FINISHED"
+
+
+async def test_a_database_that_is_gone_is_not_ready_and_tells_nothing(
+    database: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with pool(database) as connections:
+        checkpointer = AsyncPostgresSaver(connections)
+        await checkpointer.setup()
+    app = create_app(AGUIAdapter(talker(1, checkpointer=checkpointer)))
+    assert (await call(app, "GET", "/ready")).status == 503
+    state = await call(app, "GET", "/threads/t1/state")
+    assert (state.status, state.error) == (500, "INTERNAL_ERROR")
+    assert state.json["detail"]["error_description"].startswith("internal error (id ")
+    run = await call(app, "POST", "/", run_body())
+    assert (run.events[-1]["type"], run.events[-1]["code"]) == ("RUN_ERROR", "AGENT_ERROR")
+    assert "pool" not in run.events[-1]["message"]

@@ -1,0 +1,90 @@
+"""Applications for a real server process: `uvicorn tests.support.served_agents:everything --factory`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any
+
+from langchain.agents import create_agent
+from langchain_core.messages import BaseMessage, ToolMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import interrupt
+
+from tests.support.serving import last_text, talker
+from yai_nexus_agentkit import AGUIAdapter
+from yai_nexus_agentkit.orchestration.middleware import ClientToolsMiddleware
+from yai_nexus_agentkit.server import ServerSettings, create_app
+from yai_nexus_agentkit.testing import ScriptedChatModel, tool_call_parts
+
+
+def chat() -> Any:
+    """An agent with a tool of its own, which also calls the client's tools: ``ask`` calls ``confirm``."""
+
+    @tool
+    def lookup(city: str) -> str:
+        """Find the weather."""
+        return f"sunny in {city}"
+
+    def script(messages: list[BaseMessage]) -> Any:
+        last = messages[-1]
+        if isinstance(last, ToolMessage):
+            return ["The answer ", "was ", str(last.content), "."]
+        said = last_text(messages)
+        if said == "weather":
+            return tool_call_parts("lookup", {"city": "Berlin"}, f"call_{len(messages)}")
+        if said == "ask":
+            return tool_call_parts("confirm", {"question": "sure?"}, f"call_{len(messages)}")
+        return ["Hello ", "from ", "the ", "server."]
+
+    model = ScriptedChatModel(script=script)
+    return create_agent(model, [lookup], middleware=[ClientToolsMiddleware()], checkpointer=InMemorySaver())
+
+
+def approval() -> Any:
+    """Asks, then tells what was answered."""
+
+    async def ask(state: MessagesState) -> dict[str, Any]:
+        answer = interrupt({"question": "Send the mail?"})
+        return {"messages": [("ai", f"answered {answer}")]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("ask", ask)
+    builder.add_edge(START, "ask")
+    return builder.compile(checkpointer=InMemorySaver())
+
+
+class Counting:
+    """A slow agent that says how often it was cancelled."""
+
+    cancelled = 0
+
+    def graph(self) -> Any:
+        model = ScriptedChatModel(script=lambda messages: ["word "] * 400, pause=0.02)
+
+        async def agent(state: MessagesState) -> dict[str, Any]:
+            if last_text(state["messages"]) == "how often?":
+                return {"messages": [("ai", str(self.cancelled))]}
+            try:
+                return {"messages": [await model.ainvoke(state["messages"])]}
+            except asyncio.CancelledError:
+                self.cancelled += 1
+                raise
+
+        builder = StateGraph(MessagesState)
+        builder.add_node("agent", agent)
+        builder.add_edge(START, "agent")
+        return builder.compile(checkpointer=InMemorySaver())
+
+
+def everything() -> Any:
+    """All of them."""
+    agents = {
+        "chat": AGUIAdapter(chat()),
+        "approval": AGUIAdapter(approval()),
+        "slow": AGUIAdapter(Counting().graph()),
+        "talk": AGUIAdapter(talker(30, 0.005)),
+    }
+    return create_app(agents, settings=ServerSettings(keep_alive=float(os.environ.get("KEEP_ALIVE", "15"))))
