@@ -1,0 +1,597 @@
+# ruff: noqa: E501
+"""How a graph moves: fan-out, loops, jumps, retries, handlers, time limits of nodes, caches, fallbacks."""
+
+from __future__ import annotations
+
+import asyncio
+import operator
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Annotated, Any
+
+from inline_snapshot import snapshot
+from langchain_core.messages import AIMessage
+from langchain_core.messages.ai import add_ai_message_chunks
+from langchain_core.runnables import RunnableConfig
+from langgraph.cache.memory import InMemoryCache
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.types import CachePolicy, Command, RetryPolicy, Send
+
+from tests.support.graphs import Graph, chat_node, in_a_row, scripted
+from tests.support.playing import Player
+from yai_nexus_agentkit.testing import ScriptedChatModel
+
+
+class Count(MessagesState):
+    count: Annotated[int, operator.add]
+
+
+class Found(MessagesState):
+    found: Annotated[list[str], operator.add]
+
+
+def graph_of(state: type = MessagesState, **nodes: Any) -> StateGraph[Any, Any, Any, Any]:
+    builder: StateGraph[Any, Any, Any, Any] = StateGraph(state)
+    for name, node in nodes.items():
+        builder.add_node(name, node)
+    return builder
+
+
+def in_turn(order: Sequence[int]) -> Callable[[int], Any]:
+    """``async with turn(n):`` of branches that run at once: each waits for the one before it in `order`."""
+    done = {n: asyncio.Event() for n in order}
+
+    @asynccontextmanager
+    async def turn(n: int) -> AsyncIterator[None]:
+        if before := order[: order.index(n)]:
+            await done[before[-1]].wait()
+        yield
+        done[n].set()
+
+    return turn
+
+
+def fanned_out(order: Sequence[int], *, store: bool) -> Graph:
+    """One node, sent to once per topic; the branches answer one after the other, in `order`."""
+    turn, topics = in_turn(order), ("cats", "dogs", "eels")
+    model = ScriptedChatModel(script=lambda messages: [f"{messages[-1].content} ", "done."])
+
+    async def research(state: dict[str, Any], config: RunnableConfig) -> dict[str, Any]:
+        async with turn(state["n"]):
+            answer = await model.ainvoke(state["topic"], config)
+        return {"found": [state["topic"]], "messages": [answer] if store else []}
+
+    def fan_out(state: Found) -> list[Send]:
+        return [Send("research", {"topic": topics[n], "n": n}) for n in range(len(order))]
+
+    builder = graph_of(Found, research=research)
+    builder.add_conditional_edges(START, fan_out, ["research"])
+    return builder.compile(checkpointer=InMemorySaver())
+
+
+async def test_one_node_sent_to_three_times(play: Player) -> None:
+    """Three runs of one node at once: each has a step of its own name. What they said is not stored, and goes away."""
+    played = await play(lambda: fanned_out([0, 1, 2], store=False), ordered=False)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=(found=[])",
+            "STEP_STARTED stepName=research metadata=(langgraph=(node=research step=1 task_id=#1 checkpoint_ns=research:#1))",
+            "STEP_STARTED stepName=research#2 metadata=(langgraph=(node=research step=1 task_id=#2 checkpoint_ns=research:#2))",
+            "STEP_STARTED stepName=research#3 metadata=(langgraph=(node=research step=1 task_id=#3 checkpoint_ns=research:#3))",
+            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta="cats "',
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta=done.",
+            "TEXT_MESSAGE_END messageId=lc_run--#4",
+            "TEXT_MESSAGE_START messageId=lc_run--#5 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#5 delta="dogs "',
+            "STEP_FINISHED stepName=research",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#5 delta=done.",
+            "TEXT_MESSAGE_END messageId=lc_run--#5",
+            "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta="eels "',
+            "STEP_FINISHED stepName=research#2",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta=done.",
+            "TEXT_MESSAGE_END messageId=lc_run--#6",
+            "STEP_FINISHED stepName=research#3",
+            'STATE_DELTA delta=[(op=add path="/found" value=[cats dogs eels])]',
+            "MESSAGES_SNAPSHOT",
+            "  user id=user-1 content=hi",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+    assert played.state == {"found": ["cats", "dogs", "eels"]}
+
+
+async def test_a_fan_out_whose_branches_answer_in_the_order_of_the_thread(play: Player) -> None:
+    played = await play(lambda: fanned_out([0, 1], store=True), ordered=False)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=(found=[])",
+            "STEP_STARTED stepName=research metadata=(langgraph=(node=research step=1 task_id=#1 checkpoint_ns=research:#1))",
+            "STEP_STARTED stepName=research#2 metadata=(langgraph=(node=research step=1 task_id=#2 checkpoint_ns=research:#2))",
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="cats "',
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=done.",
+            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta="dogs "',
+            "STEP_FINISHED stepName=research",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta=done.",
+            "TEXT_MESSAGE_END messageId=lc_run--#4",
+            "STEP_FINISHED stepName=research#2",
+            'STATE_DELTA delta=[(op=add path="/found" value=[cats dogs])]',
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_a_fan_out_that_answers_in_another_order_than_it_was_sent(play: Player) -> None:
+    played = await play(lambda: fanned_out([1, 0], store=True), ordered=False)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=(found=[])",
+            "STEP_STARTED stepName=research metadata=(langgraph=(node=research step=1 task_id=#1 checkpoint_ns=research:#1))",
+            "STEP_STARTED stepName=research#2 metadata=(langgraph=(node=research step=1 task_id=#2 checkpoint_ns=research:#2))",
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="dogs "',
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=done.",
+            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta="cats "',
+            "STEP_FINISHED stepName=research#2",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta=done.",
+            "TEXT_MESSAGE_END messageId=lc_run--#4",
+            "STEP_FINISHED stepName=research",
+            'STATE_DELTA delta=[(op=add path="/found" value=[cats dogs])]',
+            "MESSAGES_SNAPSHOT",
+            "  user id=user-1 content=hi",
+            "MESSAGES_SNAPSHOT",
+            "  user id=user-1 content=hi",
+            '  assistant id=lc_run--#4 content="cats done."',
+            '  assistant id=lc_run--#3 content="dogs done."',
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_a_node_that_loops_to_itself(play: Player) -> None:
+    def build() -> Graph:
+        model = scripted("One.", "Two.", "Three.")
+
+        async def say(state: Count, config: RunnableConfig) -> dict[str, Any]:
+            return {"messages": [await model.ainvoke(state["messages"], config)], "count": 1}
+
+        builder = graph_of(Count, say=say)
+        builder.add_edge(START, "say")
+        builder.add_conditional_edges("say", lambda state: "say" if state["count"] < 3 else END, ["say", END])
+        return builder.compile(checkpointer=InMemorySaver())
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=(count=0)",
+            "STEP_STARTED stepName=say metadata=(langgraph=(node=say step=1 task_id=#1 checkpoint_ns=say:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=One.",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=say",
+            'STATE_DELTA delta=[(op=add path="/count" value=1)]',
+            "STEP_STARTED stepName=say metadata=(langgraph=(node=say step=2 task_id=#3 checkpoint_ns=say:#3))",
+            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta=Two.",
+            "TEXT_MESSAGE_END messageId=lc_run--#4",
+            "STEP_FINISHED stepName=say",
+            'STATE_DELTA delta=[(op=add path="/count" value=2)]',
+            "STEP_STARTED stepName=say metadata=(langgraph=(node=say step=3 task_id=#5 checkpoint_ns=say:#5))",
+            "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta=Three.",
+            "TEXT_MESSAGE_END messageId=lc_run--#6",
+            "STEP_FINISHED stepName=say",
+            'STATE_DELTA delta=[(op=add path="/count" value=3)]',
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+    assert played.state == {"count": 3}
+
+
+async def test_two_nodes_that_take_turns(play: Player) -> None:
+    def build() -> Graph:
+        ask, answer = scripted("Why?", "And then?"), scripted("Because.", "Nothing.")
+        builder = graph_of(ask=chat_node(ask), answer=chat_node(answer))
+        builder.add_edge(START, "ask")
+        builder.add_edge("ask", "answer")
+        builder.add_conditional_edges(
+            "answer", lambda state: "ask" if len(state["messages"]) < 5 else END, ["ask", END]
+        )
+        return builder.compile(checkpointer=InMemorySaver())
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=ask metadata=(langgraph=(node=ask step=1 task_id=#1 checkpoint_ns=ask:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Why?"',
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=ask",
+            "STEP_STARTED stepName=answer metadata=(langgraph=(node=answer step=2 task_id=#3 checkpoint_ns=answer:#3))",
+            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta=Because.",
+            "TEXT_MESSAGE_END messageId=lc_run--#4",
+            "STEP_FINISHED stepName=answer",
+            "STEP_STARTED stepName=ask metadata=(langgraph=(node=ask step=3 task_id=#5 checkpoint_ns=ask:#5))",
+            "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta="And then?"',
+            "TEXT_MESSAGE_END messageId=lc_run--#6",
+            "STEP_FINISHED stepName=ask",
+            "STEP_STARTED stepName=answer metadata=(langgraph=(node=answer step=4 task_id=#7 checkpoint_ns=answer:#7))",
+            "TEXT_MESSAGE_START messageId=lc_run--#8 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#8 delta=Nothing.",
+            "TEXT_MESSAGE_END messageId=lc_run--#8",
+            "STEP_FINISHED stepName=answer",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_commands_that_say_where_to_go(play: Player) -> None:
+    def build() -> Graph:
+        async def triage(state: Count) -> Command[Any]:
+            return Command(goto="expert", update={"count": 1})
+
+        async def expert(state: Count, config: RunnableConfig) -> Command[Any]:
+            answer = await scripted("I know.").ainvoke(state["messages"], config)
+            return Command(goto=["log", "thank"], update={"messages": [answer], "count": 1})
+
+        async def log(state: Count) -> Command[Any]:
+            return Command(update={"count": 10})
+
+        async def thank(state: Count) -> Command[Any]:
+            return Command(goto=END, update={"messages": [AIMessage("Thanks.", id="thanks")]})
+
+        builder: StateGraph[Any, Any, Any, Any] = StateGraph(Count)
+        builder.add_node("triage", triage, destinations=("expert",))
+        builder.add_node("expert", expert, destinations=("log", "thank"))
+        builder.add_node("log", log)
+        builder.add_node("thank", thank)
+        builder.add_edge(START, "triage")
+        return builder.compile(checkpointer=InMemorySaver())
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=(count=0)",
+            "STEP_STARTED stepName=triage metadata=(langgraph=(node=triage step=1 task_id=#1 checkpoint_ns=triage:#1))",
+            "STEP_FINISHED stepName=triage",
+            'STATE_DELTA delta=[(op=add path="/count" value=1)]',
+            "STEP_STARTED stepName=expert metadata=(langgraph=(node=expert step=2 task_id=#2 checkpoint_ns=expert:#2))",
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="I know."',
+            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "STEP_FINISHED stepName=expert",
+            'STATE_DELTA delta=[(op=add path="/count" value=2)]',
+            "STEP_STARTED stepName=log metadata=(langgraph=(node=log step=3 task_id=#4 checkpoint_ns=log:#4))",
+            "STEP_STARTED stepName=thank metadata=(langgraph=(node=thank step=3 task_id=#5 checkpoint_ns=thank:#5))",
+            "TEXT_MESSAGE_START messageId=thanks role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=thanks delta=Thanks.",
+            "TEXT_MESSAGE_END messageId=thanks",
+            "STEP_FINISHED stepName=log",
+            "STEP_FINISHED stepName=thank",
+            'STATE_DELTA delta=[(op=add path="/count" value=12)]',
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+    assert played.state == {"count": 12}
+
+
+async def test_commands_that_send(play: Player) -> None:
+    def build() -> Graph:
+        async def split(state: Found) -> Command[Any]:
+            return Command(goto=[Send("look", {"at": place}) for place in ("here", "there")])
+
+        async def look(state: dict[str, Any]) -> dict[str, Any]:
+            return {"found": [state["at"]]}
+
+        builder: StateGraph[Any, Any, Any, Any] = StateGraph(Found)
+        builder.add_node("split", split, destinations=("look",))
+        builder.add_node("look", look)
+        builder.add_edge(START, "split")
+        return builder.compile(checkpointer=InMemorySaver())
+
+    played = await play(build)
+
+    assert played.state == {"found": ["here", "there"]}
+    assert sorted(line for line in played.stream if "stepName=look" in line and "FINISHED" in line) == snapshot(
+        ["STEP_FINISHED stepName=look", "STEP_FINISHED stepName=look#2"]
+    )
+
+
+async def test_a_retry_on_the_second_turn(play: Player) -> None:
+    """With a checkpointer, on the second turn: what the failed attempt said goes away, the thread before it stays."""
+
+    def build() -> Graph:
+        model = scripted("Hello.", ["Half ", ConnectionError("lost")], ["Whole ", "answer."])
+        builder: StateGraph[Any, Any, Any, Any] = StateGraph(MessagesState)
+        builder.add_node("chat", chat_node(model), retry_policy=RetryPolicy(initial_interval=0.01, jitter=False))
+        builder.add_edge(START, "chat")
+        return builder.compile(checkpointer=InMemorySaver())
+
+    played = await play(build, "hi", "and?")
+
+    assert played.streams[1] == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=4 task_id=#3 checkpoint_ns=chat:#3))",
+            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta="Half "',
+            "TEXT_MESSAGE_END messageId=lc_run--#4",
+            "STEP_FINISHED stepName=chat",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=4 task_id=#3 checkpoint_ns=chat:#3))",
+            "TEXT_MESSAGE_START messageId=lc_run--#5 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#5 delta="Whole "',
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#5 delta=answer.",
+            "TEXT_MESSAGE_END messageId=lc_run--#5",
+            "STEP_FINISHED stepName=chat",
+            "MESSAGES_SNAPSHOT",
+            "  user id=user-1 content=hi",
+            "  assistant id=lc_run--#2 content=Hello.",
+            '  user id=user-2 content="and?"',
+            '  assistant id=lc_run--#5 content="Whole answer."',
+            "RUN_FINISHED threadId=thread runId=run-2",
+        ]
+    )
+
+
+async def test_a_retry_of_one_branch_beside_another(play: Player) -> None:
+    def build() -> Graph:
+        begun, repeated = asyncio.Event(), asyncio.Event()
+        shaky = scripted(["Half ", ConnectionError("lost")], ["Left ", "answer."])
+        steady = scripted(["Right ", "goes on."])
+
+        async def left(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+            await begun.wait()
+            answer = await shaky.ainvoke(state["messages"], config)
+            repeated.set()
+            return {"messages": [answer]}
+
+        async def right(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+            parts = []
+            async for part in steady.astream(state["messages"], config):
+                parts.append(part)
+                begun.set()
+                await repeated.wait()
+            return {"messages": [add_ai_message_chunks(*parts)]}
+
+        builder: StateGraph[Any, Any, Any, Any] = StateGraph(MessagesState)
+        builder.add_node("left", left, retry_policy=RetryPolicy(initial_interval=0.01, jitter=False))
+        builder.add_node("right", right)
+        builder.add_edge(START, "left")
+        builder.add_edge(START, "right")
+        return builder.compile(checkpointer=InMemorySaver())
+
+    played = await play(build)
+
+    assert [message["content"] for message in played.messages] == ["hi", "Left answer.", "Right goes on."]
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=left metadata=(langgraph=(node=left step=1 task_id=#1 checkpoint_ns=left:#1))",
+            "STEP_STARTED stepName=right metadata=(langgraph=(node=right step=1 task_id=#2 checkpoint_ns=right:#2))",
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="Right "',
+            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta="Half "',
+            "TEXT_MESSAGE_END messageId=lc_run--#4",
+            "STEP_FINISHED stepName=left",
+            "STEP_STARTED stepName=left metadata=(langgraph=(node=left step=1 task_id=#1 checkpoint_ns=left:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#5 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#5 delta="Left "',
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#5 delta=answer.",
+            "TEXT_MESSAGE_END messageId=lc_run--#5",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="goes on."',
+            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "STEP_FINISHED stepName=left",
+            "STEP_FINISHED stepName=right",
+            "MESSAGES_SNAPSHOT",
+            "  user id=user-1 content=hi",
+            "MESSAGES_SNAPSHOT",
+            "  user id=user-1 content=hi",
+            '  assistant id=lc_run--#5 content="Left answer."',
+            '  assistant id=lc_run--#3 content="Right goes on."',
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_a_node_that_runs_out_of_time(play: Player) -> None:
+    def build() -> Graph:
+        builder: StateGraph[Any, Any, Any, Any] = StateGraph(MessagesState)
+        builder.add_node("chat", chat_node(scripted(["Half ", 5.0, "never"])), timeout=0.1)
+        builder.add_edge(START, "chat")
+        return builder.compile(checkpointer=InMemorySaver())
+
+    played = await play(build, same=False)  # the error's text says how long it took
+
+    *told, ended = played.stream
+    assert told == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Half "',
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+        ]
+    )
+    assert ended.startswith("RUN_ERROR message=\"Node 'chat' exceeded its run timeout of 0.100s")
+    assert ended.endswith("code=AGENT_ERROR")
+
+
+async def test_a_node_that_runs_out_of_time_and_is_tried_again(play: Player) -> None:
+    def build() -> Graph:
+        builder: StateGraph[Any, Any, Any, Any] = StateGraph(MessagesState)
+        builder.add_node(
+            "chat",
+            chat_node(scripted(["Half ", 5.0, "never"], "Whole.")),
+            timeout=0.1,
+            retry_policy=RetryPolicy(initial_interval=0.01, jitter=False),
+        )
+        builder.add_edge(START, "chat")
+        return builder.compile(checkpointer=InMemorySaver())
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Half "',
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=Whole.",
+            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "STEP_FINISHED stepName=chat",
+            "MESSAGES_SNAPSHOT",
+            "  user id=user-1 content=hi",
+            "  assistant id=lc_run--#3 content=Whole.",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_a_node_answered_from_its_cache(play: Player) -> None:
+    """The cache gives the message of the first run, id and all: in the same thread it changes nothing."""
+
+    def build() -> Graph:
+        async def clock(state: dict[str, Any], config: RunnableConfig) -> dict[str, Any]:
+            return {"messages": [await scripted(["It is ", "noon."]).ainvoke("time?", config)], "count": 1}
+
+        builder: StateGraph[Any, Any, Any, Any] = StateGraph(Count)
+        builder.add_node("clock", clock, cache_policy=CachePolicy(key_func=lambda state: b"same"))
+        builder.add_node("end", chat_node(ScriptedChatModel(script=lambda messages: [f"{len(messages)} messages."])))
+        builder.add_edge(START, "clock")
+        builder.add_edge("clock", "end")
+        return builder.compile(checkpointer=InMemorySaver(), cache=InMemoryCache())
+
+    played = await play(build, "time?", "and now?")
+
+    assert played.streams == snapshot(
+        [
+            [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=(count=0)",
+                "STEP_STARTED stepName=clock metadata=(langgraph=(node=clock step=1 task_id=#1 checkpoint_ns=clock:#1))",
+                "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+                'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="It is "',
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=noon.",
+                "TEXT_MESSAGE_END messageId=lc_run--#2",
+                "STEP_FINISHED stepName=clock",
+                'STATE_DELTA delta=[(op=add path="/count" value=1)]',
+                "STEP_STARTED stepName=end metadata=(langgraph=(node=end step=2 task_id=#3 checkpoint_ns=end:#3))",
+                "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
+                'TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta="2 messages."',
+                "TEXT_MESSAGE_END messageId=lc_run--#4",
+                "STEP_FINISHED stepName=end",
+                "RUN_FINISHED threadId=thread runId=run-1",
+            ],
+            [
+                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=(count=1)",
+                'STATE_DELTA delta=[(op=add path="/count" value=2)]',
+                "STEP_STARTED stepName=end metadata=(langgraph=(node=end step=6 task_id=#5 checkpoint_ns=end:#5))",
+                "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
+                'TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta="4 messages."',
+                "TEXT_MESSAGE_END messageId=lc_run--#6",
+                "STEP_FINISHED stepName=end",
+                "RUN_FINISHED threadId=thread runId=run-2",
+            ],
+        ]
+    )
+    assert played.state == {"count": 2}
+
+
+async def test_a_node_answered_from_the_cache_of_another_thread(play: Player) -> None:
+    """No node runs: the stored answer streams, and there is no step to show."""
+
+    def build() -> Graph:
+        def clock(state: dict[str, Any], config: RunnableConfig) -> dict[str, Any]:
+            return {"messages": [scripted(["It is ", "noon."]).invoke("time?", config)]}
+
+        builder: StateGraph[Any, Any, Any, Any] = StateGraph(MessagesState)
+        builder.add_node("clock", clock, cache_policy=CachePolicy(key_func=lambda state: b"same"))
+        builder.add_edge(START, "clock")
+        graph = builder.compile(checkpointer=InMemorySaver(), cache=InMemoryCache())
+        graph.invoke({"messages": [("user", "time?")]}, {"configurable": {"thread_id": "other"}})
+        return graph
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "TEXT_MESSAGE_START messageId=lc_run--#1-0 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#1-0 delta="It is noon."',
+            "TEXT_MESSAGE_END messageId=lc_run--#1-0",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_a_deferred_node(play: Player) -> None:
+    """It runs when all others have, whatever the length of their ways."""
+
+    def build() -> Graph:
+        builder: StateGraph[Any, Any, Any, Any] = StateGraph(MessagesState)
+        builder.add_node("short", chat_node(scripted("Short.")))
+        builder.add_node("long", lambda state: {})
+        builder.add_node("longer", lambda state: {})
+        builder.add_node("last", chat_node(scripted("Last.")), defer=True)
+        for edge in ((START, "short"), (START, "long"), ("long", "longer"), ("short", "last"), ("longer", "last")):
+            builder.add_edge(*edge)
+        return builder.compile(checkpointer=InMemorySaver())
+
+    played = await play(build, ordered=False)
+
+    told = [line for line in played.stream if line.startswith(("STEP_STARTED", "TEXT_MESSAGE_CONTENT"))]
+    assert told[3:] == snapshot(
+        [
+            "STEP_STARTED stepName=longer metadata=(langgraph=(node=longer step=2 task_id=#4 checkpoint_ns=longer:#4))",
+            "STEP_STARTED stepName=last metadata=(langgraph=(node=last step=3 task_id=#5 checkpoint_ns=last:#5))",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta=Last.",
+        ]
+    )
+
+
+async def test_a_graph_that_does_nothing(play: Player) -> None:
+    played = await play(lambda: in_a_row({"nothing": lambda state: None}), "hi", "still?")
+
+    assert played.streams[1] == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=nothing metadata=(langgraph=(node=nothing step=4 task_id=#2 checkpoint_ns=nothing:#2))",
+            "STEP_FINISHED stepName=nothing",
+            "RUN_FINISHED threadId=thread runId=run-2",
+        ]
+    )
