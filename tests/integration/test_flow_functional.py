@@ -1,0 +1,266 @@
+# ruff: noqa: E501
+"""The functional API: entrypoints and tasks, what is kept from turn to turn, questions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from inline_snapshot import snapshot
+from langchain_core.messages import BaseMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.func import entrypoint, task
+from langgraph.graph.message import add_messages
+from langgraph.pregel import Pregel
+from langgraph.types import interrupt
+
+from tests.support.graphs import scripted
+from tests.support.playing import Player
+from tests.support.verifier import ClientRun
+from yai_nexus_agentkit.testing import ScriptedChatModel
+
+
+def counting() -> ScriptedChatModel:
+    """Says how many messages it was given."""
+    return ScriptedChatModel(script=lambda messages: [f"{len(messages)} ", "messages."])
+
+
+async def test_an_entrypoint_that_returns_a_message(play: Player) -> None:
+    def build() -> Pregel[Any, Any, Any, Any]:
+        model = scripted(["Hello ", "there."])
+
+        @entrypoint()
+        async def agent(given: dict[str, Any]) -> BaseMessage:
+            return await model.ainvoke(given["messages"])
+
+        return agent
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=0 task_id=#1 checkpoint_ns=agent:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Hello "',
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=there.",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=agent",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+    assert [m["content"] for m in played.messages] == ["hi", "Hello there."]
+
+
+async def test_an_entrypoint_that_returns_text(play: Player) -> None:
+    def build() -> Pregel[Any, Any, Any, Any]:
+        @entrypoint()
+        def agent(given: dict[str, Any]) -> str:
+            return f"You said {given['messages'][-1].text}."
+
+        return agent
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=0 task_id=#1 checkpoint_ns=agent:#1))",
+            "STEP_FINISHED stepName=agent",
+            "TEXT_MESSAGE_START messageId=run-1-output role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=run-1-output delta="You said hi."',
+            "TEXT_MESSAGE_END messageId=run-1-output",
+            'RUN_FINISHED threadId=thread runId=run-1 result="You said hi."',
+        ]
+    )
+
+
+async def test_an_entrypoint_that_returns_data(play: Player) -> None:
+    def build() -> Pregel[Any, Any, Any, Any]:
+        @entrypoint()
+        def agent(given: dict[str, Any]) -> dict[str, Any]:
+            return {"words": len(given["messages"][-1].text.split()), "tags": {"a"}}
+
+        return agent
+
+    played = await play(build, "one two three")
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=0 task_id=#1 checkpoint_ns=agent:#1))",
+            "STEP_FINISHED stepName=agent",
+            "RUN_FINISHED threadId=thread runId=run-1 result=(words=3 tags=[a])",
+        ]
+    )
+
+
+async def test_tasks_are_steps(play: Player) -> None:
+    def build() -> Pregel[Any, Any, Any, Any]:
+        plan_model, answer_model = scripted("A plan. "), scripted("An answer.")
+
+        @task
+        async def plan(messages: list[BaseMessage]) -> BaseMessage:
+            return await plan_model.ainvoke(messages)
+
+        @task(name="write answer")
+        async def answer(messages: list[BaseMessage], planned: BaseMessage) -> BaseMessage:
+            return await answer_model.ainvoke([*messages, planned])
+
+        @entrypoint(checkpointer=InMemorySaver())
+        async def agent(given: dict[str, Any]) -> BaseMessage:
+            planned = await plan(given["messages"])
+            return await answer(given["messages"], planned)
+
+        return agent
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=0 task_id=#1 checkpoint_ns=agent:#1))",
+            "STEP_STARTED stepName=agent/plan metadata=(langgraph=(node=plan step=0 task_id=#2 checkpoint_ns=agent:#1|plan:#2))",
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="A plan. "',
+            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "STEP_FINISHED stepName=agent/plan",
+            'STEP_STARTED stepName="agent/write answer" metadata=(langgraph=(node="write answer" step=0 task_id=#4 checkpoint_ns="agent:#1|write answer:#4"))',
+            "TEXT_MESSAGE_START messageId=lc_run--#5 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#5 delta="An answer."',
+            "TEXT_MESSAGE_END messageId=lc_run--#5",
+            'STEP_FINISHED stepName="agent/write answer"',
+            "STEP_FINISHED stepName=agent",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_what_an_entrypoint_keeps(play: Player) -> None:
+    """`previous` is the entrypoint's own memory; the client's messages come with every request."""
+
+    def build() -> Pregel[Any, Any, Any, Any]:
+        model = counting()
+
+        @entrypoint(checkpointer=InMemorySaver())
+        async def agent(given: dict[str, Any], *, previous: Any = None) -> entrypoint.final[Any, Any]:
+            messages = add_messages(previous or [], given["messages"])
+            answer = await model.ainvoke(messages)
+            return entrypoint.final(value=answer, save=add_messages(messages, [answer]))
+
+        return agent
+
+    played = await play(build, "hi", "and?")
+
+    assert played.streams[1] == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=2 task_id=#3 checkpoint_ns=agent:#3))",
+            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta="3 "',
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta=messages.",
+            "TEXT_MESSAGE_END messageId=lc_run--#4",
+            "STEP_FINISHED stepName=agent",
+            "RUN_FINISHED threadId=thread runId=run-2",
+        ]
+    )
+    assert [m["content"] for m in played.messages] == ["hi", "1 messages.", "and?", "3 messages."]
+
+
+async def test_state_of_the_request_is_an_argument(play: Player) -> None:
+    def build() -> Pregel[Any, Any, Any, Any]:
+        @entrypoint()
+        def agent(given: dict[str, Any]) -> str:
+            return f"in {given['city']}"
+
+        return agent
+
+    played = await play(
+        build, lambda view: {"message": [{"id": "user-1", "role": "user", "content": "hi"}], "state": {"city": "Rome"}}
+    )
+
+    assert [m["content"] for m in played.messages] == ["hi", "in Rome"]
+    assert played.state == {"city": "Rome"}
+
+
+async def test_a_question_in_an_entrypoint(play: Player) -> None:
+    def build() -> Pregel[Any, Any, Any, Any]:
+        model, asked = scripted("Let me ask. "), []
+
+        @task
+        async def think(messages: list[BaseMessage]) -> str:
+            asked.append(1)
+            return (await model.ainvoke(messages)).text
+
+        @entrypoint(checkpointer=InMemorySaver())
+        async def agent(given: dict[str, Any]) -> str:
+            thought = await think(given["messages"])
+            answer = interrupt({"question": "Sure?"})
+            return f"{thought}{answer} ({len(asked)})"
+
+        return agent
+
+    def answer(view: ClientRun) -> dict[str, Any]:
+        [question] = view["interrupts"]
+        return {"resume": [{"interruptId": question["id"], "status": "resolved", "payload": "yes"}]}
+
+    played = await play(build, "hi", answer)
+
+    assert played.streams == snapshot(
+        [
+            [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=0 task_id=#1 checkpoint_ns=agent:#1))",
+                "STEP_STARTED stepName=agent/think metadata=(langgraph=(node=think step=0 task_id=#2 checkpoint_ns=agent:#1|think:#2))",
+                "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
+                'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="Let me ask. "',
+                "TEXT_MESSAGE_END messageId=lc_run--#3",
+                "STEP_FINISHED stepName=agent/think",
+                "STEP_FINISHED stepName=agent",
+                "STATE_SNAPSHOT snapshot=()",
+                "MESSAGES_SNAPSHOT",
+                "  user id=user-1 content=hi",
+                '  assistant id=lc_run--#3 content="Let me ask. "',
+                'RUN_FINISHED threadId=thread runId=run-1 outcome=(type=interrupt interrupts=[(id=#4 reason=langgraph:interrupt message="Sure?" metadata=(langgraph=(value=(question="Sure?"))))])',
+            ],
+            [
+                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=0 task_id=#1 checkpoint_ns=agent:#1))",
+                "STEP_FINISHED stepName=agent",
+                "TEXT_MESSAGE_START messageId=run-2-output role=assistant",
+                'TEXT_MESSAGE_CONTENT messageId=run-2-output delta="Let me ask. yes (1)"',
+                "TEXT_MESSAGE_END messageId=run-2-output",
+                'RUN_FINISHED threadId=thread runId=run-2 result="Let me ask. yes (1)"',
+            ],
+        ]
+    )
+
+
+async def test_a_task_that_fails(play: Player) -> None:
+    def build() -> Pregel[Any, Any, Any, Any]:
+        model = scripted(["Half ", RuntimeError("down")])
+
+        @task
+        async def ask(messages: list[BaseMessage]) -> BaseMessage:
+            return await model.ainvoke(messages)
+
+        @entrypoint()
+        async def agent(given: dict[str, Any]) -> BaseMessage:
+            return await ask(given["messages"])
+
+        return agent
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=0 task_id=#1 checkpoint_ns=agent:#1))",
+            "STEP_STARTED stepName=agent/ask metadata=(langgraph=(node=ask step=0 task_id=#2 checkpoint_ns=agent:#1|ask:#2))",
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="Half "',
+            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "STEP_FINISHED stepName=agent/ask",
+            "STEP_FINISHED stepName=agent",
+            "RUN_ERROR message=down code=AGENT_ERROR",
+        ]
+    )
