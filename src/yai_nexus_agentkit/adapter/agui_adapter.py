@@ -119,8 +119,8 @@ class AGUIAdapter:
     ) -> AsyncGenerator[list[BaseEvent], None]:
         """What `run` gives, those events together that tell one native event; no batch is empty. For writers of a wire.
 
-        An `EncodingError` thrown into the generator (``athrow``) ends the run with that code; the rest of the batch must
-        still be sent, since the end of the run builds on it.
+        An `EncodingError` thrown into the generator (``athrow``) ends the run with that code; the rest of the batch
+        must still be sent, since the end of the run builds on it.
         """
         given = {"config": config, "context": context, "request": request or {}}
         return Driver(self.source, run_input, control, options=self.options, hooks=self.hooks, **given).batches()

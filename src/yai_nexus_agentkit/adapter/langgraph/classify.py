@@ -17,6 +17,8 @@ from yai_nexus_agentkit.adapter.options import AdapterOptions, Visible
 __all__ = ["NativeRun", "RunKind", "RunTree"]
 
 _NODE_TAG = "graph:step:"
+ERROR_HANDLER = "__error_handler__"
+"""Prefix of the node that LangGraph runs for a failed one with an ``error_handler``."""
 _HIDDEN = "langsmith:hidden"
 _SILENT = frozenset({"nostream", "langsmith:nostream"})
 _PLUMBING = ("Runnable", "ChannelWrite", "ChannelRead")

@@ -26,7 +26,8 @@ class Form(NamedTuple):
     name: str
     """``thinking``, ``redacted_thinking``, ``non_standard``, ``reasoning`` (LangChain's standard block), ``summary``
     (OpenAI's own block), ``kwargs.reasoning`` (the same outside the content), ``kwargs.reasoning_content``,
-    ``kwargs.text`` (a plain string under ``reasoning``)."""
+    ``kwargs.text`` (a plain string under ``reasoning``), ``thinking.parts`` (Mistral's list), ``reasoning_content``
+    (Bedrock)."""
 
     id: str | None = None
     """The provider's own id of the block (OpenAI's ``rs_…``)."""
@@ -132,6 +133,7 @@ class _Reader:
                     reader(self, block)
 
     def _outside(self, extra: Mapping[str, Any]) -> None:
+        self._add_text(extra.get("refusal"))  # OpenAI chat completions: words for the user
         plain = extra.get("reasoning_content")
         if isinstance(plain, str):
             self._add("reasoning_content", 0, plain, None, "", Form("kwargs.reasoning_content"))
@@ -145,9 +147,29 @@ class _Reader:
         self._add_text(block.get("text"))
 
     def thinking(self, block: Mapping[str, Any]) -> None:
-        """Anthropic and Gemini: ``{"type": "thinking", "thinking"?: ..., "signature"?: ..., "index"?: ...}``."""
+        """Anthropic and Gemini: ``{"type": "thinking", "thinking"?: ..., "signature"?: ..., "index"?: ...}``; Mistral's
+        ``thinking`` is a list of text blocks."""
         key, _ = self._place(block)
-        self._add(key, 0, block.get("thinking"), block.get("signature"), "signature", Form("thinking"))
+        text, form = block.get("thinking"), Form("thinking")
+        if isinstance(text, list):
+            text, form = (
+                "".join(part.get("text") or "" for part in text if isinstance(part, Mapping)),
+                Form("thinking.parts"),
+            )
+        self._add(key, 0, text, block.get("signature"), "signature", form)
+
+    def bedrock(self, block: Mapping[str, Any]) -> None:
+        """Bedrock Converse: ``{"type": "reasoning_content", "reasoning_content": {"text"?, "signature"?}, ...}``."""
+        inner = block.get("reasoning_content")
+        if isinstance(inner, Mapping):
+            key, _ = self._place(block)
+            text = _string(inner.get("text")) or _string(inner.get("reasoning")) or ""
+            self._add(key, 0, text, inner.get("signature"), "signature", Form("reasoning_content"))
+            self._add(key, 0, "", inner.get("redacted_content"), "redacted", Form("reasoning_content"))
+
+    def refusal(self, block: Mapping[str, Any]) -> None:
+        """OpenAI Responses: words for the user."""
+        self._add_text(block.get("refusal"))
 
     def redacted(self, block: Mapping[str, Any]) -> None:
         key, _ = self._place(block)
@@ -234,4 +256,6 @@ _READERS: Mapping[str, Callable[[_Reader, Mapping[str, Any]], None]] = {
     "redacted_thinking": _Reader.redacted,
     "reasoning": _Reader.reasoning,
     "non_standard": _Reader.non_standard,
+    "reasoning_content": _Reader.bedrock,
+    "refusal": _Reader.refusal,
 }

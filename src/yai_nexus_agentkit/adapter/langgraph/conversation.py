@@ -82,7 +82,7 @@ class Conversation:
         self._calls.announced(run.scope, lane.calls)
         self._calls.made(run.scope, message)
         if is_shown(message):
-            self._transcript.tell(message.id or "", source, message)
+            self._transcript.tell(message.id or "", source, message if lane.faithful else None)
         return self._predictor.watch(events) if self._predictor else events
 
     def updated(self, payload: Mapping[str, Any]) -> list[BaseEvent]:

@@ -13,6 +13,7 @@ from zlib import crc32
 
 from ag_ui.core import BaseEvent, Message
 from langchain_core.messages import AIMessageChunk, BaseMessage
+from pydantic_core import from_json
 
 from yai_nexus_agentkit.adapter.langgraph.classify import NativeRun
 from yai_nexus_agentkit.adapter.langgraph.content import Reasoning, Text, minted_call_id, read_content, reasoning_id
@@ -58,7 +59,8 @@ class _Call:
     name: str | None = None
     wire: str | None = None
     """The id on the wire, from the announcement on."""
-    got_args: bool = False
+    pieces: list[str] = field(default_factory=list)
+    """The argument text so far: at the end it is compared with the arguments that LangChain made of it."""
     joiner: _Joiner = field(default_factory=_Joiner)
 
 
@@ -75,6 +77,8 @@ class ModelLane:
         self._call_ids = call_ids
         self._plain = False
         """The message is open and nothing but text is: a chunk with text alone takes the short way."""
+        self.faithful = True
+        """What was told is what the message says, under the message's id."""
         self.spoke = False
         """Something was told, so the message id is fixed."""
         self._text = _Joiner()
@@ -103,10 +107,15 @@ class ModelLane:
         self._sum = crc32(text.encode(), self._sum)
         return self._life.text(self.key, self.message_id, text)
 
+    def _check_id(self) -> None:
+        """A provider may repeat an id within a thread; the lifecycle gives the later message another one."""
+        told = self._life.message_id(self.key)
+        self.faithful = self.faithful and told in (None, self.message_id)
+
     def told_all_of(self, output: BaseMessage) -> bool:
         """The client was told this very text. A node may edit the model's message in place before its end is seen."""
         text = "".join(piece.text for piece in read_content(output) if isinstance(piece, Text))
-        return self._sum == crc32(clean_text(text).encode())
+        return self.faithful and self._sum == crc32(clean_text(text).encode())
 
     def end(self, output: BaseMessage | None) -> list[BaseEvent]:
         """The model's whole message: tells what was not streamed, and closes the lane."""
@@ -120,6 +129,7 @@ class ModelLane:
         rest = self._text.rest()
         if rest:
             events += self._tell(rest)
+        self._check_id()
         return [*events, *self._life.end_lane(self.key)]
 
     def as_shown(self, message: BaseMessage) -> list[Message]:
@@ -183,8 +193,8 @@ class ModelLane:
         if call.wire is None and call.name and (call.raw or args):
             events += self._announce(call)
         if args and call.wire is not None:
-            call.got_args = True
-            events += self._life.args(call.wire, call.joiner.join(args))
+            call.pieces.append(call.joiner.join(args))
+            events += self._life.args(call.wire, call.pieces[-1])
         return events
 
     @staticmethod
@@ -220,9 +230,21 @@ class ModelLane:
                 continue
             if call.wire is None:
                 events += self._announce(call)
-            if not call.got_args and call.wire is not None:
+            if call.pieces:
+                self.faithful = self.faithful and _same_arguments("".join(call.pieces), made.get("args"))
+            elif call.wire is not None:
                 args = made.get("args")
                 text = clean_text(args) if isinstance(args, str) else json_text(args if args is not None else {})
                 events += self._life.args(call.wire, text)
                 events += self._life.end_call(call.wire)
         return events
+
+
+def _same_arguments(told: str, made: Any) -> bool:
+    """The argument text says what the call was made with; LangChain repairs what is cut off."""
+    if isinstance(made, str):
+        return told == made  # not JSON, passed on as it is
+    try:
+        return bool(from_json(told) == made)
+    except ValueError:
+        return False

@@ -98,6 +98,14 @@ def _put(
         case "thinking":
             signature = {} if encrypted is None else {"signature": encrypted}
             restored.blocks.append({"type": "thinking", "thinking": text, **signature, "index": number})
+        case "thinking.parts":
+            parts = [{"type": "text", "text": text}]
+            restored.blocks.append({"type": "thinking", "thinking": parts, "index": number})
+        case "reasoning_content" if kind == "redacted":
+            restored.blocks.append({"type": form, "reasoning_content": {"redacted_content": encrypted or ""}})
+        case "reasoning_content":
+            signature = {} if encrypted is None else {"signature": encrypted}
+            restored.blocks.append({"type": form, "reasoning_content": {"text": text, **signature}, "index": number})
         case "redacted_thinking":
             restored.blocks.append({"type": "redacted_thinking", "data": encrypted or "", "index": number})
         case "non_standard":

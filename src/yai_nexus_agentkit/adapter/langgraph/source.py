@@ -221,8 +221,13 @@ class _Planner:
         if idle:
             plan.idle, plan.idle_values, plan.idle_messages = True, thread.values, thread.messages
             return plan
-        plan.input = graph_input(self._run.run_input, found.append, state, self._shape)
+        plan.input = graph_input(self._run.run_input, [*self._kept(thread), *found.append], state, self._shape)
         return plan
+
+    def _kept(self, thread: Thread) -> Sequence[BaseMessage]:
+        """A `messages` channel without a reducer holds what was last written, so the thread goes in with the new."""
+        name = "__root__" if self._shape.bare else MESSAGES
+        return () if name in self._shape.reducing else thread.messages
 
     @property
     def _takes_messages(self) -> bool:

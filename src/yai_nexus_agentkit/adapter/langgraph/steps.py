@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ag_ui.core import BaseEvent
 
-from yai_nexus_agentkit.adapter.langgraph.classify import NativeRun, is_hidden
+from yai_nexus_agentkit.adapter.langgraph.classify import ERROR_HANDLER, NativeRun, is_hidden
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
 __all__ = ["Steps"]
@@ -21,7 +21,7 @@ class Steps:
 
     def __init__(self, life: RunLifecycle, name: Callable[[NativeRun], str | None] | None) -> None:
         self._life = life
-        self._name = name or (lambda run: "/".join(run.path))
+        self._name = name or _path
         self._ended: list[NativeRun] = []
         """Root nodes that ended and whose updates have not come yet."""
 
@@ -59,3 +59,8 @@ class Steps:
         """The superstep is over, whatever came of it."""
         ended, self._ended = self._ended, []
         return [event for run in ended for event in self._life.finish_step(run.id)]
+
+
+def _path(run: NativeRun) -> str:
+    """The node's path; the handler of a failed node goes by the node's name, as a retry would."""
+    return "/".join(name.removeprefix(ERROR_HANDLER) for name in run.path)

@@ -17,7 +17,7 @@ from langgraph.errors import GraphBubbleUp
 
 from yai_nexus_agentkit.adapter.langgraph.calls import ToolCalls, hosting_call
 from yai_nexus_agentkit.adapter.langgraph.channels import GraphShape, SharedState
-from yai_nexus_agentkit.adapter.langgraph.classify import NativeRun, RunKind, RunTree, is_node
+from yai_nexus_agentkit.adapter.langgraph.classify import ERROR_HANDLER, NativeRun, RunKind, RunTree, is_node
 from yai_nexus_agentkit.adapter.langgraph.conversation import Conversation
 from yai_nexus_agentkit.adapter.langgraph.emitted import Emitted
 from yai_nexus_agentkit.adapter.langgraph.ending import Ending
@@ -235,7 +235,11 @@ class LangGraphTranslator:
         for other in self._tree.open():
             if other is run or other.kind is not run.kind or other.parent is not run.parent:
                 continue
-            if other.checkpoint_ns == run.checkpoint_ns or other.metadata.get("langgraph_step") != step:
+            if (
+                other.checkpoint_ns == run.checkpoint_ns
+                or other.metadata.get("langgraph_step") != step
+                or run.name == f"{ERROR_HANDLER}{other.name}"
+            ):
                 events += self._leave(other)
         if run.kind is RunKind.NODE and run.parent is self._tree.root:
             events += self._steps.settle()
@@ -350,7 +354,14 @@ class LangGraphTranslator:
             return []
         if isinstance(payload, Mapping):
             self.ending.asked(payload.get("__interrupt__"), ())
-        return self._conversation.stepped(payload)
+        return [*self._step_over(), *self._conversation.stepped(payload)]
+
+    def _step_over(self) -> list[BaseEvent]:
+        """The superstep is over: so are its nodes that a ``Command`` to the parent left without an end event."""
+        if self.ending.paused:
+            return []
+        left = [run for run in self._tree.open() if run.kind is RunKind.NODE and run.parent is self._tree.root]
+        return [event for run in left for event in self._leave(run)]
 
     def _emitter(self, namespace: Sequence[str]) -> NativeRun | None:
         """The graph run whose writer wrote; which of its nodes is not known."""
