@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
+from starlette.middleware.base import BaseHTTPMiddleware
+from starlette.middleware.gzip import GZipMiddleware
 
-from tests.support.serving import call, failing, living, post, run_body, talker
+from tests.support.serving import JSON, Exchange, call, failing, living, post, run_body, talker
 from yai_nexus_agentkit import AGUIAdapter, EventEmitter, Hooks
 from yai_nexus_agentkit.errors import RunInputError
 from yai_nexus_agentkit.server import Identity, ServerSettings, create_app
@@ -361,6 +363,48 @@ async def test_time_limits_end_the_run_with_their_codes() -> None:
     assert exchange.events[-1]["code"] == "EXECUTION_TIMEOUT"
     exchange = await post(app_of(Watched().graph(), idle_timeout=0.2), run_body()).end()
     assert exchange.events[-1]["code"] == "IDLE_TIMEOUT"
+
+
+async def test_a_client_that_leaves_after_run_finished_does_not_cut_the_after_run_hook_off() -> None:
+    done: list[str] = []
+
+    async def audit(run: Any) -> None:
+        await asyncio.sleep(0.2)
+        done.append(run.outcome)
+
+    exchange = post(app_of(talker(1), hooks=Hooks(after_run=audit)), run_body())
+    await exchange.until(lambda it: b"RUN_FINISHED" in it.body)
+    exchange.disconnect()
+    await exchange.end()
+    assert done == ["success"]
+
+
+async def test_a_body_that_breaks_off_is_no_error_of_the_server(caplog: pytest.LogCaptureFixture) -> None:
+    exchange = Exchange(app_of(talker(1)), "POST", "/", [b'{"threadId": '], JSON, cut_off=True)
+    exchange.disconnect()
+    assert (await exchange.end()).status == 400
+    assert not caplog.records
+
+
+async def test_middleware_of_the_application_does_not_hold_the_stream_back() -> None:
+    class Passing(BaseHTTPMiddleware):
+        async def dispatch(self, request: Any, call_next: Any) -> Any:
+            response = await call_next(request)
+            response.headers["x-seen"] = "yes"
+            return response
+
+    watched = Watched()
+    app = app_of(watched.graph())
+    app.add_middleware(Passing)
+    app.add_middleware(GZipMiddleware, minimum_size=1)
+    exchange = post(app, run_body(), headers={"accept-encoding": "gzip"})
+    await exchange.until(lambda it: b"RUN_STARTED" in it.body)
+    assert exchange.headers["x-seen"] == "yes"
+    await watched.running.wait()
+    exchange.disconnect()
+    async with asyncio.timeout(1):
+        await watched.cancelled.wait()
+        await exchange.end()
 
 
 async def test_the_end_of_the_application_ends_its_runs() -> None:

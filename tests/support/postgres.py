@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own, from Debian's binaries. As root it would refuse: it runs as ``postgres`` then."""
+"""A PostgreSQL server of the tests' own, from Debian's binaries. It refuses root, who becomes ``postgres`` for it."""
 
 from __future__ import annotations
 

@@ -36,7 +36,10 @@ class Exchange:
         target: str,
         body: bytes | Sequence[bytes] = b"",
         headers: Mapping[str, str] | None = None,
+        *,
+        cut_off: bool = False,
     ) -> None:
+        """`cut_off`: more of the body was promised than will come."""
         path, _, query = target.partition("?")
         self.status = 0
         self.headers: dict[str, str] = {}
@@ -49,7 +52,8 @@ class Exchange:
         """What the next write raises."""
         chunks = [body] if isinstance(body, bytes) else list(body)
         self._incoming = [
-            {"type": "http.request", "body": chunk, "more_body": n < len(chunks) - 1} for n, chunk in enumerate(chunks)
+            {"type": "http.request", "body": chunk, "more_body": cut_off or n < len(chunks) - 1}
+            for n, chunk in enumerate(chunks)
         ]
         self._gone = asyncio.Event()
         self._news = asyncio.Condition()

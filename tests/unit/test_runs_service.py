@@ -119,7 +119,7 @@ async def test_operators_are_told_once_per_run(caplog: pytest.LogCaptureFixture)
         events = await drive(service, talker(50))
     told = [record for record in caplog.records if record.name == "yai_nexus_agentkit.runs.telemetry"]
     assert len(told) == 1
-    assert "run r1 of thread t1 (agent): success" in told[0].getMessage()
+    assert "run 'r1' of thread 't1' (agent): success" in told[0].getMessage()
     counted = {name: (value, labels) for name, value, labels in metrics}
     assert counted["agui_runs_total"] == (1, {"agent": "agent", "outcome": "success", "code": ""})
     assert counted["agui_events_total"][0] == len(events)

@@ -63,7 +63,10 @@ class Janitor:
                 over = await self.service.index.surplus(agent, keep=self.per_user, limit=_BATCH)
                 due.update((entry.thread.key, entry) for entry in over)
             for entry in due.values():
-                removed += await self._remove(store, entry)
+                try:
+                    removed += await self._remove(store, entry)
+                except Exception:
+                    _logger.exception("thread %r could not be removed", entry.thread.id)
         return removed
 
     async def _remove(self, store: ThreadStore, entry: ThreadEntry) -> bool:
@@ -78,7 +81,7 @@ class Janitor:
                 try:
                     await store.delete(thread.key)
                 except ThreadNotFoundError:
-                    _logger.debug("thread %s was in the index only", thread.id)
+                    _logger.debug("thread %r was in the index only", thread.id)
                 await self.service.index.remove(thread.key)
                 return True
         except ThreadBusyError:

@@ -280,7 +280,7 @@ class RunService:
                 if run is None or run.holder != holder:
                     continue
                 if lease is Lease.LOST:
-                    _logger.error("run %s lost the lock of its thread", run.run_input.run_id)
+                    _logger.error("run %r lost the lock of its thread", run.run_input.run_id)
                     run.control.stop(ThreadBusyError("the thread was taken over by another run"))
                 elif lease is Lease.CANCELLING:
                     run.stop()

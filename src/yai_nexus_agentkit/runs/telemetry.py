@@ -78,7 +78,7 @@ class RunRecord:
         self.seconds = time.perf_counter() - self.started
         how = self.code or self.outcome
         told = (self.run_id, self.thread.id, self.thread.agent, how, self.events, self.bytes, self.seconds)
-        _logger.info("run %s of thread %s (%s): %s, %d events, %d bytes, %.3f s", *told)
+        _logger.info("run %r of thread %r (%s): %s, %d events, %d bytes, %.3f s", *told)
         if meter is None:
             return
         labels = {"agent": self.thread.agent}

@@ -38,7 +38,7 @@ def create_app(agents: Agent | Mapping[str, Agent], *, settings: ServerSettings 
     """An ASGI application that serves one agent at ``/``, or each of several at ``/{name}``.
 
     An agent is an `AGUIAdapter`, or a function from `Identity` to one. Runs of all agents count towards the same
-    limits. Raises ValueError for names that cannot stand in a path.
+    limits; their `RunService` is ``app.state.agui``. Raises ValueError for names that cannot stand in a path.
     """
     named = agents if isinstance(agents, Mapping) else {_ONLY: agents}
     for name in named:
@@ -55,6 +55,7 @@ def create_app(agents: Agent | Mapping[str, Agent], *, settings: ServerSettings 
     )
     service = _service(settings)
     _live_with(app.router, partial(_until_the_end, service))
+    app.state.agui = service
     for name, agent in named.items():
         path = f"/{name}" if isinstance(agents, Mapping) else ""
         add_agui_routes(app, agent, path or "/", settings=settings, name=name, service=service)

@@ -64,7 +64,7 @@ def _run_input(body: bytes, max_depth: int) -> RunAgentInput:
     except RunInputError as error:
         raise Problem(422, error.code, error.reason, path=error.path) from None
     for warning in warnings:
-        _logger.warning("request of run %s: %s", parsed.run_id, warning)
+        _logger.warning("request of run %r: %s", parsed.run_id, warning)
     return parsed
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 
 from yai_nexus_agentkit.errors import (
@@ -49,6 +50,8 @@ def problem_of(error: Exception, *, retry_after: int, expose: bool) -> Problem:
         return Problem(
             error.status_code, _HTTP.get(error.status_code, "HTTP_ERROR"), error.detail, headers=error.headers
         )
+    if isinstance(error, ClientDisconnect):
+        return Problem(400, "BAD_REQUEST", "the connection was closed before the body was complete")
     if isinstance(error, PermissionError):
         return Problem(403, "FORBIDDEN", "this is not allowed")
     if isinstance(error, ThreadNotFoundError):

@@ -17,7 +17,7 @@ from ag_ui.core import BaseEvent, RunErrorEvent
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from yai_nexus_agentkit.errors import Code, OverloadedError, ThreadBusyError
+from yai_nexus_agentkit.errors import Code, OverloadedError
 from yai_nexus_agentkit.runs.service import LiveRun
 from yai_nexus_agentkit.server.outbox import Outbox
 from yai_nexus_agentkit.server.problems import client_text, problem_of, problem_response
@@ -27,6 +27,8 @@ from yai_nexus_agentkit.transport.sse import CONTENT_TYPE, KEEP_ALIVE, SSEEncode
 __all__ = ["RunResponse"]
 
 _logger = logging.getLogger(__name__)
+_AFTERWARDS = 10.0
+"""Seconds for the `after_run` hook of a run whose client left right after the terminal event."""
 _HEADERS = {"content-type": CONTENT_TYPE, "cache-control": "no-cache", "x-accel-buffering": "no"}
 
 
@@ -43,7 +45,7 @@ class RunResponse(Response):
         async with AsyncExitStack() as held:
             try:
                 run = await held.enter_async_context(self._opened())
-            except (OverloadedError, ThreadBusyError) as error:
+            except Exception as error:
                 problem = problem_of(error, retry_after=settings.retry_after, expose=settings.expose_errors)
                 await problem_response(problem)(scope, receive, send)
                 return
@@ -79,14 +81,19 @@ class _Stream:
         self._beat()
         try:
             await asyncio.wait((writer, gone), return_when=asyncio.FIRST_COMPLETED)
+            if self._run.record.ended:
+                await asyncio.wait((agent,), timeout=_AFTERWARDS)
         finally:
-            self._timer.cancel() if self._timer is not None else None
+            if self._timer is not None:
+                self._timer.cancel()
             self._run.ending = True
-            for task in (agent, writer, gone):
+            tasks = (agent, writer, gone)
+            for task in tasks:
                 task.cancel()
-            await asyncio.wait((agent, writer, gone))
-        if not writer.cancelled() and (error := writer.exception()) is not None:
-            _logger.debug("the response of run %s broke: %r", self._run.run_input.run_id, error)
+            await asyncio.wait(tasks)
+            for task in tasks:
+                if not task.cancelled() and (error := task.exception()) is not None:
+                    _logger.debug("%s of run %r broke: %r", task.get_name(), self._run.run_input.run_id, error)
 
     async def _drive(self) -> None:
         try:
@@ -102,7 +109,7 @@ class _Stream:
         if self._idle is not None:
             self._wake()
         elif waited > self._settings.max_buffer and outbox.busy and not self._run.control.stopped:
-            _logger.warning("run %s: its client reads too slowly, %d bytes wait", self._run.run_input.run_id, waited)
+            _logger.warning("run %r: its client reads too slowly, %d bytes wait", self._run.run_input.run_id, waited)
             self._run.control.stop(OverloadedError("the client reads too slowly"))
 
     def _wake(self) -> None:

@@ -154,7 +154,7 @@ class LangGraphThreadStore:
         try:
             return await self._graph.abulk_update_state(config, supersteps)
         except (InvalidUpdateError, ValueError, TypeError) as error:
-            raise StatePatchError(f"the graph refuses the new values: {error}") from error
+            raise StatePatchError(f"the graph refuses the new values ({type(error).__name__})") from error
 
     async def _remove(self, config: RunnableConfig, keys: Sequence[str]) -> None:
         """Empty channels. LangGraph has no update for that, so the checkpoint is written anew without them."""
