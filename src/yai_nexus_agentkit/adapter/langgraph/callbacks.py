@@ -30,15 +30,15 @@ class SideHandler(BaseCallbackHandler):
     def __init__(self, notes: RunNotes) -> None:
         self._notes = notes
         self._nodes: set[UUID] = set()
-        self._tools: set[UUID] = set()
-        """Tools under way."""
+        self._tools: dict[UUID, UUID | None] = {}
+        """Tools under way, and the run that each has as parent."""
 
     def _started(self, run_id: UUID, parent_run_id: UUID | None) -> None:
         """A tool that hands its ``config`` argument on gives its runs the node as parent: LangChain injects the node's
         config, not the tool's. The context still knows the tool."""
         config = var_child_runnable_config.get() if self._tools else None
         inside = getattr((config or {}).get("callbacks"), "parent_run_id", None)
-        if inside in self._tools and inside != parent_run_id:
+        if inside in self._tools and self._tools[inside] == parent_run_id:
             self._notes.note_inside(str(run_id), str(inside))
 
     def on_chat_model_start(
@@ -60,11 +60,11 @@ class SideHandler(BaseCallbackHandler):
         self, serialized: Any, input_str: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> None:
         self._started(run_id, parent_run_id)
-        self._tools.add(run_id)
+        self._tools[run_id] = parent_run_id
         self._notes.note_tool(str(run_id), kwargs.get("tool_call_id"))
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        self._tools.discard(run_id)
+        self._tools.pop(run_id, None)
         self._notes.note_tool_over(str(run_id))
         for n, message in enumerate(tool_messages(output)):
             if message.id is None:
@@ -72,7 +72,7 @@ class SideHandler(BaseCallbackHandler):
                 message.id = f"tool-{run_id}" if n == 0 else f"tool-{run_id}-{n}"
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        self._tools.discard(run_id)
+        self._tools.pop(run_id, None)
         self._notes.note_tool_over(str(run_id))
 
     def on_chain_start(

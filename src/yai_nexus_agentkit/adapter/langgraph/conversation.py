@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ag_ui.core import BaseEvent, Message
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolMessage
 
 from yai_nexus_agentkit.adapter.langgraph.call_ids import CallIds
 from yai_nexus_agentkit.adapter.langgraph.calls import ToolCalls
@@ -112,8 +112,14 @@ class Conversation:
         for message in written:
             if not isinstance(message, BaseMessage) or not message.id:
                 self._raw_written = True
-            elif is_shown(message) and self._transcript.judge(message) is not Judgement.KNOWN:
+            elif self._differs(message):
                 self._snapshot_due = True
+
+    def _differs(self, message: BaseMessage) -> bool:
+        """Only a snapshot can tell the client of this message."""
+        if not isinstance(message, RemoveMessage) and not is_shown(message):
+            return False
+        return self._transcript.judge(message) is not Judgement.KNOWN
 
     def _is_new(self, message: BaseMessage) -> bool:
         return self._transcript.judge(message) is Judgement.NEW
@@ -174,7 +180,7 @@ class Conversation:
         if root is None:
             return []
         events = self.node_wrote(root, fresh[::-1], at_root=True)
-        if any(is_shown(m) and self._transcript.judge(m) is not Judgement.KNOWN for m in fresh):
+        if any(self._differs(m) for m in fresh):
             self._snapshot_due = True
         return events
 
@@ -183,7 +189,7 @@ class Conversation:
     def end(self, *, paused: bool, when: str) -> list[BaseEvent]:
         """The messages at the end of a run: always before a question, else if the client's differ (`when` is the
         option)."""
-        if paused and (self._shape is None or not self._shape.messages):
+        if (paused or self._transcript.lost_any) and (self._shape is None or not self._shape.messages):
             own = [m for m in self._plan.request if m.role != "activity"]
             return self._life.messages_snapshot(self._redacted([*own, *self._transcript.snapshot(lambda run: True)]))
         if self._shape is None or not self._shape.messages or not self._transcript.began:

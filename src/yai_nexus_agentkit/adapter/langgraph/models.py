@@ -101,7 +101,10 @@ class ModelCalls:
     def abandon(self, run_id: str) -> list[BaseEvent]:
         """The model call will not end: it failed, or was cancelled."""
         lane = self._lanes.pop(run_id, None)
-        return lane.end(None) if lane is not None else []
+        if lane is None:
+            return []
+        self._transcript.lose(lane.message_id)
+        return lane.end(None)
 
     def abandon_all(self) -> list[BaseEvent]:
         """No model call will end any more."""

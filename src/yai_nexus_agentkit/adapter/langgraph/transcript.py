@@ -42,6 +42,8 @@ class Told:
     calls: Any = None
     """The message's content and calls when it was told, by identity: a later node may change the message in place."""
 
+    lost: bool = False
+    """The model failed before its end."""
     shown: Any = None
     """What was told of a tool's message. ToolNode rewrites some contents in place, to what is told all the same."""
 
@@ -79,6 +81,7 @@ class Transcript:
         self._ids: list[str | None] = []
         self._told: dict[str, Told] = {}
         self._hidden: set[str] = set()
+        self._unshown: set[str] = set()
         self._held = list(held)
         """Ids of the client's messages in the client's order, as of the request or of the last snapshot."""
         self.in_sync = in_sync
@@ -109,8 +112,24 @@ class Transcript:
             told.shown = tool_content(message) if isinstance(message, ToolMessage) else None
 
     def forget(self, message_id: str) -> None:
-        """Nothing of this message is shown in the end: it had reasoning only."""
+        """Nothing of this message is shown in the end: it had reasoning only, and that was told."""
         self._told.pop(message_id, None)
+        self._unshown.add(message_id)
+
+    def lose(self, message_id: str) -> None:
+        """The model failed: what was told of this message is not going to be stored."""
+        if message_id in self._told:
+            self._told[message_id].lost = True
+
+    @property
+    def lost_any(self) -> bool:
+        """Something was told that no graph keeps."""
+        return any(told.lost for told in self._told.values())
+
+    def says(self, text: str) -> bool:
+        """The client was told this text: by one message, or by all of this run's together."""
+        told = [getattr(t.message, "text", "") for t in self._told.values() if t.message is not None]
+        return text in told or text == "".join(told)
 
     def add_foreign(self, messages: Iterable[Message]) -> None:
         """What a subagent said: no thread stores it, every snapshot restates it."""
@@ -145,6 +164,8 @@ class Transcript:
             known = message.id in self._base or message.id in self._told or message.id == "__remove_all__"
             return Judgement.CHANGED if known else Judgement.KNOWN
         message_id = message.id or ""
+        if message_id in self._unshown:
+            return Judgement.KNOWN
         if (told := self._told.get(message_id)) is not None:
             return Judgement.KNOWN if told.still(message) else Judgement.CHANGED
         if (held := self._base.get(message_id)) is not None:

@@ -181,12 +181,15 @@ class LangGraphTranslator:
     def _unstreamed_output(self) -> list[BaseEvent]:
         """The answer of a functional graph or plain runnable that is no model's text: a string, or a message."""
         output = self._output
-        if not self._functional or self._transcript.any_told:
+        if not self._functional:
             return []
         if isinstance(output, str) and output:
-            output = AIMessage(output, id=f"{self._life.run_id}-output")
-        if not isinstance(output, AIMessage) or not output.id:
+            output = AIMessage(output)
+        if not isinstance(output, AIMessage) or self._transcript.is_told(output.id or ""):
             return []
+        if self._transcript.says(output.text):
+            return []
+        output.id = output.id or f"{self._life.run_id}-output"
         root = self._tree.root or NativeRun("root", RunKind.ROOT, "", None)
         return self._conversation.tell_stored(output, root, [output])
 
