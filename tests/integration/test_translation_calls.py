@@ -388,6 +388,9 @@ async def test_the_same_index_for_two_calls(play: Player) -> None:
             'TOOL_CALL_ARGS toolCallId=call_2 delta=" \\"Oslo\\"}"',
             "TOOL_CALL_END toolCallId=call_2",
             "STEP_FINISHED stepName=agent",
+            "MESSAGES_SNAPSHOT",
+            "  user id=user-1 content=hi",
+            '  assistant id=lc_run--#2 toolCalls=[(id=call_1 type=function function=(name=weather arguments="{\\"city\\":\\"Rome\\"}")) (id=call_2 type=function function=(name=weather arguments="{}"))]',
             "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
             'TOOL_CALL_RESULT messageId=tool-#4 toolCallId=call_1 content="sun in Rome" role=tool',
             "TOOL_CALL_RESULT messageId=#5 toolCallId=call_2 content=\"Error invoking tool 'weather' with kwargs {} with error:\\n city: Field required\\n Please fix the error and try again.\" role=tool metadata=(langgraph=(status=error))",
@@ -649,6 +652,35 @@ async def test_invalid_arguments_are_passed_on_as_they_are(play: Player) -> None
             "TOOL_CALL_END toolCallId=call_1",
             "STEP_FINISHED stepName=agent",
             "RUN_FINISHED threadId=thread runId=run-1 outcome=(type=success pendingToolCallIds=[call_1])",
+        ]
+    )
+
+
+async def test_arguments_that_are_cut_off_among_valid_ones(play: Player) -> None:
+    def build() -> Graph:
+        cut = tool_call_parts("weather", '{"city": "Ro', "call_2", index=1)
+        return chat(scripted([*tool_call_parts(*ROME), *cut]))
+
+    played = await play(build, ignore=["AGUI204"])
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#2",
+            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"city\\":"',
+            'TOOL_CALL_ARGS toolCallId=call_1 delta=" \\"Rome\\"}"',
+            "TOOL_CALL_START toolCallId=call_2 toolCallName=weather parentMessageId=lc_run--#2",
+            'TOOL_CALL_ARGS toolCallId=call_2 delta="{\\"city"',
+            'TOOL_CALL_ARGS toolCallId=call_2 delta="\\": \\"Ro"',
+            "TOOL_CALL_END toolCallId=call_1",
+            "TOOL_CALL_END toolCallId=call_2",
+            "STEP_FINISHED stepName=chat",
+            "MESSAGES_SNAPSHOT",
+            "  user id=user-1 content=hi",
+            '  assistant id=lc_run--#2 toolCalls=[(id=call_1 type=function function=(name=weather arguments="{\\"city\\":\\"Rome\\"}")) (id=call_2 type=function function=(name=weather arguments="{\\"city\\":\\"Ro\\"}"))]',
+            "RUN_FINISHED threadId=thread runId=run-1 outcome=(type=success pendingToolCallIds=[call_1 call_2])",
         ]
     )
 

@@ -18,7 +18,7 @@ from langgraph.prebuilt import InjectedState
 from langgraph.types import Command
 from pydantic import BaseModel
 
-from tests.support.graphs import Graph, in_a_row, scripted, tool_loop
+from tests.support.graphs import Graph, chat_node, in_a_row, scripted, tool_loop
 from tests.support.playing import Player
 from yai_nexus_agentkit.testing import ai_message, tool_call_parts, tool_calls_part
 
@@ -441,7 +441,7 @@ async def test_create_agents_unhandled_error_beside_a_good_result(play: Player) 
         calls = tool_calls_part(("risky", {"n": 0}, "call_1"), ("risky", {"n": 1}, "call_2"))
         return create_agent(scripted(calls, "Again."), [risky], checkpointer=InMemorySaver())
 
-    played = await play(build, "hi", "again")
+    played = await play(build, "hi", "again", ordered=False)
 
     assert played.streams == snapshot(
         [
@@ -628,6 +628,38 @@ async def test_a_tool_called_by_hand_with_the_models_call(play: Player) -> None:
     )
 
 
+async def test_a_tool_called_by_hand_with_a_models_arguments_in_the_same_node(play: Player) -> None:
+    def build() -> Graph:
+        model = scripted(tool_call_parts("risky", {"n": 0}, "call_1"), "Fine.")
+
+        async def node(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+            asked = await model.ainvoke(state["messages"], config)
+            found = ToolMessage(await risky.ainvoke(asked.tool_calls[0]["args"], config), tool_call_id="call_1")
+            return {"messages": [asked, found, await model.ainvoke([*state["messages"], asked, found], config)]}
+
+        return in_a_row({"node": node})
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=node metadata=(langgraph=(node=node step=1 task_id=#1 checkpoint_ns=node:#1))",
+            "TOOL_CALL_START toolCallId=call_1 toolCallName=risky parentMessageId=lc_run--#2",
+            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"n\\""',
+            'TOOL_CALL_ARGS toolCallId=call_1 delta=": 0}"',
+            "TOOL_CALL_END toolCallId=call_1",
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=Fine.",
+            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "TOOL_CALL_RESULT messageId=#4 toolCallId=call_1 content=fine role=tool",
+            "STEP_FINISHED stepName=node",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
 async def test_a_tool_called_by_hand_with_a_call_that_no_model_made(play: Player) -> None:
     def build() -> Graph:
         async def node(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
@@ -741,6 +773,47 @@ async def test_a_hand_written_tool_node(play: Player) -> None:
         [
             'TOOL_CALL_RESULT messageId=#4 toolCallId=call_2 content="ran b" role=tool',
             'TOOL_CALL_RESULT messageId=#5 toolCallId=call_1 content="ran a" role=tool',
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_a_hand_written_tool_node_that_runs_the_tools(play: Player) -> None:
+    def build() -> Graph:
+        model = scripted(tool_calls_part(("risky", {"n": 0}, "call_1"), ("risky", {"n": 2}, "call_2")), "Done.")
+
+        async def tools(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+            results = []
+            for call in state["messages"][-1].tool_calls:
+                found = await risky.ainvoke(call["args"], config)
+                results.append(ToolMessage(found, name=call["name"], tool_call_id=call["id"]))
+            return {"messages": results}
+
+        return in_a_row({"agent": chat_node(model), "tools": tools, "again": chat_node(model)})
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
+            "TOOL_CALL_START toolCallId=call_1 toolCallName=risky parentMessageId=lc_run--#2",
+            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"n\\": 0}"',
+            "TOOL_CALL_START toolCallId=call_2 toolCallName=risky parentMessageId=lc_run--#2",
+            'TOOL_CALL_ARGS toolCallId=call_2 delta="{\\"n\\": 2}"',
+            "TOOL_CALL_END toolCallId=call_1",
+            "TOOL_CALL_END toolCallId=call_2",
+            "STEP_FINISHED stepName=agent",
+            "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
+            "TOOL_CALL_RESULT messageId=#4 toolCallId=call_1 content=fine role=tool",
+            "TOOL_CALL_RESULT messageId=#5 toolCallId=call_2 content=fine role=tool",
+            "STEP_FINISHED stepName=tools",
+            "STEP_STARTED stepName=again metadata=(langgraph=(node=again step=3 task_id=#6 checkpoint_ns=again:#6))",
+            "TEXT_MESSAGE_START messageId=lc_run--#7 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#7 delta=Done.",
+            "TEXT_MESSAGE_END messageId=lc_run--#7",
+            "STEP_FINISHED stepName=again",
             "RUN_FINISHED threadId=thread runId=run-1",
         ]
     )

@@ -1,8 +1,8 @@
 """Driver. A conversation between a real graph and the official clients, each turn's request made from what the client
 holds, each turn's outcome compared with what the thread stores.
 
-The same turns are played twice, each time with a fresh graph: with a peer that declared 1.0 (client 1.0.0), and with
-one that declared nothing (client 0.0.59, CopilotKit's current generation).
+The same turns are played three times, each time with a fresh graph: with a peer that declared 1.0 (client 1.0.0), with
+one that declared nothing (client 0.0.59, CopilotKit's current generation), and once more with the other source.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable
@@ -35,6 +35,11 @@ Turn: TypeAlias = str | Callable[[ClientRun], Mapping[str, Any]]
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{32}\b")
 _BARE = re.compile(r"(?!(?:true|false|null)$)[A-Za-z_#][\w#:|./-]*")
+_PEERS: Sequence[tuple[str, str | None, Literal["events", "callbacks"]]] = (
+    ("1.0.0", "1.0", "events"),
+    ("0.0.59", None, "events"),
+    ("1.0.0", "1.0", "callbacks"),
+)
 _START: ClientRun = {
     "ok": True,
     "accepted": True,
@@ -96,18 +101,22 @@ class Player:
         options: AdapterOptions | None = None,
         ignore: Iterable[str] = (),
         same: bool = True,
+        ordered: bool = True,
         in_step: bool = True,
         context: Any = None,
     ) -> Played:
-        """`ignore`: conformance rules that do not hold here. `same=False`: the two generations get different streams
-        beyond what the protocol's versions explain. `in_step=False`: the caller compares client and thread himself."""
+        """`ignore`: conformance rules that do not hold here. `same=False`: the peers' streams differ beyond what the
+        protocol's versions explain. `ordered=False`: tasks run in parallel, which leaves the order open; the sources
+        then tell the same lines in some order. `in_step=False`: the caller compares client and thread himself."""
+        options = options or AdapterOptions()
         made = []
-        for client, version in (("1.0.0", "1.0"), ("0.0.59", None)):
+        for client, version, source in _PEERS:
             conversation = _Conversation(self.verifier, client, version, tuple(ignore), in_step, context)
-            made.append(await conversation.hold(build(), turns or ("hi",), options))
-        new, self.old = made
+            made.append(await conversation.hold(build(), turns or ("hi",), replace(options, source=source)))
+        new, self.old, inline = made
         if same:
-            assert _common(new) == _common(self.old), "peers of both generations must be told the same"
+            assert _common(new, ordered) == _common(self.old, ordered), "peers of both generations are told the same"
+            assert _common(new, ordered) == _common(inline, ordered), "both sources tell the same"
         return new
 
 
@@ -120,9 +129,9 @@ class _Conversation:
     in_step: bool
     context: Any
 
-    async def hold(self, graph: Runnable[Any, Any], turns: Sequence[Turn], options: AdapterOptions | None) -> Played:
+    async def hold(self, graph: Runnable[Any, Any], turns: Sequence[Turn], options: AdapterOptions) -> Played:
         seen = _Seen(graph)
-        adapter = AGUIAdapter(graph, options=options or AdapterOptions(), hooks=seen.hooks)
+        adapter = AGUIAdapter(graph, options=options, hooks=seen.hooks)
         played = Played()
         for number, turn in enumerate(turns, 1):
             view = played.views[-1] if played.views else _START
@@ -272,7 +281,7 @@ def named(*streams: Sequence[WireEvent]) -> list[list[str]]:
     return [[line for event in events for line in lines(event)] for events in streams]
 
 
-def _common(played: Played) -> list[list[str]]:
+def _common(played: Played, ordered: bool) -> list[list[str]]:
     """The streams without what only peers of 1.0 are sent: subagents' life stories and pending calls."""
     streams = []
     for run in played.runs:
@@ -281,4 +290,6 @@ def _common(played: Played) -> list[list[str]]:
             if event.get("outcome", {}).get("type") == "success":
                 del event["outcome"]
         streams.append(events)
-    return named(*streams)
+    if ordered:
+        return named(*streams)
+    return [sorted(re.sub(r"#\d+", "#", line) for line in lines) for lines in named(*streams)]
