@@ -595,3 +595,37 @@ async def test_a_graph_that_does_nothing(play: Player) -> None:
             "RUN_FINISHED threadId=thread runId=run-2",
         ]
     )
+
+
+async def test_an_error_handler_of_a_node(play: Player) -> None:
+    def build() -> Graph:
+        async def apologise(state: MessagesState) -> dict[str, Any]:
+            return {"messages": [AIMessage("Sorry, that did not work.", id="sorry")]}
+
+        builder: StateGraph[Any, Any, Any, Any] = StateGraph(MessagesState)
+        builder.add_node("chat", chat_node(scripted(["Half ", RuntimeError("down")])), error_handler=apologise)
+        builder.add_edge(START, "chat")
+        return builder.compile(checkpointer=InMemorySaver())
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Half "',
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=__error_handler__chat step=1 task_id=#3 checkpoint_ns=chat:#1|__error_handler__chat:#3))",
+            "TEXT_MESSAGE_START messageId=sorry role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=sorry delta="Sorry, that did not work."',
+            "TEXT_MESSAGE_END messageId=sorry",
+            "STEP_FINISHED stepName=chat",
+            "MESSAGES_SNAPSHOT",
+            "  user id=user-1 content=hi",
+            '  assistant id=sorry content="Sorry, that did not work."',
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
