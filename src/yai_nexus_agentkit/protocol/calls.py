@@ -189,7 +189,7 @@ class Calls:
 
     def _content(self, content: str | list[Any]) -> str | list[Any]:
         """Peers from before 1.0 end the run at a list of parts: they get its text (AG-UI 1.0, versions)."""
-        if isinstance(content, str) or self._parts:
+        if self._parts or not isinstance(content, list):
             return content
         return "".join(_text(part) for part in content)
 
