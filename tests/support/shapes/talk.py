@@ -197,7 +197,9 @@ def plain_model() -> Any:
 class Speller(LLM):
     """A text model that says a letter at a time."""
 
-    _llm_type = "speller"
+    @property
+    def _llm_type(self) -> str:
+        return "speller"
 
     def _call(self, prompt: str, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> str:
         return prompt
