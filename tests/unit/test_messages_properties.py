@@ -116,7 +116,8 @@ def conversations(draw: st.DrawFn) -> list[Any]:
 
 @given(conversations())
 def test_agui_messages_go_there_and_back(messages: list[Any]) -> None:
-    assert there_and_back(*messages) == wire(messages)
+    said = [one for one in messages if one.role != "assistant" or one.content or one.tool_calls]
+    assert there_and_back(*messages) == wire(said), "all but answers that say nothing"
 
 
 WORDS = st.sampled_from(

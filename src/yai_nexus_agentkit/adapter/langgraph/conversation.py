@@ -68,14 +68,13 @@ class Conversation:
             if isinstance(message, ToolMessage):
                 events += self._calls.result(message, run)
             elif at_root and not run.silent and isinstance(message, AIMessage) and self._is_new(message):
-                events += self.tell_stored(message, run, messages)
+                # What replaces a streamed answer, or was kept silent on purpose, is told by a snapshot.
+                if not self._transcript.is_hidden(message.id or "") and not self._transcript.orphans(run, messages):
+                    events += self.tell_stored(message, run)
         return [*events, *self._calls.left_unanswered(run)]
 
-    def tell_stored(self, message: AIMessage, run: NativeRun, written: Sequence[BaseMessage]) -> list[BaseEvent]:
-        """An answer of the graph that was not streamed (a constant, a cached node): stream it now, unless it replaces
-        what was streamed or was kept silent on purpose; then a snapshot tells it."""
-        if self._transcript.is_hidden(message.id or "") or self._transcript.orphans(run, written):
-            return []
+    def tell_stored(self, message: AIMessage, run: NativeRun) -> list[BaseEvent]:
+        """An answer of the graph that was not streamed (a constant, a cached node): stream it now."""
         source = NativeRun(f"stored:{message.id}", RunKind.MODEL, run.name, run, scope=run.scope, owner=run.owner)
         lane = ModelLane(source, self._life, self._plan.call_ids)
         events = lane.end(message)

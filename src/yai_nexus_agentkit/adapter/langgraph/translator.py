@@ -191,7 +191,7 @@ class LangGraphTranslator:
             return []
         output.id = output.id or f"{self._life.run_id}-output"
         root = self._tree.root or NativeRun("root", RunKind.ROOT, "", None)
-        return self._conversation.tell_stored(output, root, [output])
+        return self._conversation.tell_stored(output, root)
 
     # ------------------------------------------------------------------ chains: root, nodes, subgraphs, named spans
 
