@@ -168,7 +168,10 @@ async def test_two_models_at_once_in_one_node(play: Player) -> None:
 
 async def test_one_model_for_two_questions_at_once(play: Player) -> None:
     def build() -> Graph:
-        model = ScriptedChatModel(script=lambda messages: [f"Re {messages[-1].content}: ", 0.01, "yes"])
+        starts = {"one": 0.0, "two": 0.05}
+        model = ScriptedChatModel(
+            script=lambda messages: [starts[messages[-1].text], f"Re {messages[-1].text}: ", 0.1, "yes"]
+        )
 
         async def both(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
             return {"messages": await model.abatch(["one", "two"], config)}

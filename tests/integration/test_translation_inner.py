@@ -1,0 +1,639 @@
+# ruff: noqa: E501
+"""Models, tools and graphs inside tools and nodes; structured output; tools that the provider runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from inline_snapshot import snapshot
+from langchain.agents import create_agent
+from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import RunnableConfig, RunnableLambda
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import MessagesState
+from pydantic import BaseModel
+
+from tests.support.graphs import Graph, chat, chat_node, in_a_row, scripted, tool_loop
+from tests.support.playing import Player
+from yai_nexus_agentkit.testing import text_part, tool_call_parts, tool_calls_part
+
+
+class Weather(BaseModel):
+    """The weather."""
+
+    city: str
+    degrees: int
+
+
+class Report(MessagesState):
+    report: dict[str, Any]
+
+
+def ask(name: str, **args: Any) -> Any:
+    return tool_calls_part((name, args, "call_1"))
+
+
+async def test_a_tool_that_runs_a_graph_is_a_subagent(play: Player) -> None:
+    def build() -> Graph:
+        @tool
+        async def lookup(q: str) -> str:
+            """Look up."""
+            return f"{q} found"
+
+        expert = create_agent(
+            scripted(["Hm, ", tool_calls_part(("lookup", {"q": "x"}, "call_1"))], ["Expert ", "answer."]),
+            [lookup],
+            name="expert",
+        )
+
+        @tool
+        async def consult(question: str, config: RunnableConfig) -> str:
+            """Consult the expert."""
+            result = await expert.ainvoke({"messages": [HumanMessage(question)]}, config)
+            return str(result["messages"][-1].text)
+
+        return tool_loop(scripted(ask("consult", question="why?"), "Done."), [consult])
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
+            "TOOL_CALL_START toolCallId=call_1 toolCallName=consult parentMessageId=lc_run--#2",
+            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"question\\": \\"why?\\"}"',
+            "TOOL_CALL_END toolCallId=call_1",
+            "STEP_FINISHED stepName=agent",
+            "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
+            "SUBAGENT_STARTED subagentRunId=#4 name=expert parentToolCallId=call_1 parentMessageId=lc_run--#2",
+            "STEP_STARTED subagentRunId=#4 stepName=tools/model metadata=(langgraph=(node=model step=1 task_id=#5 checkpoint_ns=tools:#3|model:#5))",
+            "TEXT_MESSAGE_START subagentRunId=#4 messageId=lc_run--#6 role=assistant",
+            'TEXT_MESSAGE_CONTENT subagentRunId=#4 messageId=lc_run--#6 delta="Hm, "',
+            "TOOL_CALL_START subagentRunId=#4 toolCallId=call_1-lc_run--#6 toolCallName=lookup parentMessageId=lc_run--#6",
+            'TOOL_CALL_ARGS subagentRunId=#4 toolCallId=call_1-lc_run--#6 delta="{\\"q\\": \\"x\\"}"',
+            "TOOL_CALL_END subagentRunId=#4 toolCallId=call_1-lc_run--#6",
+            "TEXT_MESSAGE_END subagentRunId=#4 messageId=lc_run--#6",
+            "STEP_FINISHED subagentRunId=#4 stepName=tools/model",
+            "STEP_STARTED subagentRunId=#4 stepName=tools/tools metadata=(langgraph=(node=tools step=2 task_id=#7 checkpoint_ns=tools:#3|tools:#7))",
+            'TOOL_CALL_RESULT subagentRunId=#4 messageId=tool-#8 toolCallId=call_1-lc_run--#6 content="x found" role=tool',
+            "STEP_FINISHED subagentRunId=#4 stepName=tools/tools",
+            "STEP_STARTED subagentRunId=#4 stepName=tools/model metadata=(langgraph=(node=model step=3 task_id=#9 checkpoint_ns=tools:#3|model:#9))",
+            "TEXT_MESSAGE_START subagentRunId=#4 messageId=lc_run--#10 role=assistant",
+            'TEXT_MESSAGE_CONTENT subagentRunId=#4 messageId=lc_run--#10 delta="Expert "',
+            "TEXT_MESSAGE_CONTENT subagentRunId=#4 messageId=lc_run--#10 delta=answer.",
+            "TEXT_MESSAGE_END subagentRunId=#4 messageId=lc_run--#10",
+            "STEP_FINISHED subagentRunId=#4 stepName=tools/model",
+            "SUBAGENT_FINISHED subagentRunId=#4",
+            'TOOL_CALL_RESULT messageId=tool-#11 toolCallId=call_1 content="Expert answer." role=tool',
+            "STEP_FINISHED stepName=tools",
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=3 task_id=#12 checkpoint_ns=agent:#12))",
+            "TEXT_MESSAGE_START messageId=lc_run--#13 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#13 delta=Done.",
+            "TEXT_MESSAGE_END messageId=lc_run--#13",
+            "STEP_FINISHED stepName=agent",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_two_subagents_at_once(play: Player) -> None:
+    def build() -> Graph:
+        def expert(name: str, pause: float) -> Any:
+            return in_a_row(
+                {"answer": chat_node(scripted([pause, f"{name} says ", 0.1, "yes."]))}, checkpointer=None
+            ).with_config(run_name=name)
+
+        experts = {"ann": expert("ann", 0.0), "bob": expert("bob", 0.05)}
+
+        @tool
+        async def consult(name: str, config: RunnableConfig) -> str:
+            """Consult an expert."""
+            result = await experts[name].ainvoke({"messages": [HumanMessage("?")]}, config)
+            return str(result["messages"][-1].text)
+
+        calls = tool_calls_part(("consult", {"name": "ann"}, "call_1"), ("consult", {"name": "bob"}, "call_2"))
+        return tool_loop(scripted(calls, "Done."), [consult])
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
+            "TOOL_CALL_START toolCallId=call_1 toolCallName=consult parentMessageId=lc_run--#2",
+            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"name\\": \\"ann\\"}"',
+            "TOOL_CALL_START toolCallId=call_2 toolCallName=consult parentMessageId=lc_run--#2",
+            'TOOL_CALL_ARGS toolCallId=call_2 delta="{\\"name\\": \\"bob\\"}"',
+            "TOOL_CALL_END toolCallId=call_1",
+            "TOOL_CALL_END toolCallId=call_2",
+            "STEP_FINISHED stepName=agent",
+            "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
+            "SUBAGENT_STARTED subagentRunId=#4 name=ann parentToolCallId=call_1 parentMessageId=lc_run--#2",
+            "STEP_STARTED subagentRunId=#4 stepName=tools/answer metadata=(langgraph=(node=answer step=1 task_id=#5 checkpoint_ns=tools:#3|answer:#5))",
+            "SUBAGENT_STARTED subagentRunId=#6 name=bob parentToolCallId=call_2 parentMessageId=lc_run--#2",
+            "STEP_STARTED subagentRunId=#6 stepName=tools/answer#2 metadata=(langgraph=(node=answer step=1 task_id=#7 checkpoint_ns=tools:#3|1|answer:#7))",
+            "TEXT_MESSAGE_START subagentRunId=#4 messageId=lc_run--#8 role=assistant",
+            'TEXT_MESSAGE_CONTENT subagentRunId=#4 messageId=lc_run--#8 delta="ann says "',
+            "TEXT_MESSAGE_START subagentRunId=#6 messageId=lc_run--#9 role=assistant",
+            'TEXT_MESSAGE_CONTENT subagentRunId=#6 messageId=lc_run--#9 delta="bob says "',
+            "TEXT_MESSAGE_CONTENT subagentRunId=#4 messageId=lc_run--#8 delta=yes.",
+            "TEXT_MESSAGE_END subagentRunId=#4 messageId=lc_run--#8",
+            "STEP_FINISHED subagentRunId=#4 stepName=tools/answer",
+            "SUBAGENT_FINISHED subagentRunId=#4",
+            'TOOL_CALL_RESULT messageId=tool-#10 toolCallId=call_1 content="ann says yes." role=tool',
+            "TEXT_MESSAGE_CONTENT subagentRunId=#6 messageId=lc_run--#9 delta=yes.",
+            "TEXT_MESSAGE_END subagentRunId=#6 messageId=lc_run--#9",
+            "STEP_FINISHED subagentRunId=#6 stepName=tools/answer#2",
+            "SUBAGENT_FINISHED subagentRunId=#6",
+            'TOOL_CALL_RESULT messageId=tool-#11 toolCallId=call_2 content="bob says yes." role=tool',
+            "STEP_FINISHED stepName=tools",
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=3 task_id=#12 checkpoint_ns=agent:#12))",
+            "TEXT_MESSAGE_START messageId=lc_run--#13 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#13 delta=Done.",
+            "TEXT_MESSAGE_END messageId=lc_run--#13",
+            "STEP_FINISHED stepName=agent",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_structured_output_is_not_words(play: Player) -> None:
+    def build() -> Graph:
+        model = scripted(tool_call_parts("Weather", {"city": "Rome", "degrees": 20}, "call_1"))
+
+        async def extract(state: Report, config: RunnableConfig) -> dict[str, Any]:
+            found = await model.with_structured_output(Weather).ainvoke(state["messages"], config)
+            return {"report": found.model_dump(), "messages": [AIMessage(f"{found.degrees} degrees.")]}
+
+        return in_a_row({"extract": extract}, Report)
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=extract metadata=(langgraph=(node=extract step=1 task_id=#1 checkpoint_ns=extract:#1))",
+            "TEXT_MESSAGE_START messageId=#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=#2 delta="20 degrees."',
+            "TEXT_MESSAGE_END messageId=#2",
+            "STEP_FINISHED stepName=extract",
+            'STATE_DELTA delta=[(op=add path="/report" value=(city=Rome degrees=20))]',
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_structured_output_as_json_text(play: Player) -> None:
+    def build() -> Graph:
+        model = scripted(['{"city": "Rome", ', '"degrees": 20}'])
+        chain = model.bind(ls_structured_output_format={"kwargs": {"method": "json_mode"}, "schema": {}})
+
+        async def extract(state: Report, config: RunnableConfig) -> dict[str, Any]:
+            answer = await chain.ainvoke(state["messages"], config)
+            return {"report": Weather.model_validate_json(answer.text).model_dump()}
+
+        return in_a_row({"extract": extract}, Report)
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=extract metadata=(langgraph=(node=extract step=1 task_id=#1 checkpoint_ns=extract:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="{\\"city\\": \\"Rome\\", "',
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="\\"degrees\\": 20}"',
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=extract",
+            'STATE_DELTA delta=[(op=add path="/report" value=(city=Rome degrees=20))]',
+            "MESSAGES_SNAPSHOT",
+            "  user id=user-1 content=hi",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_create_agents_tool_strategy(play: Player) -> None:
+    def build() -> Graph:
+        model = scripted(tool_call_parts("Weather", {"city": "Rome", "degrees": 20}, "call_1"))
+        return create_agent(model, [], response_format=ToolStrategy(Weather), checkpointer=InMemorySaver())
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=model metadata=(langgraph=(node=model step=1 task_id=#1 checkpoint_ns=model:#1))",
+            "TOOL_CALL_START toolCallId=call_1 toolCallName=Weather parentMessageId=lc_run--#2",
+            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"city\\": \\"Rome\\""',
+            'TOOL_CALL_ARGS toolCallId=call_1 delta=", \\"degrees\\": 20}"',
+            "TOOL_CALL_END toolCallId=call_1",
+            "TOOL_CALL_RESULT messageId=#3 toolCallId=call_1 content=\"Returning structured response: city='Rome' degrees=20\" role=tool",
+            "STEP_FINISHED stepName=model",
+            'STATE_DELTA delta=[(op=add path="/structured_response" value=(city=Rome degrees=20))]',
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_create_agents_tool_strategy_after_a_wrong_try(play: Player) -> None:
+    def build() -> Graph:
+        wrong = tool_call_parts("Weather", {"city": "Rome", "degrees": "warm"}, "call_1")
+        right = tool_call_parts("Weather", {"city": "Rome", "degrees": 20}, "call_2")
+        model = scripted(wrong, right)
+        return create_agent(
+            model, [], response_format=ToolStrategy(Weather, handle_errors="Try again."), checkpointer=InMemorySaver()
+        )
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=model metadata=(langgraph=(node=model step=1 task_id=#1 checkpoint_ns=model:#1))",
+            "TOOL_CALL_START toolCallId=call_1 toolCallName=Weather parentMessageId=lc_run--#2",
+            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"city\\": \\"Rome\\", "',
+            'TOOL_CALL_ARGS toolCallId=call_1 delta="\\"degrees\\": \\"warm\\"}"',
+            "TOOL_CALL_END toolCallId=call_1",
+            'TOOL_CALL_RESULT messageId=#3 toolCallId=call_1 content="Try again." role=tool',
+            "STEP_FINISHED stepName=model",
+            'STATE_DELTA delta=[(op=add path="/structured_response" value=null)]',
+            "STEP_STARTED stepName=model metadata=(langgraph=(node=model step=2 task_id=#4 checkpoint_ns=model:#4))",
+            "TOOL_CALL_START toolCallId=call_2 toolCallName=Weather parentMessageId=lc_run--#5",
+            'TOOL_CALL_ARGS toolCallId=call_2 delta="{\\"city\\": \\"Rome\\""',
+            'TOOL_CALL_ARGS toolCallId=call_2 delta=", \\"degrees\\": 20}"',
+            "TOOL_CALL_END toolCallId=call_2",
+            "TOOL_CALL_RESULT messageId=#6 toolCallId=call_2 content=\"Returning structured response: city='Rome' degrees=20\" role=tool",
+            "STEP_FINISHED stepName=model",
+            'STATE_DELTA delta=[(op=add path="/structured_response" value=(city=Rome degrees=20))]',
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_create_agents_provider_strategy(play: Player) -> None:
+    def build() -> Graph:
+        model = scripted(['{"city":"Rome",', '"degrees":20}'])
+        return create_agent(model, [], response_format=ProviderStrategy(Weather), checkpointer=InMemorySaver())
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=model metadata=(langgraph=(node=model step=1 task_id=#1 checkpoint_ns=model:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="{\\"city\\":\\"Rome\\","',
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="\\"degrees\\":20}"',
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=model",
+            'STATE_DELTA delta=[(op=add path="/structured_response" value=(city=Rome degrees=20))]',
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+def block(**fields: Any) -> AIMessageChunk:
+    return AIMessageChunk(content=[fields])
+
+
+async def test_anthropics_server_tools(play: Player) -> None:
+    found = [{"type": "web_search_result", "url": "https://a.b", "title": "A"}]
+    parts = [
+        text_part("Searching. "),
+        block(type="server_tool_use", id="srvtoolu_1", name="web_search", input={}, index=1),
+        block(type="input_json_delta", partial_json='{"query": "rome"}', index=1),
+        block(type="web_search_tool_result", tool_use_id="srvtoolu_1", content=found, index=2),
+        text_part("It is ", index=3),
+        block(type="text", citations=[{"url": "https://a.b"}], index=3),
+        text_part("sunny.", index=3),
+    ]
+    played = await play(lambda: chat(scripted(parts, provider="anthropic")))
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Searching. "',
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="It is "',
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=sunny.",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_openais_server_tools(play: Player) -> None:
+    parts = [
+        block(type="web_search_call", id="ws_1", status="completed", action={"type": "search", "query": "q"}, index=0),
+        text_part("Sunny.", index=1, annotations=[{"type": "url_citation", "url": "https://a.b"}]),
+        block(type="refusal", refusal="no", index=2),
+    ]
+    played = await play(lambda: chat(scripted(parts, provider="openai")))
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Sunny.",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=no",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_server_tools_beside_the_applications_own(play: Player) -> None:
+    @tool
+    async def weather(city: str) -> str:
+        """Weather."""
+        return f"sun in {city}"
+
+    def build() -> Graph:
+        parts = [
+            block(type="server_tool_use", id="srvtoolu_1", name="web_search", input={}, index=0),
+            block(type="web_search_tool_result", tool_use_id="srvtoolu_1", content=[], index=1),
+            *tool_call_parts("weather", {"city": "Rome"}, "toolu_1", index=2),
+        ]
+        return tool_loop(scripted(parts, [text_part("Sun.")], provider="anthropic"), [weather])
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
+            "TOOL_CALL_START toolCallId=toolu_1 toolCallName=weather parentMessageId=lc_run--#2",
+            'TOOL_CALL_ARGS toolCallId=toolu_1 delta="{\\"city\\":"',
+            'TOOL_CALL_ARGS toolCallId=toolu_1 delta=" \\"Rome\\"}"',
+            "TOOL_CALL_END toolCallId=toolu_1",
+            "STEP_FINISHED stepName=agent",
+            "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
+            'TOOL_CALL_RESULT messageId=tool-#4 toolCallId=toolu_1 content="sun in Rome" role=tool',
+            "STEP_FINISHED stepName=tools",
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=3 task_id=#5 checkpoint_ns=agent:#5))",
+            "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta=Sun.",
+            "TEXT_MESSAGE_END messageId=lc_run--#6",
+            "STEP_FINISHED stepName=agent",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_a_chain_of_prompt_model_and_parser(play: Player) -> None:
+    def build() -> Graph:
+        chain = (
+            ChatPromptTemplate.from_messages([("human", "{text}")]) | scripted(["Hello ", "there"]) | StrOutputParser()
+        )
+
+        async def node(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+            return {"messages": [AIMessage(await chain.ainvoke({"text": "hi"}, config))]}
+
+        return in_a_row({"node": node})
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=node metadata=(langgraph=(node=node step=1 task_id=#1 checkpoint_ns=node:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Hello "',
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=there",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=node",
+            "MESSAGES_SNAPSHOT",
+            "  user id=user-1 content=hi",
+            '  assistant id=#3 content="Hello there"',
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_a_chain_as_a_node(play: Player) -> None:
+    def build() -> Graph:
+        model = scripted(["Hello ", "there"])
+        chain = RunnableLambda(lambda state: state["messages"]) | model | RunnableLambda(lambda m: {"messages": [m]})
+        return in_a_row({"chain": chain})
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chain metadata=(langgraph=(node=chain step=1 task_id=#1 checkpoint_ns=chain:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Hello "',
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=there",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chain",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_a_model_as_a_node_of_its_own(play: Player) -> None:
+    def build() -> Graph:
+        model = scripted(["Hello ", "there"])
+        return in_a_row({"model": (lambda state: state["messages"]) | model | (lambda m: {"messages": m})})
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=model metadata=(langgraph=(node=model step=1 task_id=#1 checkpoint_ns=model:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Hello "',
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=there",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=model",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_a_hidden_models_call_is_announced_when_its_tool_runs(play: Player) -> None:
+    @tool
+    async def weather(city: str) -> str:
+        """Weather."""
+        return f"sun in {city}"
+
+    def build() -> Graph:
+        silent = scripted(tool_call_parts("weather", {"city": "Rome"}, "call_1"), "Sun.").with_config(tags=["nostream"])
+        return tool_loop(silent, [weather])
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
+            "STEP_FINISHED stepName=agent",
+            "MESSAGES_SNAPSHOT",
+            "  user id=user-1 content=hi",
+            '  assistant id=lc_run--#2 toolCalls=[(id=call_1 type=function function=(name=weather arguments="{\\"city\\":\\"Rome\\"}"))]',
+            "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
+            'TOOL_CALL_RESULT messageId=tool-#4 toolCallId=call_1 content="sun in Rome" role=tool',
+            "STEP_FINISHED stepName=tools",
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=3 task_id=#5 checkpoint_ns=agent:#5))",
+            "STEP_FINISHED stepName=agent",
+            "MESSAGES_SNAPSHOT",
+            "  user id=user-1 content=hi",
+            '  assistant id=lc_run--#2 toolCalls=[(id=call_1 type=function function=(name=weather arguments="{\\"city\\":\\"Rome\\"}"))]',
+            '  tool id=tool-#4 content="sun in Rome" toolCallId=call_1',
+            "  assistant id=lc_run--#6 content=Sun.",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+@pytest.mark.parametrize("passed", ["config", "context"])
+async def test_a_model_inside_a_tool_is_silent(play: Player, passed: str) -> None:
+    def build() -> Graph:
+        helper = scripted(["short ", "summary"])
+
+        @tool
+        async def with_config(text: str, config: RunnableConfig) -> str:
+            """Summarize, and hand the configuration on."""
+            return str((await helper.ainvoke(text, config)).text)
+
+        @tool
+        async def with_context(text: str) -> str:
+            """Summarize."""
+            return str((await helper.ainvoke(text)).text)
+
+        tools = {"config": with_config, "context": with_context}
+        tools[passed].name = "summarize"
+        return tool_loop(scripted(["I will. ", ask("summarize", text="long")], "Done."), [tools[passed]])
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="I will. "',
+            "TOOL_CALL_START toolCallId=call_1 toolCallName=summarize parentMessageId=lc_run--#2",
+            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"text\\": \\"long\\"}"',
+            "TOOL_CALL_END toolCallId=call_1",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=agent",
+            "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
+            'TOOL_CALL_RESULT messageId=tool-#4 toolCallId=call_1 content="short summary" role=tool',
+            "STEP_FINISHED stepName=tools",
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=3 task_id=#5 checkpoint_ns=agent:#5))",
+            "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta=Done.",
+            "TEXT_MESSAGE_END messageId=lc_run--#6",
+            "STEP_FINISHED stepName=agent",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+@pytest.mark.parametrize("passed", ["config", "context"])
+async def test_a_sync_tool_with_a_model_that_calls_tools_is_silent(play: Player, passed: str) -> None:
+    def build() -> Graph:
+        helper = scripted(["Hm. ", *tool_call_parts("search", {"q": "x"}, "call_1")])
+
+        @tool
+        def with_config(text: str, config: RunnableConfig) -> str:
+            """Plan, and hand the configuration on."""
+            return f"would call {helper.invoke(text, config).tool_calls[0]['name']}"
+
+        @tool
+        def with_context(text: str) -> str:
+            """Plan."""
+            return f"would call {helper.invoke(text).tool_calls[0]['name']}"
+
+        tools = {"config": with_config, "context": with_context}
+        tools[passed].name = "plan"
+        return tool_loop(scripted(ask("plan", text="long"), "Done."), [tools[passed]])
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
+            "TOOL_CALL_START toolCallId=call_1 toolCallName=plan parentMessageId=lc_run--#2",
+            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"text\\": \\"long\\"}"',
+            "TOOL_CALL_END toolCallId=call_1",
+            "STEP_FINISHED stepName=agent",
+            "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
+            'TOOL_CALL_RESULT messageId=tool-#4 toolCallId=call_1 content="would call search" role=tool',
+            "STEP_FINISHED stepName=tools",
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=3 task_id=#5 checkpoint_ns=agent:#5))",
+            "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta=Done.",
+            "TEXT_MESSAGE_END messageId=lc_run--#6",
+            "STEP_FINISHED stepName=agent",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_a_tool_that_calls_another_tool(play: Player) -> None:
+    @tool
+    async def inner(n: int) -> int:
+        """Double."""
+        return 2 * n
+
+    @tool
+    async def outer(n: int, config: RunnableConfig) -> str:
+        """Twice."""
+        plain = await inner.ainvoke({"n": n}, config)
+        call = {"name": "inner", "args": {"n": plain}, "id": "inner_1", "type": "tool_call"}
+        called = await inner.ainvoke(call, config)
+        return f"{n} → {called.content}"
+
+    played = await play(lambda: tool_loop(scripted(ask("outer", n=1), "Done."), [outer]))
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
+            "TOOL_CALL_START toolCallId=call_1 toolCallName=outer parentMessageId=lc_run--#2",
+            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"n\\": 1}"',
+            "TOOL_CALL_END toolCallId=call_1",
+            "STEP_FINISHED stepName=agent",
+            "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
+            'TOOL_CALL_RESULT messageId=tool-#4 toolCallId=call_1 content="1 → 4" role=tool',
+            "STEP_FINISHED stepName=tools",
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=3 task_id=#5 checkpoint_ns=agent:#5))",
+            "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta=Done.",
+            "TEXT_MESSAGE_END messageId=lc_run--#6",
+            "STEP_FINISHED stepName=agent",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
