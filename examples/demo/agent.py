@@ -1,8 +1,6 @@
-"""An agent that shows most of what AG-UI can tell, driven by a scripted model that needs no key.
+"""An agent that shows most of what AG-UI can tell.
 
 prepare (a subgraph) → agent ⇄ tools → chart
-
-yai-nexus-agentkit run examples/demo/agent.py:graph "What is the weather in Berlin and Paris? And 6 times 7?"
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ import operator
 import re
 from typing import Annotated, Any
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import BaseMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -21,7 +19,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 from langgraph.types import Command
 
-from examples.models import chat_model, pause, words
+from examples.models import call_id, chat_model, pause, question, results, words
 from yai_nexus_agentkit import EventEmitter
 from yai_nexus_agentkit.testing import reasoning_part, tool_calls_part
 
@@ -34,16 +32,11 @@ class State(MessagesState):
     temperatures: Annotated[dict[str, int], operator.or_]
 
 
-# ---------------------------------------------------------------- tools
-
-
 @tool
-async def get_weather(
-    city: str, config: RunnableConfig, tool_call_id: Annotated[str, InjectedToolCallId]
-) -> Command[Any]:
+async def get_weather(city: str, tool_call_id: Annotated[str, InjectedToolCallId]) -> Command[Any]:
     """The weather in a city."""
     for fraction in (0.5, 1.0):
-        await asyncio.sleep(8 * pause(config))
+        await asyncio.sleep(8 * pause())
         ui.progress(f"weather in {city}", fraction)
     degrees, sky = WEATHER.get(city, (15, "cloudy"))
     answer = ToolMessage(f"{sky}, {degrees} °C", tool_call_id=tool_call_id)
@@ -59,9 +52,6 @@ def multiply(a: int, b: int) -> int:
 TOOLS = [get_weather, multiply]
 
 
-# ---------------------------------------------------------------- a subgraph, and a node with UI events
-
-
 def cities_in(text: str) -> list[str]:
     return [city for city in WEATHER if city.lower() in text.lower()]
 
@@ -70,45 +60,37 @@ def cities_in(text: str) -> list[str]:
 reading = RunnableLambda(cities_in).with_config(run_name="Reading the question")
 
 
-async def read_question(state: State) -> dict[str, Any]:
-    return {"cities": await reading.ainvoke(state["messages"][-1].text), "temperatures": {}}
+async def read(state: State) -> dict[str, Any]:
+    return {"cities": await reading.ainvoke(state["messages"][-1].text)}
 
 
-prepare = StateGraph(State).add_node("read", read_question).add_edge(START, "read").compile()
+prepare = StateGraph(State).add_node("read", read).add_edge(START, "read").compile()
 
 
 def chart(state: State) -> dict[str, Any]:
-    if temperatures := state.get("temperatures"):
-        ui.emit("display_chart", {"type": "bar", "x": list(temperatures), "y": list(temperatures.values())})
+    shown = {city: state["temperatures"][city] for city in state["cities"]}
+    if shown:
+        ui.emit("display_chart", {"type": "bar", "x": list(shown), "y": list(shown.values())})
     return {}
 
 
-# ---------------------------------------------------------------- the agent
-
-
 def script(messages: list[BaseMessage]) -> list[Any]:
-    """What the scripted model says. Its first answer is a thought and all calls at once, its second the result."""
-    question = next(m.text for m in reversed(messages) if isinstance(m, HumanMessage))
-    cities = cities_in(question)
-    numbers = re.search(r"(\d+)\s*(?:times|x|\*|×)\s*(\d+)", question)
-    results = {m.tool_call_id: m.text for m in messages if isinstance(m, ToolMessage)}
-    round_ = sum(isinstance(m, HumanMessage) for m in messages)
-    if f"weather-{round_}-0" in results or f"product-{round_}" in results:
-        told = [f"In {city} it is {results[f'weather-{round_}-{n}']}." for n, city in enumerate(cities)]
-        if numbers:
-            told.append(f"And {numbers[1]} × {numbers[2]} = {results[f'product-{round_}']}.")
-        return words(" ".join(told))
-    calls = [("get_weather", {"city": city}, f"weather-{round_}-{n}") for n, city in enumerate(cities)]
+    """The scripted model first calls all the tools at once, then says what they found."""
+    text = question(messages)
+    cities, numbers = cities_in(text), re.search(r"(\d+)\s*(?:times|x|\*|×)\s*(\d+)", text)
+    if found := results(messages):
+        told = [f"In {city} it is {answer}." for city, answer in zip(cities, found, strict=False)]
+        return words(" ".join([*told, f"And {numbers[1]} × {numbers[2]} = {found[-1]}."] if numbers else told))
+    calls = [("get_weather", {"city": city}, call_id(messages, f"weather-{city}")) for city in cities]
     if numbers:
-        calls.append(("multiply", {"a": int(numbers[1]), "b": int(numbers[2])}, f"product-{round_}"))
+        calls.append(("multiply", {"a": int(numbers[1]), "b": int(numbers[2])}, call_id(messages, "product")))
     if not calls:
         return words(f"Ask me about the weather in {', '.join(WEATHER)}, or for a product such as 6 times 7.")
     thought = f"{len(calls)} things to find out, and none depends on another, so I look all of them up at once."
-    return [*(reasoning_part(word) for word in words(thought)), tool_calls_part(*calls)]
+    return [*map(reasoning_part, words(thought)), tool_calls_part(*calls)]
 
 
 def graph(config: RunnableConfig) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """The compiled graph, with the model that the configuration names."""
     model = chat_model(config, script).bind_tools(TOOLS)
 
     async def agent(state: State, config: RunnableConfig) -> dict[str, Any]:

@@ -180,7 +180,7 @@ def test_every_event_has_a_line() -> None:
             "MESSAGES_SNAPSHOT  2 user, 1 tool",
             "REASONING_START    ┌ Looking",
             "REASONING          │ Hm",
-            "REASONING          │ message m: 3 characters, encrypted",
+            "REASONING          │ an encrypted value of 3 characters",
             "REASONING_END      └",
             'TOOL_CALL          cut_off({"a": )',
             "TOOL_CALL          listed([1])",
@@ -238,6 +238,20 @@ def test_chunks_and_thinking_are_shown_as_what_they_stand_for() -> None:
         "TOOL_CALL          look()",
         "TEXT_MESSAGE       Hello",
         "RUN_FINISHED       success",
+    ]
+
+
+def test_of_a_text_in_the_state_that_grows_only_what_is_new_is_shown() -> None:
+    values = ["Once", "Once upon", "Once upon", "Twice"]
+    deltas: list[Event] = [
+        {"type": "STATE_DELTA", "delta": [{"op": "add", "path": "/document", "value": value}]} for value in values
+    ]
+
+    assert shown(*deltas) == [
+        "STATE_DELTA        document = Once",
+        'STATE_DELTA        document += " upon"',
+        'STATE_DELTA        document += ""',
+        "STATE_DELTA        document = Twice",
     ]
 
 

@@ -16,7 +16,7 @@ from typing import Protocol, cast
 from yai_nexus_agentkit import __version__
 from yai_nexus_agentkit.cli.failures import CommandError
 
-__all__ = ["COMMANDS", "Command", "main"]
+__all__ = ["COMMANDS", "Command", "main", "parse"]
 
 PROGRAM = "yai-nexus-agentkit"
 
@@ -44,7 +44,13 @@ class Command(Protocol):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line. Returns the exit code; wrong usage raises ``SystemExit(2)``, as argparse does."""
-    given = list(sys.argv[1:] if argv is None else argv)
+    command, args = parse(sys.argv[1:] if argv is None else argv)
+    return _guarded(command.execute, args)
+
+
+def parse(argv: Sequence[str]) -> tuple[Command, argparse.Namespace]:
+    """The command that is meant, and its arguments. Raises ``SystemExit`` as argparse does."""
+    given = list(argv)
     if not given or given[0] not in COMMANDS:
         _overview().parse_args(given or ["--help"])
     name = given[0]
@@ -53,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--traceback", action="store_true", help="show the traceback of what went wrong")
     command.configure(parser)
     # Intermixed: options may stand between the agent and the message.
-    return _guarded(command.execute, parser.parse_intermixed_args(given[1:]))
+    return command, parser.parse_intermixed_args(given[1:])
 
 
 def _overview() -> argparse.ArgumentParser:

@@ -54,6 +54,8 @@ class Trace:
         """Open texts and those that wait, in order of their start; the first one has the line."""
         self._calls: dict[str, _Call] = {}
         """By id. Kept after the end: the result names the call."""
+        self._growing: dict[str, str] = {}
+        """Texts in the state by their path, as they were shown last."""
         self._plain = PlainEvents()
         self.count = 0
         """Events so far, chunks as they were sent."""
@@ -174,7 +176,7 @@ class Trace:
         return self._page.close_bar(f"span:{event['messageId']}", "REASONING_END")
 
     def _encrypted(self, event: Event) -> str:
-        text = f"{event['subtype']} {event['entityId']}: {len(event['encryptedValue']):,} characters, encrypted"
+        text = f"an encrypted value of {len(event['encryptedValue']):,} characters"
         return self._page.line("REASONING", text, label_style="cyan", style="dim")
 
     # ---------------------------------------------------------------- tool calls
@@ -223,12 +225,21 @@ class Trace:
         path = operation["path"].removeprefix("/").replace("/", ".").replace("~1", "/").replace("~0", "~")
         match operation["op"]:
             case "add" | "replace" | "test":
-                sign = "==" if operation["op"] == "test" else "="
-                return f"{path} {sign} {self._value(operation.get('value'))}"
+                return f"{path} {self._assigned(path, operation)}"
             case "remove":
                 return f"{path} removed"
             case other:
                 return f"{path} {other} from {operation.get('from', '')}"
+
+    def _assigned(self, path: str, operation: Event) -> str:
+        """The value; of a text that grows only what is new."""
+        value, before = operation.get("value"), self._growing.get(path)
+        if not isinstance(value, str):
+            return f"{'==' if operation['op'] == 'test' else '='} {self._value(value)}"
+        self._growing[path] = value
+        if before and value.startswith(before):
+            return f"+= {self._value(json.dumps(value[len(before) :], ensure_ascii=False))}"
+        return f"= {self._value(value)}"
 
     def _messages_snapshot(self, event: Event) -> str:
         roles: dict[str, int] = {}
