@@ -27,7 +27,7 @@ from langchain_core.messages import AIMessage
 from tests.recordings import FILES, load
 from tests.support.messages import assert_stable, call, lc_call, there_and_back, told, wire
 from yai_nexus_agentkit.adapter.langgraph.content import Reasoning, read_content
-from yai_nexus_agentkit.adapter.langgraph.messages import to_agui, to_langchain
+from yai_nexus_agentkit.adapter.langgraph.messages import is_shown, to_agui, to_langchain
 from yai_nexus_agentkit.adapter.langgraph.reasoning import form_metadata
 
 
@@ -45,7 +45,7 @@ def test_recorded_messages_convert(file: str) -> None:
         messages = recorded_messages(list(run))
         sent = to_agui(messages)
         wire(sent)
-        shown = [message for message in messages if message.type != "remove"]
+        shown = [message for message in messages if is_shown(message)]
         assert len([message for message in sent if message.role != "reasoning"]) == len(shown)
         for message in messages:
             assert_stable([message])

@@ -67,10 +67,13 @@ class Conversation:
         for message in messages:
             if isinstance(message, ToolMessage):
                 events += self._calls.result(message, run)
-            elif at_root and not run.silent and isinstance(message, AIMessage) and self._is_new(message):
-                # What replaces a streamed answer, or was kept silent on purpose, is told by a snapshot.
-                if not self._transcript.is_hidden(message.id or "") and not self._transcript.orphans(run, messages):
-                    events += self.tell_stored(message, run)
+            elif (
+                at_root
+                and not run.silent
+                and isinstance(message, AIMessage)
+                and self._is_untold(message, run, messages)
+            ):
+                events += self.tell_stored(message, run)
         return [*events, *self._calls.left_unanswered(run)]
 
     def tell_stored(self, message: AIMessage, run: NativeRun) -> list[BaseEvent]:
@@ -119,6 +122,12 @@ class Conversation:
         if not isinstance(message, RemoveMessage) and not is_shown(message):
             return False
         return self._transcript.judge(message) is not Judgement.KNOWN
+
+    def _is_untold(self, message: AIMessage, run: NativeRun, written: Sequence[BaseMessage]) -> bool:
+        """New, and to be streamed now. What replaces a streamed answer, or was kept silent on purpose, is told by a
+        snapshot."""
+        hidden = self._transcript.is_hidden(message.id or "")
+        return self._is_new(message) and not hidden and not self._transcript.orphans(run, written)
 
     def _is_new(self, message: BaseMessage) -> bool:
         return self._transcript.judge(message) is Judgement.NEW

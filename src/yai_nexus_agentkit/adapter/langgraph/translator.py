@@ -95,6 +95,7 @@ class LangGraphTranslator:
         self._raw_events = options.raw_events
         self._handlers: dict[str, Handler] = {kind: getattr(self, name) for kind, name in _HANDLERS.items()}
         self._handlers[Kind.ON_CHAT_MODEL_STREAM] = self._models.stream  # once per token: no step between
+        self._handlers[Kind.ON_LLM_STREAM] = self._models.stream_text
         self._output: Any = None
         """The root run's return value."""
 
@@ -264,10 +265,6 @@ class LangGraphTranslator:
             events += self._conversation.node_wrote(run, list(written_messages(output)), at_root=wait)
         return [*events, *self._leave(run, wait=wait)]
 
-    def _chain_error(self, native: Mapping[str, Any]) -> list[BaseEvent]:
-        run = self._tree.get(native["run_id"])
-        return self._leave(run) if run is not None and run is not self._tree.root else []
-
     def _leave(self, run: NativeRun, *, wait: bool = False) -> list[BaseEvent]:
         """A run ended, or was left: close what it and the runs inside it have open, innermost first."""
         events: list[BaseEvent] = []
@@ -291,9 +288,6 @@ class LangGraphTranslator:
         run, events = self._enter(native, RunKind.MODEL)
         return [*events, *self._models.start(run)]
 
-    def _llm_stream(self, native: Mapping[str, Any]) -> list[BaseEvent]:
-        return self._models.stream_text(native)
-
     def _model_end(self, native: Mapping[str, Any]) -> list[BaseEvent]:
         run = self._tree.get(native["run_id"])
         if run is self._tree.root:
@@ -301,10 +295,6 @@ class LangGraphTranslator:
         elif run is not None:
             self._tree.end(run)
         return self._models.end(native["run_id"], run, native["data"].get("output"))
-
-    def _model_error(self, native: Mapping[str, Any]) -> list[BaseEvent]:
-        run = self._tree.get(native["run_id"])
-        return self._leave(run) if run is not None else []
 
     # ------------------------------------------------------------------ tools, other runs, custom events
 
@@ -383,13 +373,12 @@ _HANDLERS: Mapping[str, str] = {
     Kind.ON_CHAIN_START: "_chain_start",
     Kind.ON_CHAIN_STREAM: "_chain_stream",
     Kind.ON_CHAIN_END: "_chain_end",
-    Kind.ON_CHAIN_ERROR: "_chain_error",
+    Kind.ON_CHAIN_ERROR: "_other_end",
     Kind.ON_CHAT_MODEL_START: "_model_start",
     Kind.ON_CHAT_MODEL_END: "_model_end",
     Kind.ON_LLM_START: "_model_start",
-    Kind.ON_LLM_STREAM: "_llm_stream",
     Kind.ON_LLM_END: "_model_end",
-    Kind.ON_LLM_ERROR: "_model_error",
+    Kind.ON_LLM_ERROR: "_other_end",
     Kind.ON_TOOL_START: "_tool_start",
     Kind.ON_TOOL_STREAM: "_nothing",
     Kind.ON_TOOL_END: "_tool_end",
