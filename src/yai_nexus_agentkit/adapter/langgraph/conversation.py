@@ -54,6 +54,8 @@ class Conversation:
         self._shape, self._redact = shape, redact
         self._snapshot_due = False
         """A node changed messages in a way that only a snapshot can tell; it follows at the end of the step."""
+        self._unsaid: Sequence[BaseMessage] = plan.unsaid
+        """Messages of the client's that the thread gets in a second pass, if the first does not pause."""
         self._raw_written = False
         """A node wrote messages as tuples, dicts or strings: what they became shows in the next ``values`` chunk."""
 
@@ -116,6 +118,7 @@ class Conversation:
                 self._raw_written = True
             elif self._differs(message):
                 self._snapshot_due = True
+        self._unsaid = ()
 
     def _differs(self, message: BaseMessage) -> bool:
         """Only a snapshot can tell the client of this message."""
@@ -204,6 +207,7 @@ class Conversation:
             return []
         if paused:
             return self._snapshot(self._paused)
+        self._transcript.unnest()
         # A run that had to send a snapshot ends with one: whoever keeps only the last of a stored run has it whole.
         stale = (self._transcript.restated and self._transcript.any_told) or self._misnamed()
         if when == "never" or (when == "auto" and not stale and not self._transcript.differs()):
@@ -232,7 +236,7 @@ class Conversation:
         )
 
     def _snapshot(self, keep: Callable[[NativeRun], bool]) -> list[BaseEvent]:
-        messages = self._transcript.snapshot(keep)
+        messages = self._transcript.snapshot(keep, self._unsaid)
         first = self._transcript.prelude(messages)
         self._transcript.accept(messages, keep)
         events = self._life.messages_snapshot(self._redacted(first)) if first is not None else []

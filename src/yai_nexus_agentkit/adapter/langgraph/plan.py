@@ -34,6 +34,8 @@ class Plan:
     follow_up: Any = None
     """Input of a second pass, when the first one does not pause: messages that may only come after the answers of open
     calls."""
+    unsaid: Sequence[BaseMessage] = ()
+    """The messages of `follow_up`: the client shows them, the thread gets them only then."""
     call_ids: CallIds = field(default_factory=CallIds)
     taken: Mapping[str, str] = field(default_factory=dict)
     """Role of every message id that the client or the thread holds."""

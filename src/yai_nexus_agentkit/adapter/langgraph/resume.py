@@ -93,7 +93,8 @@ def _cancelled(native: NativeInterrupt) -> Any:
     if isinstance(value, Mapping):
         if isinstance(requests := value.get("action_requests"), list):
             return {"decisions": [rejection for _ in requests]}
-        if value.get("type") == "tool_approval":
+        own = "approved" in ((schema_of(native) or {}).get("properties") or {})  # `require_approval` knows the status
+        if value.get("type") == "tool_approval" and not own:
             return rejection
     return {"status": "cancelled"}
 

@@ -16,6 +16,7 @@ from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
 from langgraph.types import Command
+from pydantic import ValidationError
 
 from yai_nexus_agentkit.adapter.langgraph.call_ids import CallIds
 from yai_nexus_agentkit.adapter.langgraph.callbacks import SideHandler
@@ -30,7 +31,7 @@ from yai_nexus_agentkit.adapter.langgraph.resume import answers, has_answers
 from yai_nexus_agentkit.adapter.langgraph.threads import Graph, Thread, breakpoints, read_thread, with_checkpoint
 from yai_nexus_agentkit.adapter.langgraph.translator import LangGraphTranslator
 from yai_nexus_agentkit.adapter.source import RunContext, error_text
-from yai_nexus_agentkit.errors import RunInputError
+from yai_nexus_agentkit.errors import ResumeError, RunInputError
 from yai_nexus_agentkit.orchestration.client_tools import CONTEXT_KEY, TOOLS_KEY
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
@@ -144,16 +145,22 @@ class LangGraphRun:
         """The native events. A follow-up pass runs when the first one did not pause."""
         plan, agent = self._plan, self._agent
         at_breakpoints = isinstance(agent, Pregel) and (agent.interrupt_before_nodes or agent.interrupt_after_nodes)
-        if plan.idle or plan.follow_up is not None or at_breakpoints:
+        if plan.idle or isinstance(plan.input, Command) or at_breakpoints:
             return self._passes()
         return self._pass(plan.input)  # nothing to do between the native stream and its reader, for every token
 
     async def _passes(self) -> AsyncGenerator[Any, None]:
         if self._plan.idle:
             return
-        async with aclosing(self._pass(self._plan.input)) as natives:
-            async for native in natives:
-                yield native
+        try:
+            async with aclosing(self._pass(self._plan.input)) as natives:
+                async for native in natives:
+                    yield native
+        except ValidationError as error:
+            if not _is_answer_refused(error):
+                raise
+            problems = "; ".join(f"{'/'.join(map(str, e['loc']))}: {e['msg']}".lstrip(": ") for e in error.errors())
+            raise ResumeError(f"an answer does not fit what its question asks for: {problems}") from error
         ending = self.translator.ending
         if self._plan.follow_up is not None and not ending.paused:
             self.translator.begin_pass()
@@ -202,7 +209,7 @@ class _Planner:
             found = Reconciliation(append=to_langchain(self._request))  # no channel keeps them: the request's are all
         elif thread.messages or thread.nested:
             found = reconcile(
-                self._request, [*thread.messages, *thread.nested], call_ids, resuming=resuming and paused, paused=paused
+                self._request, [*thread.messages, *thread.nested], call_ids, resuming=resuming, paused=paused
             )
         else:
             found = Reconciliation(append=to_langchain(self._request) if self._takes_messages else [])
@@ -216,7 +223,7 @@ class _Planner:
             return self._restated(plan, thread, found)
         if resuming:
             _logger.warning("the request answers questions, but thread %r has none open", self._run.run_input.thread_id)
-        idle = not found.append and not state and bool(thread.saved) and (resuming or self._takes_messages)
+        idle = not found.append and not state and (resuming or (bool(thread.saved) and self._takes_messages))
         idle = idle or (self._shape.functional and resuming and not paused)
         if idle:
             plan.idle, plan.idle_values, plan.idle_messages = True, thread.values, thread.messages
@@ -283,7 +290,7 @@ class _Planner:
         update: dict[str, Any] = dict(state)
         if said and dangling([*thread.messages, *thread.nested]):
             plan.follow_up = graph_input(self._run.run_input, said, {}, self._shape)
-            plan.lacking = True  # a snapshot takes these messages back until it is their turn: clients do not reorder
+            plan.unsaid = said
         elif said:
             update[MESSAGES] = said
         if resume is None:
@@ -333,6 +340,16 @@ def _with_answers(messages: list[BaseMessage], calls: dict[str, str], plan: Plan
     made = found.unanswered(calls, messages[holder].id or "")
     plan.answers = made
     return [*messages[:end], *made, *messages[end:]]
+
+
+def _is_answer_refused(error: ValidationError) -> bool:
+    """Raised by ``interrupt()``, which checks an answer against the type it was given as schema."""
+    frame = error.__traceback__
+    while frame is not None:
+        if frame.tb_frame.f_globals.get("__name__") == "langgraph.types":
+            return True
+        frame = frame.tb_next
+    return False
 
 
 def _with_handler(callbacks: Callbacks, handler: SideHandler) -> Callbacks:

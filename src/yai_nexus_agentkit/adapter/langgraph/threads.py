@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.pregel import Pregel
@@ -78,7 +78,8 @@ def _from_state(graph: Graph, shape: GraphShape, saved: CheckpointTuple, state: 
     for inner in _inner_states(state):
         found = inner.values.get("messages") if isinstance(inner.values, Mapping) else None
         for message in found if isinstance(found, list) else ():
-            if isinstance(message, BaseMessage) and message.id and message.id not in known:
+            # What a subgraph was given to do is no message of the user's.
+            if isinstance(message, AIMessage | ToolMessage) and message.id and message.id not in known:
                 known.add(message.id)
                 nested.append(message)
     thread.nested = nested

@@ -204,7 +204,10 @@ class Transcript:
             return True
         if any(self.judge(m) is not Judgement.KNOWN for m in tail):
             return True
-        return not self._nested and _grouped(tail) != _grouped(self._told_order(own))
+        if not self._nested:
+            return _grouped(tail) != _grouped(self._told_order(own))
+        stored = {m.id: m for m in final if is_shown(m)}
+        return _grouped(stored.values()) != _grouped(stored[i] for i in self._client_order() if i in stored)
 
     def _told_order(self, own: Mapping[str, Told]) -> list[BaseMessage]:
         """What was told, in the client's order: a result goes behind its call and the results there."""
@@ -235,7 +238,14 @@ class Transcript:
 
     # ------------------------------------------------------------------ snapshots
 
-    def snapshot(self, keep: Callable[[NativeRun], bool]) -> list[Message]:
+    def unnest(self) -> None:
+        """The run ended: what paused subgraphs held and the thread did not get is not part of the conversation."""
+        kept = {m.id for m in self.latest}
+        if any(message_id not in kept for message_id in self._nested):
+            self.in_sync = False
+            self._nested = {i: m for i, m in self._nested.items() if i in kept}
+
+    def snapshot(self, keep: Callable[[NativeRun], bool], unsaid: Sequence[BaseMessage] = ()) -> list[Message]:
         """The conversation as the client shall hold it. `keep` says of the run that told a message whether the message
         counts although the thread's own list does not have it: its node still runs, or the subgraph that stored it is
         paused."""
@@ -243,7 +253,7 @@ class Transcript:
         ids = {m.id for m in stored}
         inner = [m for message_id, m in self._nested.items() if message_id not in ids and is_shown(m)]
         inner += [told.message for told in self._unstored(ids, keep).values() if told.message is not None]
-        own = to_agui([*stored, *inner], declared=self._declared, reasoning=self._reasoning)
+        own = to_agui([*stored, *inner, *unsaid], declared=self._declared, reasoning=self._reasoning)
         taken = {m.id for m in own}
         return [*own, *(m for m in self._foreign.values() if m.id not in taken)]
 
