@@ -3,9 +3,9 @@
     python -m benchmarks.http_load                       # the three measurements, ours
     python -m benchmarks.http_load --server peer --python /path/to/venv/bin/python
 
-The server runs in a process of its own under uvicorn, with one scripted model and no network; the clients are raw sockets in
-this process, so that what they cost is not counted. ``peer`` is ag-ui-langgraph's endpoint on the same graph: its
-interpreter needs that package beside this one. Linux only: figures come from ``/proc``.
+The server runs in a process of its own under uvicorn, with one scripted model and no network; the clients are raw
+sockets in this process, so that what they cost is not counted. ``peer`` is ag-ui-langgraph's endpoint on that graph:
+its interpreter needs that package beside this one. Linux only: figures come from ``/proc``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def graph() -> Any:
-    """One node, one model call. The request's last message says how many tokens, and how long before each: ``200 0.02``."""
+    """One node, one model call. The last message says how many tokens, and the seconds before each: ``200 0.02``."""
     from langchain_core.messages import BaseMessage
     from langgraph.checkpoint.memory import InMemorySaver
     from langgraph.graph import START, MessagesState, StateGraph
@@ -85,9 +85,17 @@ class Server:
     process: subprocess.Popen[bytes] = field(init=False)
 
     async def __aenter__(self) -> Server:
-        command = [self.python, "-m", "uvicorn", f"benchmarks.http_load:{self.factory}", "--factory", "--log-level", "error"]
+        command = [
+            self.python,
+            "-m",
+            "uvicorn",
+            f"benchmarks.http_load:{self.factory}",
+            "--factory",
+            "--log-level",
+            "error",
+        ]
         command += ["--host", HOST, "--port", str(self.port), "--backlog", "2048", "--no-access-log"]
-        self.process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
+        self.start(command)
         for _ in range(300):
             try:
                 _, writer = await asyncio.open_connection(HOST, self.port)
@@ -99,6 +107,10 @@ class Server:
                 writer.close()
                 return self
         raise RuntimeError("the server does not listen")
+
+    def start(self, command: list[str]) -> None:
+        """Start the process."""
+        self.process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
 
     async def __aexit__(self, *error: object) -> None:
         self.process.terminate()
@@ -152,8 +164,15 @@ def request(tokens: int, pause: float) -> bytes:
     return f"{head}Content-Length: {len(data)}\r\nConnection: close\r\n\r\n".encode() + data
 
 
-async def stream(port: int, tokens: int, pause: float, *, until: asyncio.Event | None = None) -> Stream:
-    """One run, read to its end, or only opened and held `until` the event."""
+async def stream(
+    port: int,
+    tokens: int,
+    pause: float,
+    *,
+    until: asyncio.Event | None = None,
+    opened: asyncio.Semaphore | None = None,
+) -> Stream:
+    """One run, read to its end, or only `opened` and held `until` the event."""
     seen = Stream()
     began = time.perf_counter()
     try:
@@ -176,6 +195,8 @@ async def stream(port: int, tokens: int, pause: float, *, until: asyncio.Event |
             count += (tail[-32:] + chunk).count(b"TEXT_MESSAGE_CONTENT") - tail[-32:].count(b"TEXT_MESSAGE_CONTENT")
             tail = (tail + chunk)[-2000:]
             if until is not None and seen.first:
+                if opened is not None:
+                    opened.release()
                 await until.wait()
                 break
         writer.close()
@@ -225,9 +246,11 @@ async def idle(server: Server, streams: int) -> dict[str, Any]:
     """Memory of open streams in which nothing happens."""
     await together(server.port, 4, 10, 0)
     before = server.memory
-    held = asyncio.Event()
-    tasks = [asyncio.create_task(stream(server.port, 1, 120, until=held)) for _ in range(streams)]
-    await asyncio.sleep(8)
+    held, opened = asyncio.Event(), asyncio.Semaphore(0)
+    tasks = [asyncio.create_task(stream(server.port, 1, 300, until=held, opened=opened)) for _ in range(streams)]
+    for _ in range(streams):
+        await opened.acquire()
+    await asyncio.sleep(5)
     taken = server.memory - before
     held.set()
     seen = await asyncio.gather(*tasks)

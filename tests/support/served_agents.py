@@ -39,7 +39,7 @@ def chat() -> Any:
             return tool_call_parts("confirm", {"question": "sure?"}, f"call_{len(messages)}")
         return ["Hello ", "from ", "the ", "server."]
 
-    model = ScriptedChatModel(script=script)
+    model = ScriptedChatModel(script=script, pause=0.05)
     return create_agent(model, [lookup], middleware=[ClientToolsMiddleware()], checkpointer=InMemorySaver())
 
 

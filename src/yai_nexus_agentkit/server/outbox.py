@@ -59,6 +59,8 @@ class Outbox:
             failure, self._failure = self._failure, None
             raise failure
         if not self.busy:
+            if self._held is not None:
+                self._flush()
             self._add(self._encoder.encode(event))
             return
         id_field = _MERGED.get(type(event))
