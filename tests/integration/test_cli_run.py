@@ -7,12 +7,16 @@ import io
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
+from typing import get_args
 
 import pytest
-from inline_snapshot import snapshot
 
 from tests.support.command_line import Project, project_in
+from yai_nexus_agentkit.adapter import options
+from yai_nexus_agentkit.adapter.options import AdapterOptions
+from yai_nexus_agentkit.cli.arguments import OPTION_CHOICES, OPTION_SECONDS, OPTION_SWITCHES
 from yai_nexus_agentkit.testing import assert_conformant
 
 AGENT = """
@@ -60,40 +64,6 @@ AGENT = """
         return {"topic": "fine"}
     warned = one(unwell)
 
-    async def ask(state):
-        first = interrupt({"message": "Which city?"})
-        second = interrupt("Sure?", response_schema={"type": "boolean"})
-        return await say(state, f"{first!r} {second!r}")
-    asking = one(ask, checkpointer=InMemorySaver())
-    asking_without_memory = one(ask)
-
-    @tool
-    def pay(amount: int) -> str:
-        "Pays."
-        return f"paid {amount}"
-    async def want(state):
-        model = ScriptedChatModel(script=lambda messages: [tool_calls_part(("pay", {"amount": 5}, "c1"))])
-        return {"messages": [await model.ainvoke(state["messages"])]}
-    builder = StateGraph(MessagesState).add_node("want", want).add_edge(START, "want")
-    builder.add_node("tools", ToolNode([require_approval(pay)])).add_edge("want", "tools")
-    approving = builder.compile(checkpointer=InMemorySaver())
-
-    async def fill(state):
-        schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
-        return await say(state, repr(interrupt("A number?", response_schema=schema)))
-    form = one(fill, checkpointer=InMemorySaver())
-
-    after_model, after_tools = tool_routes(server_tools=[])
-    async def agent(state, config):
-        results = [m for m in state["messages"] if m.type == "tool"]
-        if results:
-            return await say(state, f"{len(state['messages'])} messages, {[m.content for m in results]}")
-        model = ScriptedChatModel(script=[[tool_calls_part(("confirm", {"what": "x"}, "c1"), ("pick", {}, "c2"))]])
-        return {"messages": [await model.bind_tools(client_tools(config)).ainvoke(state["messages"])]}
-    builder = StateGraph(MessagesState).add_node("agent", agent).add_edge(START, "agent")
-    builder.add_conditional_edges("agent", after_model)
-    calling_client = builder.compile()
-
     class Context(TypedDict):
         tenant: str
     def tenant(state, runtime):
@@ -138,6 +108,10 @@ def test_options_may_stand_before_and_between_the_arguments(project: Project) ->
     result = project.run("--json", "my_agent:echoing", "--thread", "t-1", "hi")
 
     assert text_of(result.events) == "None: hi"
+
+
+def test_a_message_may_begin_with_a_dash(project: Project) -> None:
+    assert text_of(project.run("my_agent:echoing", "--json", "--", "-5 degrees?").events) == "None: -5 degrees?"
 
 
 def test_without_a_message_the_graph_gets_none(project: Project) -> None:
@@ -192,6 +166,18 @@ def test_adapter_options_are_flags(project: Project) -> None:
     assert {"op": "add", "path": "/topic", "value": "Once upon"} in [
         operation for event in predicted.events if event["type"] == "STATE_DELTA" for operation in event["delta"]
     ]
+
+
+def test_every_setting_that_can_be_written_on_a_command_line_is_a_flag() -> None:
+    written = {field.name: str(field.type) for field in fields(AdapterOptions)}
+
+    for name, choices in OPTION_CHOICES.items():
+        literal = get_args(eval(written[name].removesuffix(" | None"), vars(options)))
+        assert tuple(choices) == literal, name
+    assert {name for name, kind in written.items() if kind == "bool"} == set(OPTION_SWITCHES)
+    assert {name for name, kind in written.items() if kind == "float | None"} == set(OPTION_SECONDS)
+    others = {"step_name", "visible", "predict_state"}  # functions, and one that has a form of its own
+    assert written.keys() == {*OPTION_CHOICES, *OPTION_SWITCHES, *OPTION_SECONDS, *others}
 
 
 @pytest.mark.parametrize(
@@ -277,116 +263,3 @@ def test_a_node_that_prints_does_not_disturb_the_json(project: Project) -> None:
 
     assert result.types[-1] == "RUN_FINISHED"
     assert result.err == "a node prints\n"
-
-
-# ---------------------------------------------------------------- questions
-
-
-def test_a_question_without_a_terminal_ends_with_3(project: Project) -> None:
-    result = project.run("my_agent:asking", "hi")
-
-    assert result.code == 3
-    assert result.out.splitlines()[-3:-1] == [
-        "RUN_FINISHED       paused with a question",
-        "                   ? Which city?",
-    ]
-
-
-def test_answers_are_given_in_order_as_json_or_text(project: Project) -> None:
-    result = project.run("my_agent:asking", "hi", "--json", "--answer", "Bonn", "--answer", "y")
-
-    assert result.code == 0
-    assert text_of(result.events) == "'Bonn' True"
-    runs = [event for event in result.events if event["type"] == "RUN_STARTED"]
-    assert len(runs) == 3
-    assert len({event["threadId"] for event in runs}) == 1
-    assert len({event["runId"] for event in runs}) == 3
-
-
-@pytest.mark.parametrize(
-    ("answers", "told"),
-    [
-        (['{"city": "Bonn"}', "false"], "{'city': 'Bonn'} False"),
-        (["42", "n"], "42 False"),
-        (['"42"', "yes"], "'42' True"),
-        (["/cancel", "No"], "{'status': 'cancelled'} False"),
-    ],
-)
-def test_what_answers_mean(project: Project, answers: list[str], told: str) -> None:
-    given = [argument for answer in answers for argument in ("--answer", answer)]
-
-    assert text_of(project.run("my_agent:asking", "hi", "--json", *given).events) == told
-
-
-@pytest.mark.parametrize(("answer", "told"), [("y", "paid 5"), ("n", "The user did not approve the call of pay.")])
-def test_an_approval_is_yes_or_no(project: Project, answer: str, told: str) -> None:
-    [result] = [
-        event
-        for event in project.run("my_agent:approving", "hi", "--json", "--answer", answer).events
-        if event["type"] == "TOOL_CALL_RESULT"
-    ]
-
-    assert result["content"].startswith(told)
-
-
-def test_an_answer_that_does_not_fit_ends_with_1(project: Project) -> None:
-    result = project.run("my_agent:form", "hi", "--json", "--answer", '{"n": "many"}')
-
-    assert (result.code, result.last["code"]) == (1, "INVALID_RESUME")
-
-
-def test_too_few_answers_end_with_3(project: Project) -> None:
-    assert project.run("my_agent:asking", "hi", "--answer", "Bonn").code == 3
-
-
-def test_a_question_without_a_checkpointer_is_an_error_that_the_checkpointer_option_mends(project: Project) -> None:
-    without = project.run("my_agent:asking_without_memory", "hi", "--json")
-    mended = project.run("my_agent:asking_without_memory", "hi", "--checkpointer", "memory")
-
-    assert (without.code, without.last["type"]) == (1, "RUN_ERROR")
-    assert mended.code == 3
-
-
-def test_a_thread_in_sqlite_is_continued_by_the_next_command(project: Project) -> None:
-    where = ["--checkpointer", "sqlite:threads.sqlite", "--thread", "t-1", "--json"]
-
-    first = project.run("my_agent:asking_without_memory", "hi", *where)
-    again = project.run("my_agent:asking_without_memory", *where)
-    answered = project.run("my_agent:asking_without_memory", *where, "--answer", "Bonn", "--answer", "y")
-
-    assert (first.code, again.code, answered.code) == (3, 3, 0)
-    assert again.last["outcome"]["interrupts"][0]["message"] == "Which city?"
-    assert text_of(answered.events) == "'Bonn' True"
-
-
-def test_a_checkpointer_needs_a_graph(project: Project) -> None:
-    project.write("other.py", "from langchain_core.runnables import RunnableLambda\nagent = RunnableLambda(str)")
-
-    result = project.run("other:agent", "--checkpointer", "memory")
-
-    assert result.code == 2
-    assert "--checkpointer needs a compiled graph; other:agent is of type RunnableLambda" in result.err
-
-
-# ---------------------------------------------------------------- client tools
-
-TOOLS = '[{"name": "confirm", "description": "asks"}, {"name": "pick", "description": "asks"}]'
-
-
-def test_client_tools_that_nobody_executes_end_with_3(project: Project) -> None:
-    project.write("tools.json", TOOLS)
-
-    result = project.run("my_agent:calling_client", "hi", "--tools", "tools.json")
-
-    assert result.code == 3
-    assert 'RUN_FINISHED       success, the client executes confirm(what="x"), pick()\n' in result.out
-
-
-def test_results_of_client_tools_go_back_with_the_whole_history(project: Project) -> None:
-    project.write("tools.json", TOOLS)
-    given = ["--tools", "tools.json", "--answer", "yes", "--answer", '{"n": 1}']
-
-    result = project.run("my_agent:calling_client", "hi", "--json", *given)
-
-    assert result.code == 0
-    assert text_of(result.events) == snapshot("4 messages, ['yes', '{\"n\": 1}']")

@@ -82,7 +82,7 @@ def _sqlite(kind: str, path: str) -> Any:
             return AsyncSqliteStore.from_conn_string(path)
         from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
     except ImportError as error:
-        raise CommandError(f"--{kind} sqlite: pip install 'yai-nexus-agentkit[sqlite]'") from error
+        raise CommandError(f"--{kind} needs SQLite: pip install 'yai-nexus-agentkit[sqlite]'") from error
     return AsyncSqliteSaver.from_conn_string(path)
 
 
@@ -94,7 +94,7 @@ def _postgres(kind: str, url: str) -> Any:
             return AsyncPostgresStore.from_conn_string(url)
         from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
     except ImportError as error:
-        raise CommandError(f"--{kind} postgres: pip install 'yai-nexus-agentkit[postgres]'") from error
+        raise CommandError(f"--{kind} needs Postgres: pip install 'yai-nexus-agentkit[postgres]'") from error
     return AsyncPostgresSaver.from_conn_string(url)
 
 

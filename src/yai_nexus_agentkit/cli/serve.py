@@ -60,7 +60,7 @@ def port(text: str) -> int:
 def execute(args: argparse.Namespace) -> int:
     """Serve until somebody stops it. Returns the exit code."""
     if find_spec("uvicorn") is None or find_spec("starlette") is None:
-        raise CommandError("serve: pip install 'yai-nexus-agentkit[server]'")
+        raise CommandError("serve needs the server: pip install 'yai-nexus-agentkit[server]'")
     named_specs(args.agents)
     inspector_wanted(args)
     with _bound(args.host, args.port) as listening:
@@ -137,5 +137,3 @@ def _log_to_terminal(*, tracebacks: bool) -> None:
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
     logging.getLogger("uvicorn.access").setLevel(logging.INFO)
     logging.getLogger("yai_nexus_agentkit").setLevel(logging.DEBUG if tracebacks else logging.INFO)
-    # The banner says so already.
-    logging.getLogger("agui_inspector").setLevel(logging.ERROR)

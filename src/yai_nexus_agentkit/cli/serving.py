@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -51,7 +52,7 @@ def inspector_wanted(args: argparse.Namespace) -> bool:
     """Whether the page is served: where it is installed, unless the command line says otherwise."""
     installed = find_spec("agui_inspector") is not None
     if args.inspector and not installed:
-        raise CommandError("--inspector: pip install 'yai-nexus-agentkit[inspector]'")
+        raise CommandError("--inspector needs the page: pip install 'yai-nexus-agentkit[inspector]'")
     return installed if args.inspector is None else bool(args.inspector)
 
 
@@ -119,6 +120,8 @@ def _add_inspector(app: Starlette, specs: Mapping[str | None, str]) -> None:
     from starlette.responses import RedirectResponse
     from starlette.routing import Route
 
+    # Its warning that the page is there: the banner says so.
+    logging.getLogger("agui_inspector").setLevel(logging.ERROR)
     agents = [Agent(id=name or "agent", url=f"/{name or ''}", name=name or spec) for name, spec in specs.items()]
     mount_inspector(app, agents=agents, enabled=True, path=f"/{INSPECTOR}")
 
