@@ -1,0 +1,483 @@
+# ruff: noqa: E501
+"""State in both directions: what clients send, what is no JSON, what is shown before the graph has it."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import decimal
+import enum
+import logging
+import operator
+import pathlib
+import uuid
+from typing import Annotated, Any
+
+import pytest
+from inline_snapshot import snapshot
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import tool
+from langgraph.graph import MessagesState
+from pydantic import BaseModel
+
+from tests.support.graphs import Graph, chat_node, in_a_row, scripted, tool_loop
+from tests.support.playing import Player, Turn
+from yai_nexus_agentkit import AdapterOptions, EventEmitter
+from yai_nexus_agentkit.testing import tool_call_parts, tool_calls_part
+
+
+class Shared(MessagesState):
+    city: str
+    log: Annotated[list[str], operator.add]
+    plan: dict[str, Any]
+
+
+def says(number: int, **state: Any) -> Turn:
+    """A turn that changes keys of the state; None removes one from the request."""
+
+    def turn(view: Any) -> dict[str, Any]:
+        merged = {key: value for key, value in {**view["state"], **state}.items() if value is not None}
+        said = {"id": f"user-{number}", "role": "user", "content": f"turn {number}"}
+        return {"message": [*view["messages"], said], "state": merged}
+
+    return turn
+
+
+def logging_graph() -> Graph:
+    async def note(state: Shared) -> dict[str, Any]:
+        return {"log": [f"in {state.get('city')}"]}
+
+    return in_a_row({"note": note}, Shared)
+
+
+def states(played: Any) -> list[list[str]]:
+    return [[line for line in stream if line.startswith("STATE_")] for stream in played.streams]
+
+
+async def test_state_that_the_client_sends_back_changes_nothing(play: Player) -> None:
+    played = await play(logging_graph, says(1, city="Rome"), says(2), says(3))
+
+    assert states(played) == snapshot(
+        [
+            [
+                "STATE_SNAPSHOT snapshot=(city=Rome log=[])",
+                'STATE_DELTA delta=[(op=add path="/log" value=["in Rome"])]',
+            ],
+            [
+                'STATE_SNAPSHOT snapshot=(city=Rome log=["in Rome"])',
+                'STATE_DELTA delta=[(op=add path="/log" value=["in Rome" "in Rome"])]',
+            ],
+            [
+                'STATE_SNAPSHOT snapshot=(city=Rome log=["in Rome" "in Rome"])',
+                'STATE_DELTA delta=[(op=add path="/log" value=["in Rome" "in Rome" "in Rome"])]',
+            ],
+        ]
+    )
+    assert played.state == {"city": "Rome", "log": ["in Rome"] * 3}
+
+
+async def test_state_that_the_client_changes(play: Player) -> None:
+    """Past reducers: a list that the client set is the list, not something to append."""
+    played = await play(
+        logging_graph,
+        says(1, city="Rome"),
+        says(2, city="Oslo", log=["mine"]),
+        says(3, log=[], plan={"a": [1, {"b": None}]}),
+    )
+
+    assert states(played) == snapshot(
+        [
+            [
+                "STATE_SNAPSHOT snapshot=(city=Rome log=[])",
+                'STATE_DELTA delta=[(op=add path="/log" value=["in Rome"])]',
+            ],
+            [
+                "STATE_SNAPSHOT snapshot=(city=Oslo log=[mine])",
+                'STATE_DELTA delta=[(op=add path="/log" value=[mine "in Oslo"])]',
+            ],
+            [
+                "STATE_SNAPSHOT snapshot=(city=Oslo log=[] plan=(a=[1 (b=null)]))",
+                'STATE_DELTA delta=[(op=add path="/log" value=["in Oslo"])]',
+            ],
+        ]
+    )
+    assert played.state == {"city": "Oslo", "log": ["in Oslo"], "plan": {"a": [1, {"b": None}]}}
+
+
+async def test_keys_that_the_client_leaves_out_stay(play: Player) -> None:
+    played = await play(
+        logging_graph, says(1, city="Rome", plan={"a": 1}), says(2, city=None, plan=None, log=None), says(3)
+    )
+
+    assert states(played)[1:] == snapshot(
+        [
+            [
+                'STATE_SNAPSHOT snapshot=(city=Rome log=["in Rome"] plan=(a=1))',
+                'STATE_DELTA delta=[(op=add path="/log" value=["in Rome" "in Rome"])]',
+            ],
+            [
+                'STATE_SNAPSHOT snapshot=(city=Rome log=["in Rome" "in Rome"] plan=(a=1))',
+                'STATE_DELTA delta=[(op=add path="/log" value=["in Rome" "in Rome" "in Rome"])]',
+            ],
+        ]
+    )
+    assert played.state == {"city": "Rome", "plan": {"a": 1}, "log": ["in Rome"] * 3}
+
+
+@pytest.mark.parametrize("state", [None, [], "text", 7, {"messages": ["x"], "nothing": 1, "tools": [], "__proto__": 1}])
+async def test_state_of_the_wrong_form_is_ignored(play: Player, caplog: pytest.LogCaptureFixture, state: Any) -> None:
+    with caplog.at_level(logging.WARNING):
+        played = await play(logging_graph, lambda view: {**says(1)(view), "state": state}, says(2, city="Rome"))
+
+    assert played.state == {"city": "Rome", "log": ["in None", "in Rome"]}
+    assert ("'nothing', which is no input of the graph" in caplog.text) == isinstance(state, dict)
+
+
+async def test_a_value_of_the_wrong_type(play: Player) -> None:
+    """What the graph makes of it is the graph's business: its run fails, until the client mends the value."""
+    played = await play(
+        logging_graph, says(1, city="Rome"), says(2, log="no list"), says(3), says(4, log=["ok"]), in_step=False
+    )
+
+    assert [stream[-1].split(" ")[0] for stream in played.streams] == snapshot(
+        ["RUN_FINISHED", "RUN_ERROR", "RUN_ERROR", "RUN_FINISHED"]
+    )
+    assert states(played) == snapshot(
+        [
+            [
+                "STATE_SNAPSHOT snapshot=(city=Rome log=[])",
+                'STATE_DELTA delta=[(op=add path="/log" value=["in Rome"])]',
+            ],
+            ['STATE_SNAPSHOT snapshot=(city=Rome log="no list")'],
+            ['STATE_SNAPSHOT snapshot=(city=Rome log="no list")'],
+            [
+                "STATE_SNAPSHOT snapshot=(city=Rome log=[ok])",
+                'STATE_DELTA delta=[(op=add path="/log" value=[ok "in Rome"])]',
+            ],
+        ]
+    )
+
+
+class Color(enum.Enum):
+    RED = "red"
+
+
+class Point(BaseModel):
+    x: int
+    color: Color = Color.RED
+
+
+@dataclasses.dataclass
+class Pair:
+    left: Any
+    right: Any
+
+
+class Odd:
+    def __repr__(self) -> str:
+        return "<odd>"
+
+
+def values() -> dict[str, Any]:
+    """Values of every kind that LangGraph takes and JSON does not."""
+    cycle: dict[str, Any] = {"name": "loop"}
+    cycle["self"] = cycle
+    return {
+        "datetime": dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.UTC),
+        "date": dt.date(2026, 1, 2),
+        "delta": dt.timedelta(hours=1, seconds=1),
+        "uuid": uuid.UUID(int=5),
+        "bytes": b"\x00\xff",
+        "set": {3, 1, 2},
+        "tuple": (1, (2,)),
+        "decimal": decimal.Decimal("1.10"),
+        "path": pathlib.Path("/a/b"),
+        "enum": Color.RED,
+        "model": Point(x=1),
+        "dataclass": Pair(Point(x=2), {4}),
+        "message": HumanMessage("hi", id="m"),
+        "class": Point,
+        "odd": Odd(),
+        "nan": [float("nan"), float("inf")],
+        "surrogate": "half \ud83d emoji",
+        "cycle": cycle,
+        "keys": {1: "int", None: "none", (1, 2): "tuple", Color.RED: "enum"},
+        "complex": 1 + 2j,
+        "function": len,
+        "big": 2**70,
+    }
+
+
+class Anything(MessagesState):
+    value: Any
+
+
+@pytest.mark.parametrize("kind", values().keys() - {"big"})
+async def test_state_that_is_no_json(play: Player, kind: str) -> None:
+    """Twice the same value is no change, and what the client sends back is none either.
+
+    Not so for integers above 2**53: in JavaScript they come back as floats.
+    """
+
+    def build() -> Graph:
+        # Without a checkpointer: what its serializer makes of such values is not the point.
+        return in_a_row(
+            {"one": lambda s: {"value": values()[kind]}, "two": lambda s: {"value": values()[kind]}},
+            Anything,
+            checkpointer=None,
+        )
+
+    played = await play(build, "hi", "again")
+
+    assert [len(found) for found in states(played)] == [2, 1]
+
+
+async def test_what_values_of_every_kind_look_like(play: Player) -> None:
+    played = await play(lambda: in_a_row({"set": lambda state: {"value": values()}}, Anything, checkpointer=None))
+
+    assert played.state["value"] == snapshot(
+        {
+            "datetime": "2026-01-02T03:04:05Z",
+            "date": "2026-01-02",
+            "delta": "PT1H1S",
+            "uuid": "00000000-0000-0000-0000-000000000005",
+            "bytes": "AP8=",
+            "set": [1, 2, 3],
+            "tuple": [1, [2]],
+            "decimal": "1.10",
+            "path": "/a/b",
+            "enum": "red",
+            "model": {"x": 1, "color": "red"},
+            "dataclass": {"left": {"x": 2, "color": "red"}, "right": [4]},
+            "message": {
+                "content": "hi",
+                "additional_kwargs": {},
+                "response_metadata": {},
+                "type": "human",
+                "name": None,
+                "id": "m",
+            },
+            "class": "<class 'tests.integration.test_state_exchange.Point'>",
+            "odd": "<odd>",
+            "nan": [None, None],
+            "surrogate": "half � emoji",
+            "cycle": {"name": "loop", "self": "<cycle>"},
+            "keys": {"1": "int", "None": "none", "1,2": "tuple", "red": "enum"},
+            "complex": "1+2j",
+            "function": "<built-in function len>",
+            "big": 1.1805916207174113e21,
+        }
+    )
+
+
+@tool
+async def show(kind: str) -> Any:
+    """Show a value."""
+    return values()[kind]
+
+
+@tool
+async def take(value: Any) -> str:
+    """Take anything."""
+    return type(value).__name__
+
+
+async def test_tool_results_that_are_no_json(play: Player) -> None:
+    """LangChain makes text of them; the client gets that text."""
+    kinds = sorted(values().keys() - {"class", "surrogate"})
+
+    def build() -> Graph:
+        calls = tool_calls_part(*(("show", {"kind": kind}, f"call_{kind}") for kind in kinds))
+        return tool_loop(scripted(calls, "Done."), [show])
+
+    played = await play(build)
+
+    assert {m["toolCallId"]: m["content"] for m in played.messages if m["role"] == "tool"} == snapshot(
+        {
+            "call_big": "1180591620717411303424",
+            "call_bytes": "b'\\x00\\xff'",
+            "call_complex": "(1+2j)",
+            "call_cycle": "{'name': 'loop', 'self': {...}}",
+            "call_dataclass": "Pair(left=Point(x=2, color=<Color.RED: 'red'>), right={4})",
+            "call_date": "2026-01-02",
+            "call_datetime": "2026-01-02 03:04:05+00:00",
+            "call_decimal": "1.10",
+            "call_delta": "1:00:01",
+            "call_enum": "Color.RED",
+            "call_function": "<built-in function len>",
+            "call_keys": "{1: 'int', None: 'none', (1, 2): 'tuple', <Color.RED: 'red'>: 'enum'}",
+            "call_message": "content='hi' additional_kwargs={} response_metadata={} id='m'",
+            "call_model": "x=1 color=<Color.RED: 'red'>",
+            "call_nan": "[NaN, Infinity]",
+            "call_odd": "<odd>",
+            "call_path": "/a/b",
+            "call_set": "{1, 2, 3}",
+            "call_tuple": "[1, [2]]",
+            "call_uuid": "00000000-0000-0000-0000-000000000005",
+        }
+    )
+
+
+async def test_arguments_that_are_no_json(play: Player) -> None:
+    """Of a tool that the program calls; a model's arguments are JSON."""
+
+    async def by_hand(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+        for kind in ("datetime", "model", "set", "odd", "surrogate", "nan", "bytes", "cycle"):
+            await take.ainvoke({"value": values()[kind]}, config)
+        return {}
+
+    played = await play(lambda: in_a_row({"hand": by_hand}))
+
+    assert [line.split(" ", 2)[2] for line in played.stream if line.startswith("TOOL_CALL_ARGS")] == snapshot(
+        [
+            'delta="{\\"value\\":\\"2026-01-02T03:04:05Z\\"}"',
+            'delta="{\\"value\\":{\\"x\\":1,\\"color\\":\\"red\\"}}"',
+            'delta="{\\"value\\":[1,2,3]}"',
+            'delta="{\\"value\\":\\"<odd>\\"}"',
+            'delta="{\\"value\\":\\"half � emoji\\"}"',
+            'delta="{\\"value\\":[null,null]}"',
+            'delta="{\\"value\\":\\"AP8=\\"}"',
+            'delta="{\\"value\\":{\\"name\\":\\"loop\\",\\"self\\":\\"<cycle>\\"}}"',
+        ]
+    )
+
+
+async def test_objects_changed_in_place(play: Player) -> None:
+    def build() -> Graph:
+        async def first(state: Shared) -> dict[str, Any]:
+            return {"plan": {"steps": ["a"], "done": False}}
+
+        async def second(state: Shared) -> dict[str, Any]:
+            state["plan"]["steps"].append("b")
+            return {"plan": state["plan"]}
+
+        async def third(state: Shared) -> dict[str, Any]:
+            state["plan"]["done"] = True  # written by nobody, yet it is in the state
+            return {"city": "Rome"}
+
+        return in_a_row({"first": first, "second": second, "third": third}, Shared, checkpointer=None)
+
+    played = await play(build, in_step=False)
+
+    assert states(played) == snapshot(
+        [
+            [
+                "STATE_SNAPSHOT snapshot=(log=[])",
+                'STATE_DELTA delta=[(op=add path="/plan" value=(steps=[a] done=false))]',
+                'STATE_DELTA delta=[(op=add path="/plan" value=(steps=[a b] done=false))]',
+                'STATE_DELTA delta=[(op=add path="/city" value=Rome)]',
+            ]
+        ]
+    )
+
+
+async def test_emitted_state_is_corrected_by_the_graphs(play: Player) -> None:
+    def build() -> Graph:
+        async def work(state: Shared, config: RunnableConfig) -> dict[str, Any]:
+            emitter = EventEmitter(config)
+            emitter.state({"plan": {"steps": ["a"]}, "city": "soon"})
+            emitter.state_patch([{"op": "add", "path": "/plan/steps/-", "value": "b"}])
+            await scripted("Working.").ainvoke("go", config)
+            return {"plan": {"steps": ["a", "b", "c"]}}
+
+        return in_a_row({"work": work}, Shared)
+
+    played = await play(build)
+
+    assert [line for line in played.stream if "STATE" in line or "STEP" in line or "CONTENT" in line] == snapshot(
+        [
+            "STATE_SNAPSHOT snapshot=(log=[])",
+            "STEP_STARTED stepName=work metadata=(langgraph=(node=work step=1 task_id=#1 checkpoint_ns=work:#1))",
+            'STATE_DELTA delta=[(op=add path="/plan" value=(steps=[a])) (op=add path="/city" value=soon)]',
+            'STATE_DELTA delta=[(op=add path="/plan/steps/-" value=b)]',
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Working.",
+            "STEP_FINISHED stepName=work",
+            'STATE_DELTA delta=[(op=add path="/plan" value=(steps=[a b c])) (op=remove path="/city")]',
+        ]
+    )
+    assert played.state == {"plan": {"steps": ["a", "b", "c"]}, "log": []}
+
+
+async def test_a_patch_that_does_not_apply_is_skipped(play: Player, caplog: pytest.LogCaptureFixture) -> None:
+    def build() -> Graph:
+        async def work(state: Shared, config: RunnableConfig) -> dict[str, Any]:
+            emitter = EventEmitter(config)
+            emitter.state_patch([{"op": "replace", "path": "/nowhere/at/all", "value": 1}])
+            emitter.emit("after")
+            return {"city": "Rome"}
+
+        return in_a_row({"work": work}, Shared)
+
+    played = await play(build)
+
+    assert [line for line in played.stream if line.startswith(("STATE", "CUSTOM", "RUN"))] == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=(log=[])",
+            "CUSTOM name=after value=null metadata=(langgraph=(node=work path=work))",
+            'STATE_DELTA delta=[(op=add path="/city" value=Rome)]',
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+    assert "emitted state patch" in caplog.text
+
+
+class Doc(MessagesState):
+    document: str
+    title: str
+
+
+async def test_predicted_state_that_comes_true(play: Player) -> None:
+    def build() -> Graph:
+        model = scripted(tool_call_parts("write", {"document": "A short text."}, "call_1", pieces=2))
+
+        async def agent(state: Doc, config: RunnableConfig) -> dict[str, Any]:
+            answer = await model.ainvoke(state["messages"], config)
+            return {"messages": [answer], "document": answer.tool_calls[0]["args"]["document"]}
+
+        return in_a_row({"agent": agent}, Doc)
+
+    played = await play(
+        build, options=AdapterOptions(predict_state={"document": ("write", "document")}, predict_state_event=True)
+    )
+
+    assert [line for line in played.stream if line.startswith(("STATE", "CUSTOM", "TOOL"))] == snapshot(
+        [
+            "STATE_SNAPSHOT snapshot=()",
+            "CUSTOM name=PredictState value=[(state_key=document tool=write tool_argument=document)]",
+            "TOOL_CALL_START toolCallId=call_1 toolCallName=write parentMessageId=lc_run--#2",
+            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"document\\": \\""',
+            'TOOL_CALL_ARGS toolCallId=call_1 delta="A short text.\\"}"',
+            'STATE_DELTA delta=[(op=add path="/document" value="A short text.")]',
+            "TOOL_CALL_END toolCallId=call_1",
+        ]
+    )
+    assert played.state == {"document": "A short text."}
+
+
+async def test_an_answer_that_is_state_too(play: Player) -> None:
+    """Messages in other channels are state, not conversation."""
+
+    class Two(MessagesState):
+        draft: list[Any]
+
+    def build() -> Graph:
+        async def write(state: Two) -> dict[str, Any]:
+            return {"draft": [AIMessage("a draft", id="draft")]}
+
+        return in_a_row({"write": write, "say": chat_node(scripted("Done.", "Again."))}, Two)
+
+    played = await play(build, "hi", "and?")
+
+    assert states(played) == snapshot(
+        [
+            [
+                "STATE_SNAPSHOT snapshot=()",
+                'STATE_DELTA delta=[(op=add path="/draft" value=[(content="a draft" additional_kwargs=() response_metadata=() type=ai name=null id=draft tool_calls=[] invalid_tool_calls=[] usage_metadata=null)])]',
+            ],
+            [
+                'STATE_SNAPSHOT snapshot=(draft=[(content="a draft" additional_kwargs=() response_metadata=() type=ai name=null id=draft tool_calls=[] invalid_tool_calls=[] usage_metadata=null)])'
+            ],
+        ]
+    )
