@@ -10,7 +10,9 @@ from ag_ui.core import BaseEvent
 from langchain_core.messages import BaseMessage
 from langgraph.channels import BinaryOperatorAggregate, DeltaChannel
 from langgraph.pregel import Pregel
+from pydantic import BaseModel, ValidationError
 
+from yai_nexus_agentkit.errors import RunInputError
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 from yai_nexus_agentkit.protocol.state import StateTracker
 
@@ -38,6 +40,8 @@ class GraphShape:
     """The graph's whole state is the list of messages (``StateGraph(Annotated[list, add_messages])``)."""
     incremental: bool
     """The conversation is a `DeltaChannel`: a checkpoint alone does not hold it."""
+    schema: type[BaseModel] | None = None
+    """The input schema, where it is a model that refuses wrong values."""
     functional: bool = False
     """Made by ``@entrypoint``: no channels, a return value."""
 
@@ -55,6 +59,7 @@ class GraphShape:
         outputs = graph.output_channels
         bare = outputs == "__root__"
         schemas = builder.schemas.get(builder.input_schema, {}) if builder is not None else {}
+        schema = builder.input_schema if builder is not None else None
         inputs = frozenset(key for key in schemas if key in channels)
         names = frozenset() if isinstance(outputs, str) else frozenset(outputs)
         return cls(
@@ -66,8 +71,20 @@ class GraphShape:
             messages=bare or MESSAGES in names,
             bare=bare,
             incremental=isinstance(channels.get("__root__" if bare else MESSAGES), DeltaChannel),
+            schema=schema if isinstance(schema, type) and issubclass(schema, BaseModel) else None,
             functional=builder is None,
         )
+
+    def check(self, key: str, value: Any) -> None:
+        """Raise `RunInputError` for a value that the input schema refuses. LangGraph would store it first, and the
+        thread could not be used any more."""
+        if self.schema is None:
+            return
+        try:
+            self.schema.__pydantic_validator__.validate_assignment(self.schema.model_construct(), key, value)
+        except ValidationError as error:
+            path = "/".join(["/state", *(str(part) for part in error.errors()[0]["loc"])])
+            raise RunInputError(error.errors()[0]["msg"], path=path) from error
 
     def messages_of(self, values: Any) -> Sequence[BaseMessage]:
         """The conversation in a ``values`` chunk."""
@@ -171,7 +188,7 @@ class SharedState:
         if not keys:
             return []
         values = self._public(self._values, keys)
-        gone = [key for key in keys if key not in values and key in self._tracker.current]
+        gone = [key for key in self._tracker.current if key in keys and key not in values]
         return self._send([*self._tracker.delta(values), *self._tracker.remove(gone)])
 
     def _public(self, values: Any, keys: Iterable[str] | None = None) -> dict[str, Any]:

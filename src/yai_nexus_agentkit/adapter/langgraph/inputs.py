@@ -55,6 +55,7 @@ def changed_state(state: Any, held: Any, shape: GraphShape) -> dict[str, Any]:
         if known is _ABSENT and value is None:
             continue
         if known is _ABSENT or json_safe(known) != value:
+            shape.check(key, value)
             changed[key] = Overwrite(value) if key in shape.reducing else value
     return changed
 

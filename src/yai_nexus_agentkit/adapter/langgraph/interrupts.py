@@ -18,19 +18,8 @@ _MESSAGE_KEYS = ("message", "question", "prompt", "description", "text", "title"
 _MESSAGE_LENGTH = 500
 """Characters of a question made from a value that has no text of its own."""
 
-_DECISION = {
-    "type": "object",
-    "properties": {
-        "type": {"enum": ["approve", "edit", "reject", "respond"]},
-        "edited_action": {
-            "type": "object",
-            "properties": {"name": {"type": "string"}, "args": {"type": "object"}},
-            "required": ["name", "args"],
-        },
-        "message": {"type": "string"},
-    },
-    "required": ["type"],
-}
+_DECISIONS = ("approve", "edit", "reject", "respond")
+"""What LangChain's approval middleware may be answered with."""
 
 
 def describe(
@@ -87,9 +76,31 @@ def schema_of(native: NativeInterrupt) -> dict[str, Any] | None:
     if isinstance(value, Mapping) and isinstance(inner := value.get("response_schema"), Mapping):
         return dict(json_safe(inner))  # from a LangGraph whose `interrupt` takes no schema
     if isinstance(value, Mapping) and isinstance(requests := value.get("action_requests"), list):
-        decisions = {"type": "array", "items": _DECISION, "minItems": len(requests), "maxItems": len(requests)}
-        return {"type": "object", "properties": {"decisions": decisions}, "required": ["decisions"]}
+        return {"type": "object", "properties": {"decisions": _decisions(requests, value)}, "required": ["decisions"]}
     return None
+
+
+def _decisions(requests: Sequence[Any], value: Mapping[str, Any]) -> dict[str, Any]:
+    """One decision per action, of those that the middleware was set to allow for it."""
+    configs = value.get("review_configs")
+    rules = configs if isinstance(configs, list) and len(configs) == len(requests) else [{}] * len(requests)
+    each = [_decision(rule.get("allowed_decisions") if isinstance(rule, Mapping) else None) for rule in rules]
+    bounds = {"type": "array", "minItems": len(each), "maxItems": len(each)}
+    alike = all(schema == each[0] for schema in each)
+    return {**bounds, "items": each[0]} if each and alike else {**bounds, "prefixItems": each}
+
+
+def _decision(allowed: Any) -> dict[str, Any]:
+    types = list(allowed) if isinstance(allowed, list | tuple) and allowed else list(_DECISIONS)
+    action = {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "args": {"type": "object"}},
+        "required": ["name", "args"],
+    }
+    properties: dict[str, Any] = {"type": {"enum": types}, "message": {"type": "string"}}
+    if "edit" in types:
+        properties["edited_action"] = action
+    return {"type": "object", "properties": properties, "required": ["type"]}
 
 
 def _message(value: Any) -> str:

@@ -8,11 +8,12 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
-from ag_ui.core import Message
+from ag_ui.core import Message, ToolCall
 from langchain_core.callbacks import BaseCallbackManager, Callbacks
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnableSequence
+from langgraph._internal._config import DEFAULT_RECURSION_LIMIT
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
 from langgraph.types import Command
@@ -84,8 +85,9 @@ class LangGraphSource:
         """The run's configuration over the graph's own: its recursion limit and callbacks stay."""
         given: RunnableConfig = {**(run.config or {})}
         own = getattr(self.agent, "config", None) or {}
-        if "recursion_limit" not in given and "recursion_limit" in own:
-            given["recursion_limit"] = own["recursion_limit"]
+        if "recursion_limit" not in given and self.graph is not None:
+            # `astream_events` would put LangChain's default over the graph's own limit, and over LangGraph's default.
+            given["recursion_limit"] = own.get("recursion_limit") or DEFAULT_RECURSION_LIMIT
         given["configurable"] = {
             "thread_id": run.run_input.thread_id,
             **(given.get("configurable") or {}),
@@ -126,8 +128,8 @@ class LangGraphRun:
             text_chunks=options.text_chunks,
             announce_subagents=announce,
             taken=plan.taken,
-            calls=plan.call_ids.known().values(),
-            answered=plan.answered,
+            calls=[*plan.call_ids.known().values(), *(call.id for m in plan.foreign for call in _calls(m))],
+            answered=plan.answered.union(m.tool_call_id for m in plan.foreign if m.role == "tool"),
         )
         on_state, on_messages = hooks.on_state, hooks.on_messages
         self.translator = LangGraphTranslator(
@@ -340,6 +342,10 @@ def _with_answers(messages: list[BaseMessage], calls: dict[str, str], plan: Plan
     made = found.unanswered(calls, messages[holder].id or "")
     plan.answers = made
     return [*messages[:end], *made, *messages[end:]]
+
+
+def _calls(message: Message) -> Sequence[ToolCall]:
+    return (message.tool_calls or ()) if message.role == "assistant" else ()
 
 
 def _is_answer_refused(error: ValidationError) -> bool:
