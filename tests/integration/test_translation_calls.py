@@ -16,7 +16,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import MessagesState
 from langgraph.graph.state import CompiledStateGraph
 
-from tests.support.graphs import Graph, chat, in_a_row, scripted, tool_loop
+from tests.support.graphs import Graph, chat, in_a_row, scripted, tool_loop, turns
 from tests.support.playing import Player
 from yai_nexus_agentkit.testing import (
     ai_message,
@@ -902,8 +902,8 @@ async def test_calls_nobody_answers_are_pending(play: Player) -> None:
 
 async def test_calls_of_two_models_at_once_keep_to_their_messages(play: Player) -> None:
     def build() -> Graph:
-        one = scripted(["A ", 0.1, *tool_call_parts(*ROME)])
-        two = scripted([0.05, "B ", 0.1, *tool_call_parts("weather", {"city": "Oslo"}, "call_1")])
+        one = scripted(["A ", *turns(100), *tool_call_parts(*ROME)])
+        two = scripted([*turns(50), "B ", *turns(100), *tool_call_parts("weather", {"city": "Oslo"}, "call_1")])
 
         async def both(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
             return {"messages": await asyncio.gather(*(m.ainvoke(state["messages"], config) for m in (one, two)))}

@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import MessagesState
 
-from tests.support.graphs import CALLS, Graph, chat, chat_node, in_a_row, scripted
+from tests.support.graphs import CALLS, Graph, chat, chat_node, in_a_row, scripted, turns
 from tests.support.playing import Player
 from yai_nexus_agentkit.testing import ScriptedChatModel, text_part
 
@@ -137,7 +137,7 @@ async def test_a_cached_answer_of_another_thread_streams_like_any_other(play: Pl
 
 async def test_two_models_at_once_in_one_node(play: Player) -> None:
     def build() -> Graph:
-        one, two = scripted(["A1 ", 0.1, "A2"]), scripted([0.05, "B1 ", 0.1, "B2"])
+        one, two = scripted(["A1 ", *turns(100), "A2"]), scripted([*turns(50), "B1 ", *turns(100), "B2"])
 
         async def both(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
             answers = await asyncio.gather(*(model.ainvoke(state["messages"], config) for model in (one, two)))
@@ -168,9 +168,9 @@ async def test_two_models_at_once_in_one_node(play: Player) -> None:
 
 async def test_one_model_for_two_questions_at_once(play: Player) -> None:
     def build() -> Graph:
-        starts = {"one": 0.0, "two": 0.05}
+        starts = {"one": 0, "two": 50}
         model = ScriptedChatModel(
-            script=lambda messages: [starts[messages[-1].text], f"Re {messages[-1].text}: ", 0.1, "yes"]
+            script=lambda asked: [*turns(starts[asked[-1].text]), f"Re {asked[-1].text}: ", *turns(100), "yes"]
         )
 
         async def both(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:

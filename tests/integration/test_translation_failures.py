@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import RetryPolicy, Send
 
-from tests.support.graphs import CALLS, Graph, chat, chat_node, in_a_row, scripted, tool_loop
+from tests.support.graphs import CALLS, Graph, chat, chat_node, in_a_row, let_others_run, scripted, tool_loop, turns
 from tests.support.playing import Player
 from yai_nexus_agentkit import AdapterOptions
 from yai_nexus_agentkit.testing import tool_call_parts
@@ -329,10 +328,10 @@ async def test_an_error_in_a_subgraph_two_levels_down(play: Player) -> None:
 
 async def test_an_error_beside_a_branch_that_still_streams(play: Player) -> None:
     def build() -> Graph:
-        slow = chat_node(scripted(["Slow ", 0.2, "and steady."]))
+        slow = chat_node(scripted(["Slow ", *turns(300), "and steady."]))
 
         async def broken(state: MessagesState) -> dict[str, Any]:
-            await asyncio.sleep(0.05)
+            await let_others_run(100)
             raise RuntimeError("broken")
 
         builder = StateGraph(MessagesState)
@@ -342,7 +341,7 @@ async def test_an_error_beside_a_branch_that_still_streams(play: Player) -> None
         builder.add_edge(START, "broken")
         return builder.compile()
 
-    played = await play(build)
+    played = await play(build, ordered=False)
 
     assert played.stream == snapshot(
         [
@@ -705,7 +704,7 @@ async def test_removing_what_is_not_there(play: Player) -> None:
 
 
 async def test_a_timeout_of_the_run(play: Player) -> None:
-    played = await play(lambda: chat(scripted(["Slow ", 5.0, "never"])), options=AdapterOptions(execution_timeout=0.15))
+    played = await play(lambda: chat(scripted(["Slow ", 5.0, "never"])), options=AdapterOptions(execution_timeout=0.4))
 
     assert played.stream == snapshot(
         [
@@ -716,7 +715,7 @@ async def test_a_timeout_of_the_run(play: Player) -> None:
             'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Slow "',
             "TEXT_MESSAGE_END messageId=lc_run--#2",
             "STEP_FINISHED stepName=chat",
-            'RUN_ERROR message="the run took longer than 0.15 seconds" code=EXECUTION_TIMEOUT',
+            'RUN_ERROR message="the run took longer than 0.4 seconds" code=EXECUTION_TIMEOUT',
         ]
     )
 
@@ -752,7 +751,7 @@ async def test_an_error_text_with_half_an_emoji(play: Player) -> None:
 async def test_many_branches_of_which_one_fails_at_the_end(play: Player) -> None:
     def build() -> Graph:
         async def work(state: dict[str, Any]) -> dict[str, Any]:
-            await asyncio.sleep(0.02 * state["n"])
+            await let_others_run(50 * state["n"])
             if state["n"] == 3:
                 raise RuntimeError("third failed")
             return {"messages": [AIMessage(f"Worker {state['n']} done.")]}

@@ -18,7 +18,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import MessagesState
 from pydantic import BaseModel
 
-from tests.support.graphs import Graph, chat, chat_node, in_a_row, scripted, tool_loop
+from tests.support.graphs import Graph, chat, chat_node, in_a_row, scripted, tool_loop, turns
 from tests.support.playing import Player
 from yai_nexus_agentkit.testing import text_part, tool_call_parts, tool_calls_part
 
@@ -104,12 +104,13 @@ async def test_a_tool_that_runs_a_graph_is_a_subagent(play: Player) -> None:
 
 async def test_two_subagents_at_once(play: Player) -> None:
     def build() -> Graph:
-        def expert(name: str, pause: float) -> Any:
+        def expert(name: str, pause: int) -> Any:
             return in_a_row(
-                {"answer": chat_node(scripted([pause, f"{name} says ", 0.1, "yes."]))}, checkpointer=None
+                {"answer": chat_node(scripted([*turns(pause), f"{name} says ", *turns(100), "yes."]))},
+                checkpointer=None,
             ).with_config(run_name=name)
 
-        experts = {"ann": expert("ann", 0.0), "bob": expert("bob", 0.05)}
+        experts = {"ann": expert("ann", 0), "bob": expert("bob", 50)}
 
         @tool
         async def consult(name: str, config: RunnableConfig) -> str:
@@ -257,7 +258,8 @@ async def test_create_agents_tool_strategy_after_a_wrong_try(play: Player) -> No
 
     played = await play(build)
 
-    assert played.stream == snapshot(
+    # langchain 1.3 does not write the response that is missing yet
+    assert [line for line in played.stream if "value=null" not in line] == snapshot(
         [
             'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
             "STATE_SNAPSHOT snapshot=()",
@@ -268,7 +270,6 @@ async def test_create_agents_tool_strategy_after_a_wrong_try(play: Player) -> No
             "TOOL_CALL_END toolCallId=call_1",
             'TOOL_CALL_RESULT messageId=#3 toolCallId=call_1 content="Try again." role=tool',
             "STEP_FINISHED stepName=model",
-            'STATE_DELTA delta=[(op=add path="/structured_response" value=null)]',
             "STEP_STARTED stepName=model metadata=(langgraph=(node=model step=2 task_id=#4 checkpoint_ns=model:#4))",
             "TOOL_CALL_START toolCallId=call_2 toolCallName=Weather parentMessageId=lc_run--#5",
             'TOOL_CALL_ARGS toolCallId=call_2 delta="{\\"city\\": \\"Rome\\""',

@@ -12,7 +12,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langgraph.graph import MessagesState
 
-from tests.support.graphs import Graph, chat, in_a_row, scripted, tool_loop
+from tests.support.graphs import Graph, chat, in_a_row, scripted, tool_loop, turns
 from tests.support.playing import Player
 from yai_nexus_agentkit import AdapterOptions
 from yai_nexus_agentkit.testing import (
@@ -507,8 +507,8 @@ async def test_a_model_that_only_thinks(play: Player) -> None:
 
 async def test_two_thinking_models_at_once(play: Player) -> None:
     def build() -> Graph:
-        one = scripted([reasoning_part("A thinks."), 0.1, text_part("A.", index=1)])
-        two = scripted([0.05, reasoning_part("B thinks."), 0.1, text_part("B.", index=1)])
+        one = scripted([reasoning_part("A thinks."), *turns(100), text_part("A.", index=1)])
+        two = scripted([*turns(50), reasoning_part("B thinks."), *turns(100), text_part("B.", index=1)])
 
         async def both(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
             return {"messages": await asyncio.gather(*(m.ainvoke(state["messages"], config) for m in (one, two)))}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,7 +19,7 @@ from langgraph.prebuilt import ToolNode
 
 from yai_nexus_agentkit.testing import ScriptedChatModel
 
-__all__ = ["CALLS", "Graph", "chat", "chat_node", "in_a_row", "scripted", "tool_loop"]
+__all__ = ["CALLS", "Graph", "chat", "chat_node", "in_a_row", "let_others_run", "scripted", "tool_loop", "turns"]
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
@@ -28,6 +29,17 @@ _Model = Runnable[Any, Any]
 def scripted(*script: Any, **fields: Any) -> ScriptedChatModel:
     """A model with one answer per argument."""
     return ScriptedChatModel(script=list(script), **fields)
+
+
+def turns(number: int) -> list[float]:
+    """Parts of a script that let other tasks run for so many turns of the loop: an order without a clock."""
+    return [0.0] * number
+
+
+async def let_others_run(number: int) -> None:
+    """The same for code."""
+    for _ in range(number):
+        await asyncio.sleep(0)
 
 
 async def _ainvoke(model: _Model, messages: Any, config: RunnableConfig) -> Any:
