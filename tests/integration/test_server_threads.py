@@ -264,7 +264,7 @@ def by_header(request: Any) -> Identity:
 
 
 async def test_idle_threads_are_deleted_but_never_paused_ones() -> None:
-    settings = ServerSettings(thread_idle=0.2, janitor_every=0.05)
+    settings = ServerSettings(thread_idle=1.0, janitor_every=0.05)
     app = create_app({"talk": AGUIAdapter(talker(1)), "ask": AGUIAdapter(asker())}, settings=settings)
     async with living(app):
         await call(app, "POST", "/talk", run_body())
