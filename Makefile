@@ -69,6 +69,7 @@ system:
 # ---------------------------------------------------------------- for users
 
 demo: $(VENV)/.base
+	@echo "A LangGraph agent (examples/demo/agent.py), as the AG-UI events that a web page gets:"
 	@$(BIN)/yai-nexus-agentkit run examples/demo/agent.py:graph "What is the weather in Berlin and Paris, and what is 6 times 7?"
 
 serve: $(VENV)/.server
