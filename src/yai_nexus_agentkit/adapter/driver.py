@@ -149,7 +149,7 @@ class Driver:
                 return self._recorded(self._ending().cancel("the run was cancelled"))
             error = error.error
         if not isinstance(error, AGUIAdapterError):
-            _logger.warning("run %s failed: %s", run.run_input.run_id, error, exc_info=error)
+            _logger.warning("run %s failed", run.run_input.run_id, exc_info=error)
         run.outcome = "error"
         return self._recorded(self._ending().fail(clean_text(error_text(error, run)), _code(error)))
 

@@ -48,7 +48,10 @@ def error_text(error: BaseException, run: RunContext) -> str:
 
     A hook that raises hides the exception's text, since it was there to hide it.
     """
-    text = str(error) or type(error).__name__
+    try:
+        text = str(error) or type(error).__name__
+    except Exception:  # an exception whose own text fails
+        text = type(error).__name__
     if run.hooks.on_error is None:
         return text
     try:

@@ -166,6 +166,9 @@ class StreamHandler(SideHandler, _StreamingCallbackHandler[Any]):
             return
         if run.kind == "chat_model":
             piece = AIMessageChunk(content=token) if chunk is None else chunk.message
+            if type(piece.content) is list:  # LangChain merges the next chunk into this very list, before it is read
+                blocks = [dict(block) if type(block) is dict else block for block in piece.content]
+                piece = piece.model_copy(update={"content": blocks})
         elif chunk is not None:
             piece = chunk
         else:

@@ -28,10 +28,13 @@ from langgraph.prebuilt import ToolNode
 from yai_nexus_agentkit.adapter.langgraph.channels import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.threads import Graph
 from yai_nexus_agentkit.adapter.options import AdapterOptions
+from yai_nexus_agentkit.orchestration.approvals import require_approval
 
 __all__ = ["capabilities"]
 
 _UNNAMED = frozenset({"LangGraph", "RunnableSequence", "RunnableBinding"})
+_CLIENT_TOOLS, _APPROVING = "ClientToolsMiddleware", "HumanInTheLoopMiddleware"
+"""Middleware that shows what an agent does: ours, and LangChain's."""
 _DEFAULT_LIMIT = 25
 """LangChain's recursion limit, which says nothing of the graph."""
 
@@ -41,7 +44,7 @@ def capabilities(
 ) -> AgentCapabilities:
     """The capabilities of an agent behind this adapter.
 
-    Left out, since nothing in a graph tells: what its models can read and write, whether it accepts the client's tools.
+    Left out, since nothing in a graph tells: what its models can read and write.
     """
     name = agent.get_name()
     declared = AgentCapabilities(
@@ -62,10 +65,15 @@ def capabilities(
         memory=resumable or graph.store is not None,
         persistent_state=resumable and not isinstance(graph.checkpointer, InMemorySaver),
     )
-    declared.human_in_the_loop = HumanInTheLoopCapabilities(supported=resumable, interrupts=resumable)
-    tools = _tools(graph)
-    if tools:
-        declared.tools = ToolsCapabilities(supported=True, items=tools)
+    tools = list(_tool_objects(graph))
+    declared.tools = _tools_declared(graph, shape, tools)
+    asks = resumable and (_has_middleware(graph, _APPROVING) or any(map(_asks, tools)))
+    declared.human_in_the_loop = HumanInTheLoopCapabilities(
+        supported=resumable,
+        interrupts=resumable,
+        approvals=True if asks else None,
+        approve_with_edits=True if asks else None,
+    )
     subagents = [SubagentInfo(name=name) for name, _ in _subgraphs(graph)]
     if subagents:
         declared.multi_agent = MultiAgentCapabilities(supported=True, subagents=subagents)
@@ -88,12 +96,27 @@ def _subgraphs(graph: Graph) -> Iterator[tuple[str, Graph]]:
     yield from ((name, subgraph) for name, subgraph in graph.get_subgraphs() if isinstance(subgraph, type(graph)))
 
 
-def _tools(graph: Graph) -> list[Tool]:
-    """The tools of the graph's tool nodes, each name once."""
+def _tools_declared(graph: Graph, shape: GraphShape, tools: Iterable[BaseTool]) -> ToolsCapabilities | None:
+    """The tools of the graph's tool nodes, each name once, and whether it takes the client's."""
     found: dict[str, Tool] = {}
-    for tool in _tool_objects(graph):
+    for tool in tools:
         found.setdefault(tool.name, _described(tool))
-    return list(found.values())
+    takes = _has_middleware(graph, _CLIENT_TOOLS) or "tools" in shape.inputs
+    if not found and not takes:
+        return None
+    return ToolsCapabilities(
+        supported=True, items=list(found.values()) or None, client_provided=True if takes else None
+    )
+
+
+def _has_middleware(graph: Graph, name: str) -> bool:
+    """``create_agent`` names the nodes of a middleware after its class."""
+    return any(node.startswith(f"{name}.") for node in graph.nodes)
+
+
+def _asks(tool: BaseTool) -> bool:
+    """A tool made by `require_approval`."""
+    return type(tool).__module__ == require_approval.__module__
 
 
 def _tool_objects(graph: Graph) -> Iterable[BaseTool]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ag_ui.core import BaseEvent
 from langchain_core.messages import BaseMessage
-from langgraph.channels import BinaryOperatorAggregate, DeltaChannel
+from langgraph.channels import BinaryOperatorAggregate, DeltaChannel, EphemeralValue, Topic, UntrackedValue
 from langgraph.pregel import Pregel
 from pydantic import BaseModel, ValidationError
 
@@ -19,6 +19,7 @@ from yai_nexus_agentkit.protocol.state import StateTracker
 __all__ = ["GraphShape", "SharedState"]
 
 MESSAGES = "messages"
+_FLEETING = (EphemeralValue, Topic, UntrackedValue)
 _REQUEST_CHANNELS = frozenset({"tools", "context"})
 """Channels that a request fills; the client has them from itself."""
 
@@ -34,6 +35,8 @@ class GraphShape:
     """Keys of the output schema that are shared state: neither messages nor what a request fills."""
     reducing: frozenset[str]
     """Channels that combine what is written with what they hold; to set one, its value goes in as ``Overwrite``."""
+    fleeting: frozenset[str]
+    """Channels whose value may change without a write (`EphemeralValue`, `Topic` and the like)."""
     messages: bool
     """The graph keeps a conversation."""
     bare: bool
@@ -49,7 +52,7 @@ class GraphShape:
     def none(cls) -> GraphShape:
         """Of what is no graph: a plain runnable."""
         empty: frozenset[str] = frozenset()
-        return cls(empty, empty, empty, messages=False, bare=False, incremental=False, functional=True)
+        return cls(empty, empty, empty, empty, messages=False, bare=False, incremental=False, functional=True)
 
     @classmethod
     def of(cls, graph: Pregel[Any, Any, Any, Any]) -> GraphShape:
@@ -68,6 +71,7 @@ class GraphShape:
             reducing=frozenset(
                 key for key, channel in channels.items() if isinstance(channel, BinaryOperatorAggregate | DeltaChannel)
             ),
+            fleeting=names & frozenset(key for key, channel in channels.items() if isinstance(channel, _FLEETING)),
             messages=bare or MESSAGES in names,
             bare=bare,
             incremental=isinstance(channels.get("__root__" if bare else MESSAGES), DeltaChannel),
@@ -149,7 +153,9 @@ class SharedState:
         if not self.begun or not isinstance(values, Mapping):
             return []
         waiting = {key for key, call in self._awaited.items() if not self._life.is_answered(call)}
-        keys = (self._written & self._shape.public) | (self._ahead - waiting)
+        # Some channels empty themselves in the step after, without a write.
+        gone = self._tracker.current.keys() - values.keys() - self._ahead
+        keys = ((self._written | self._shape.fleeting) & self._shape.public) | gone | (self._ahead - waiting)
         self._written.clear()
         return self._correct(keys)
 

@@ -16,6 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from yai_nexus_agentkit.adapter.langgraph.call_ids import CallIds
 from yai_nexus_agentkit.adapter.langgraph.messages import is_shown, to_agui, to_langchain
 from yai_nexus_agentkit.orchestration.client_tools import is_pending
+from yai_nexus_agentkit.protocol.json_safe import clean_text
 
 __all__ = ["Reconciliation", "reconcile"]
 
@@ -178,7 +179,7 @@ def _alike(message: Message, held: BaseMessage, call_ids: CallIds) -> bool:
     """The client shows this message as the thread has it. Plain text is compared without conversion: there may be
     thousands."""
     if isinstance(held.content, str) and held.type in ("human", "system"):
-        return message.content == held.content
+        return message.content == held.content or message.content == clean_text(held.content)
     if (
         isinstance(held, AIMessage)
         and not held.tool_calls

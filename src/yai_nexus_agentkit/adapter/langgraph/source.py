@@ -13,7 +13,6 @@ from langchain_core.callbacks import BaseCallbackManager, Callbacks
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnableSequence
-from langgraph._internal._config import DEFAULT_RECURSION_LIMIT
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
 from langgraph.types import Command
@@ -35,6 +34,11 @@ from yai_nexus_agentkit.adapter.source import RunContext, error_text
 from yai_nexus_agentkit.errors import ResumeError, RunInputError
 from yai_nexus_agentkit.orchestration.client_tools import CONTEXT_KEY, TOOLS_KEY
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
+
+try:
+    from langgraph._internal._config import DEFAULT_RECURSION_LIMIT
+except ImportError:  # a private place; LangChain's default does no harm but end long runs
+    DEFAULT_RECURSION_LIMIT = 25  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from ag_ui.core import AgentCapabilities
@@ -203,7 +207,7 @@ class _Planner:
         if not resumable:
             return self._whole_history()
         thread = await read_thread(self._graph, self._shape, self.config)
-        self.agent = with_checkpoint(self._graph, thread)
+        self.agent = with_checkpoint(self._graph, thread, answering=has_answers(self._run.run_input))
         call_ids = CallIds.of([*thread.messages, *thread.nested])
         resuming = has_answers(self._run.run_input)
         paused = bool(thread.questions or thread.breakpoints)

@@ -27,7 +27,7 @@ from yai_nexus_agentkit.adapter.langgraph.resume import Question
 __all__ = ["Thread", "breakpoints", "read_thread", "with_checkpoint"]
 
 _logger = logging.getLogger(__name__)
-_PENDING = "__interrupt__"
+_PENDING, _RESUME, _ERROR = "__interrupt__", "__resume__", "__error__"
 
 Graph = Pregel[Any, Any, Any, Any]
 
@@ -108,7 +108,7 @@ def breakpoints(graph: Graph, state: StateSnapshot) -> list[Breakpoint]:
     return [Breakpoint(task.id, task.name, is_before) for task in state.tasks]
 
 
-def with_checkpoint(graph: Graph, thread: Thread) -> Graph:
+def with_checkpoint(graph: Graph, thread: Thread, *, answering: bool = False) -> Graph:
     """The graph with a saver that answers its first read of the thread from what was read already.
 
     Whoever runs it holds the thread, so nobody writes between the two reads. A saver that cannot be copied is left as
@@ -120,9 +120,8 @@ def with_checkpoint(graph: Graph, thread: Thread) -> Graph:
     unread: list[CheckpointTuple | None] = [thread.saved]
 
     async def aget_tuple(config: RunnableConfig) -> CheckpointTuple | None:
-        if unread and _asks_for(config, thread.saved):
-            return unread.pop()
-        return await saver.aget_tuple(config)
+        found = unread.pop() if unread and _asks_for(config, thread.saved) else await saver.aget_tuple(config)
+        return _without_failed_answers(found) if answering else found
 
     try:
         proxy = copy.copy(saver)
@@ -133,6 +132,23 @@ def with_checkpoint(graph: Graph, thread: Thread) -> Graph:
             "the checkpointer %s cannot be copied; the thread is read twice", type(saver).__name__, exc_info=True
         )
         return graph
+
+
+def _without_failed_answers(saved: CheckpointTuple | None) -> CheckpointTuple | None:
+    """Without the answers over which a task failed. LangGraph keeps such an answer and would give it to the task again,
+    so that the next, right one is never seen."""
+    writes = saved.pending_writes if saved is not None else None
+    failed = {task for task, channel, _ in writes or () if channel == _ERROR}
+    if saved is None or not writes or not failed:
+        return saved
+    kept: list[tuple[str, str, Any]] = []
+    for task, channel, value in writes:
+        if task in failed and channel == _RESUME and isinstance(value, list):
+            value = value[:-1]
+            if not value:
+                continue
+        kept.append((task, channel, value))
+    return saved._replace(pending_writes=kept)
 
 
 def _root(config: RunnableConfig) -> RunnableConfig:
