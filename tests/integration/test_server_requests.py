@@ -7,11 +7,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
 from starlette.exceptions import HTTPException
 
 from tests.support.serving import JSON, Exchange, call, post, run_body, talker
 from yai_nexus_agentkit import AGUIAdapter, Hooks
+from yai_nexus_agentkit.orchestration.approvals import require_approval
+from yai_nexus_agentkit.orchestration.middleware import ClientToolsMiddleware
 from yai_nexus_agentkit.server import Identity, ServerSettings, create_app
+from yai_nexus_agentkit.testing import ScriptedChatModel
 
 
 @pytest.fixture
@@ -153,8 +160,6 @@ async def test_health_and_readiness() -> None:
 
 
 async def test_a_checkpointer_that_cannot_be_reached_is_not_ready(caplog: pytest.LogCaptureFixture) -> None:
-    from langgraph.checkpoint.memory import InMemorySaver
-
     class Unreachable(InMemorySaver):
         async def aget_tuple(self, config: Any) -> Any:
             raise ConnectionError("no route to swordfish")
@@ -180,6 +185,42 @@ async def test_capabilities_are_those_of_the_graph() -> None:
     forgetful = (await call(create_app(AGUIAdapter(talker(memory=False))), "GET", "/capabilities")).json
     assert forgetful["state"]["memory"] is False
     assert forgetful["humanInTheLoop"] == {"supported": False, "interrupts": False}
+
+
+async def test_tools_approvals_and_the_client_s_tools_are_declared() -> None:
+    @tool
+    def add(a: int, b: int) -> int:
+        """Add two numbers."""
+        return a + b
+
+    agent = create_agent(
+        ScriptedChatModel(script=[]),
+        [require_approval(add)],
+        middleware=[ClientToolsMiddleware()],
+        checkpointer=InMemorySaver(),
+        name="adder",
+    )
+    declared = (await call(create_app(AGUIAdapter(agent)), "GET", "/capabilities")).json
+    assert declared["identity"] == {"name": "adder", "type": "langgraph"}
+    (only,) = declared["tools"].pop("items")
+    assert (only["name"], only["description"]) == ("add", "Add two numbers.")
+    assert only["parameters"]["required"] == ["a", "b"]
+    assert declared["tools"] == {"supported": True, "clientProvided": True}
+    assert declared["humanInTheLoop"] == {
+        "supported": True,
+        "interrupts": True,
+        "approvals": True,
+        "approveWithEdits": True,
+    }
+    hitl = create_agent(
+        ScriptedChatModel(script=[]),
+        [add],
+        middleware=[HumanInTheLoopMiddleware({"add": True})],
+        checkpointer=InMemorySaver(),
+    )
+    declared = (await call(create_app(AGUIAdapter(hitl)), "GET", "/capabilities")).json
+    assert declared["humanInTheLoop"]["approvals"] is True
+    assert "clientProvided" not in declared["tools"]
 
 
 async def test_pages_of_allowed_origins_may_call() -> None:

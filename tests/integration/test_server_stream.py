@@ -195,6 +195,32 @@ async def test_stop_and_resend_works_although_the_disconnect_is_noticed_late() -
     assert (resent.status, resent.types()[-1]) == (200, "RUN_FINISHED")
 
 
+@pytest.mark.parametrize(("cleanup", "status"), [(0.5, 200), (3.0, 409)])
+async def test_a_request_waits_up_to_two_seconds_for_a_run_that_is_ending(cleanup: float, status: int) -> None:
+    running = asyncio.Event()
+
+    async def agent(state: MessagesState) -> dict[str, Any]:
+        if running.is_set():
+            return {"messages": [("ai", "second")]}
+        running.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(cleanup)
+        return {}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("agent", agent)
+    builder.add_edge(START, "agent")
+    app = app_of(builder.compile(checkpointer=InMemorySaver()), ending_wait=1.5)
+    first = post(app, run_body(run="r1"))
+    await running.wait()
+    assert (await call(app, "POST", "/threads/t1/cancel")).status == 202
+    second = await call(app, "POST", "/", run_body("again", run="r2"))
+    assert second.status == status
+    await first.end()
+
+
 async def test_a_sync_node_is_left_behind_and_its_result_dropped() -> None:
     entered, may_end = threading.Event(), threading.Event()
     turns: list[int] = []
