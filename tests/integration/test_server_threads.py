@@ -176,9 +176,9 @@ async def test_a_patch_that_is_no_list_is_refused(app: Any) -> None:
 
 async def test_an_update_may_be_ascribed_to_a_node(app: Any) -> None:
     await call(app, "POST", "/", run_body())
-    assert (await patch(app, {"op": "add", "path": "/count", "value": 5}, query="?asNode=agent")).status == 200
+    assert (await patch(app, {"op": "add", "path": "/count", "value": 5}, query="?as_node=agent")).status == 200
     assert (await snapshot(app))["count"] == 5
-    wrong = await patch(app, {"op": "add", "path": "/count", "value": 6}, query="?asNode=nobody")
+    wrong = await patch(app, {"op": "add", "path": "/count", "value": 6}, query="?as_node=nobody")
     assert (wrong.status, wrong.error) == (422, "INVALID_PATCH")
 
 

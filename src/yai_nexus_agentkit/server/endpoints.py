@@ -135,7 +135,7 @@ class Endpoints:
         operations = await read_json(request, max_body=settings.max_body, max_depth=settings.max_depth)
         if not isinstance(operations, list):
             raise Problem(422, "INVALID_PATCH", "the body is not a list of operations")
-        as_node = request.query_params.get("asNode")
+        as_node = request.query_params.get("as_node")
         async with self.service.hold(thread):
             await store.patch_state(thread.key, operations, run, as_node=as_node)
             await self.service.index.touch(thread, ThreadStatus.IDLE)

@@ -155,7 +155,7 @@ QUERY_LIST: list[dict[str, Any]] = [
 PATCH_PARAMETERS: list[dict[str, Any]] = [
     THREAD_ID,
     {
-        "name": "asNode",
+        "name": "as_node",
         "in": "query",
         "description": "the node that the update is ascribed to; what follows it becomes due",
         "schema": {"type": "string"},
