@@ -274,6 +274,54 @@ async def test_a_providers_id_that_comes_late_is_put_right_by_a_snapshot(play: P
     )
 
 
+async def test_a_providers_id_that_a_user_message_has(play: Player) -> None:
+    played = await play(lambda: chat(scripted([AIMessageChunk(content="Hello", id="user-1")])))
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "TEXT_MESSAGE_START messageId=user-1-2 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=user-1-2 delta=Hello",
+            "TEXT_MESSAGE_END messageId=user-1-2",
+            "STEP_FINISHED stepName=chat",
+            "MESSAGES_SNAPSHOT",
+            "  assistant id=user-1 content=Hello",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_a_provider_that_gives_every_answer_the_same_id(play: Player) -> None:
+    def build() -> Graph:
+        model = scripted(*([AIMessageChunk(content=text, id="same")] for text in ("One", "Two", "Three")))
+        return in_a_row({"chat": chat_node(model), "more": chat_node(model)})
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "TEXT_MESSAGE_START messageId=same role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=same delta=One",
+            "TEXT_MESSAGE_END messageId=same",
+            "STEP_FINISHED stepName=chat",
+            "STEP_STARTED stepName=more metadata=(langgraph=(node=more step=2 task_id=#2 checkpoint_ns=more:#2))",
+            "TEXT_MESSAGE_START messageId=same-2 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=same-2 delta=Two",
+            "TEXT_MESSAGE_END messageId=same-2",
+            "STEP_FINISHED stepName=more",
+            "MESSAGES_SNAPSHOT",
+            "  user id=user-1 content=hi",
+            "  assistant id=same content=Two",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
 async def test_an_answer_that_the_node_rebuilds_ends_up_once(play: Player) -> None:
     def build() -> Graph:
         model = scripted(["Hello ", "there"])

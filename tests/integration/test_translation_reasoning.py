@@ -380,6 +380,86 @@ async def test_gemini_thinking_then_plain_strings(play: Player) -> None:
     )
 
 
+async def test_bedrock_converse_with_an_empty_flush_before_the_signature(play: Player) -> None:
+    def block(**fields: str) -> AIMessageChunk:
+        return AIMessageChunk(content=[{"type": "reasoning_content", "reasoning_content": fields, "index": 0}])
+
+    parts = [block(text="Let me "), block(text="think."), block(text=""), block(signature="SIG-1")]
+    played = await play(lambda: chat(scripted([*parts, text_part("Hello.", index=1)], provider="bedrock_converse")))
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "REASONING_START messageId=lc_run--#2-reasoning-0",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta="Let me "',
+            "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=think.",
+            "REASONING_ENCRYPTED_VALUE subtype=message entityId=lc_run--#2-reasoning-0 encryptedValue=SIG-1",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
+            "REASONING_END messageId=lc_run--#2-reasoning-0",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Hello.",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_mistrals_lists_of_thoughts(play: Player) -> None:
+    def block(text: str) -> AIMessageChunk:
+        thoughts = [{"type": "text", "text": text}]
+        return AIMessageChunk(content=[{"type": "thinking", "thinking": thoughts, "index": 0}])
+
+    parts = [block("Let me "), block("think."), text_part("Hello.", index=1)]
+    played = await play(lambda: chat(scripted(parts, provider="mistralai")))
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "REASONING_START messageId=lc_run--#2-reasoning-0",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta="Let me "',
+            "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=think.",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
+            "REASONING_END messageId=lc_run--#2-reasoning-0",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Hello.",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+async def test_reasoning_as_a_plain_string_beside_the_content(play: Player) -> None:
+    parts = [AIMessageChunk(content="", additional_kwargs={"reasoning": text}) for text in ("Let me ", "think.")]
+    played = await play(lambda: chat(scripted([*parts, "Hello."], provider="openrouter")))
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "REASONING_START messageId=lc_run--#2-reasoning-0",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta="Let me "',
+            "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=think.",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
+            "REASONING_END messageId=lc_run--#2-reasoning-0",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Hello.",
+            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
 async def test_reasoning_and_answer_in_one_chunk(play: Player) -> None:
     both = AIMessageChunk(
         content=[{"type": "thinking", "thinking": "Hm.", "index": 0}, {"type": "text", "text": "Hello.", "index": 1}]
