@@ -511,6 +511,25 @@ def test_a_tag_that_nobody_announced_is_announced() -> None:
     assert brief(life.finish()).count("SUBAGENT_FINISHED") == 8
 
 
+def test_a_tag_that_only_a_snapshot_named_is_announced() -> None:
+    life = live()
+    life.reasoning("L", "r", "hm")
+    life.activity("a", "plan", {})
+    life.end_lane("L")
+    life.messages_snapshot(
+        [
+            ReasoningMessage(id="r", content="hm", subagent_run_id="s1"),
+            ActivityMessage(id="a", activity_type="plan", content={}, subagent_run_id="s2"),
+        ]
+    )
+    assert brief(life.encrypted_reasoning("L", "r", "=")) == [
+        "SUBAGENT_STARTED subagent",
+        "REASONING_ENCRYPTED_VALUE r",
+    ]
+    patch = [{"op": "add", "path": "/k", "value": 1}]
+    assert brief(life.activity_delta("a", "plan", patch)) == ["SUBAGENT_STARTED subagent", "ACTIVITY_DELTA a"]
+
+
 def test_a_finished_subagent_still_owns_what_comes_late() -> None:
     life = live()
     life.start_subagent("s", "researcher")

@@ -13,7 +13,7 @@ from uuid import UUID
 import ag_ui.core as agui
 import pytest
 from ag_ui.core import BaseEvent, CustomEvent, EventType, TextMessageContentEvent, ToolCallArgsEvent
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
@@ -90,6 +90,7 @@ VARIANTS: list[dict[str, Any]] = [
     {"an_extra": "field"},
     {"timestamp": 0, "raw_event": False, "metadata": {}, "subagent_run_id": "s2"},
 ]
+DELTA_VARIANTS = [*VARIANTS, {"role": "assistant"}, {"name": "bot"}]
 words = st.text() | st.text(alphabet=st.sampled_from('\r\n\0"\\/\u2028\u2029\ufeff\x1b\x7fé🙂a '))
 any_words = st.text(alphabet=st.characters(exclude_categories=()))  # surrogates included
 
@@ -121,7 +122,8 @@ def test_a_frame_is_what_the_model_writes(event: BaseEvent, variant: dict[str, A
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from(DELTA_KINDS), words, words, st.none() | words, st.sampled_from(VARIANTS)), max_size=8
+        st.tuples(st.sampled_from(DELTA_KINDS), words, words, st.none() | words, st.sampled_from(DELTA_VARIANTS)),
+        max_size=8,
     )
 )
 def test_deltas_of_any_text_are_what_the_model_writes(
@@ -156,6 +158,8 @@ def test_more_messages_than_templates_are_kept() -> None:
 
 
 @given(any_words, any_words)
+@example("\ud83d", "\udc00")
+@example("\ud83d\ude42 \udfff", "a")
 def test_lone_surrogates_are_replaced_and_pairs_joined(delta: str, name: str) -> None:
     clean = delta.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     encoder = SSEEncoder()
@@ -196,13 +200,21 @@ class Point:
 
 def test_surrogates_deep_in_objects_are_replaced() -> None:
     event = CustomEvent(
-        name="app", value=[Profile(first_name="\ud800"), Point("\ud800"), {"\udc00"}, datetime(2026, 1, 2, tzinfo=UTC)]
+        name="app",
+        value=[
+            Profile(first_name="\ud800"),
+            Point("\ud800"),
+            {"\udc00"},
+            datetime(2026, 1, 2, tzinfo=UTC),
+            float("nan"),
+        ],
     )
     assert json.loads(SSEEncoder().encode(event)[6:])["value"] == [
         {"first_name": "\ufffd"},
         {"label": "\ufffd"},
         ["\ufffd"],
         "2026-01-02T00:00:00Z",
+        None,
     ]
 
 

@@ -49,14 +49,14 @@ class Activities:
         """``ACTIVITY_DELTA`` against what was last sent."""
         if message_id not in self._known or not operations:
             return []
-        return [
-            ActivityDeltaEvent(
-                message_id=message_id,
-                activity_type=activity_type,
-                patch=operations,  # type: ignore[arg-type]
-                subagent_run_id=self._ids.owner(message_id),
-            )
-        ]
+        owner = self._ids.owner(message_id)
+        event = ActivityDeltaEvent(
+            message_id=message_id,
+            activity_type=activity_type,
+            patch=operations,  # type: ignore[arg-type]
+            subagent_run_id=owner,
+        )
+        return [*self._subagents.introduce(owner), event]
 
     def restate(self, messages: Iterable[Message]) -> None:
         """Forget what a snapshot removes. One without any activity leaves the client's alone (AG-UI 1.0, messages)."""

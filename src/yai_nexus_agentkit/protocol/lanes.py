@@ -190,7 +190,8 @@ class Lanes:
         message_id = self._reasoned[key]
         if self._ids.kind(message_id) != "reasoning":
             return events  # a snapshot put another kind of message in its place
-        return [*events, *self._writer.encrypted(message_id, self._ids.owner(message_id), value)]
+        owner = self._ids.owner(message_id)
+        return [*events, *self._subagents.introduce(owner), *self._writer.encrypted(message_id, owner, value)]
 
     def end_reasoning(self, name: str) -> list[BaseEvent]:
         """Close the lane's reasoning message, if one is open."""
