@@ -21,6 +21,7 @@ __all__ = ["COMMANDS", "Command", "main", "parse"]
 PROGRAM = "yai-nexus-agentkit"
 
 COMMANDS: Mapping[str, str] = {
+    "bench": "what the adapter costs on an agent, as a gate in CI",
     "run": "one turn of an agent in the terminal, as a live trace of its AG-UI events",
     "serve": "agents behind an HTTP server, with a page to try them",
     "verify": "one turn of an agent through the conformance checks",

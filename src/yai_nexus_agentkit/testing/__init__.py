@@ -1,4 +1,5 @@
-"""What you need to test your own graph: a scripted chat model, one run as wire events, and conformance checks.
+"""What you need to test your own graph: a scripted chat model, one run as wire events, conformance checks, and what the
+adapter costs.
 
     from yai_nexus_agentkit import AGUIAdapter
     from yai_nexus_agentkit.testing import ScriptedChatModel, assert_conformant, collect, tool_call_parts
@@ -14,6 +15,7 @@ Nothing here is imported by the rest of the package.
 from __future__ import annotations
 
 from yai_nexus_agentkit.testing.conformance import AnyRun, assert_conformant, conformance_problems, normalise, parse_sse
+from yai_nexus_agentkit.testing.measure import OverBudget, Overhead, measure_overhead
 from yai_nexus_agentkit.testing.parts import (
     Part,
     Provider,
@@ -33,6 +35,8 @@ __all__ = [
     "Adapter",
     "AnyRun",
     "Entry",
+    "OverBudget",
+    "Overhead",
     "Part",
     "Provider",
     "Request",
@@ -44,6 +48,7 @@ __all__ = [
     "collect",
     "conformance_problems",
     "interleave",
+    "measure_overhead",
     "normalise",
     "parse_sse",
     "reasoning_part",

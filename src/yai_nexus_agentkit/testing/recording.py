@@ -1,0 +1,283 @@
+"""Driver. An agent's native stream, recorded once and replayed as often as wanted, through the real adapter.
+
+What LangChain's callbacks told an inline handler is recorded too, and told again at the same places: a part of the
+adapter is such a handler. The recorded run and its replays work on a copy of the thread, so the agent's own threads are
+left as they are; what its tools do, they do once, in the recorded run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from contextlib import aclosing
+from contextvars import Context, copy_context
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ag_ui.core import BaseEvent, EventType, RunAgentInput
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
+from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.pregel import Pregel
+
+from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
+from yai_nexus_agentkit.adapter.langgraph.source import LangGraphSource
+from yai_nexus_agentkit.adapter.source import RunContext, Source, SourceRun
+
+if TYPE_CHECKING:
+    from yai_nexus_agentkit.adapter.options import Hooks
+
+__all__ = ["Make", "Recording", "record_natives"]
+
+Make: TypeAlias = Callable[["Runnable[Any, Any] | Source"], AGUIAdapter]
+"""Makes the adapter that is measured, around the agent that replays."""
+
+_TOLD = (
+    "on_chain_start",
+    "on_chain_end",
+    "on_chain_error",
+    "on_chat_model_start",
+    "on_llm_start",
+    "on_llm_end",
+    "on_llm_error",
+    "on_tool_start",
+    "on_tool_end",
+    "on_tool_error",
+)
+"""Callbacks that are recorded. Not ``on_llm_new_token``: what it tells is in the native events."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A callback as LangChain made it, with the context it was made in."""
+
+    context: Context
+    method: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+@dataclass(slots=True)
+class _Tape:
+    steps: list[tuple[tuple[_Call, ...], Any]] = field(default_factory=list)
+    """Each native event, with the callbacks that were made before it."""
+    calls: list[_Call] = field(default_factory=list)
+    """Callbacks since the last native event."""
+
+    def note(self, native: Any) -> None:
+        self.steps.append((tuple(self.calls), native))
+        self.calls.clear()
+
+    async def play(self, handlers: Sequence[BaseCallbackHandler] = ()) -> AsyncGenerator[Any, None]:
+        """The native events again; `handlers` are told the callbacks."""
+        for calls, native in self.steps:
+            if calls:
+                _tell(calls, handlers)
+            yield native
+        _tell(self.calls, handlers)
+
+
+class _Recorder(BaseCallbackHandler):
+    """Notes the callbacks of the recorded run."""
+
+    run_inline = True
+
+    def __init__(self, tape: _Tape) -> None:
+        self._tape = tape
+
+    def note(self, method: str, *args: Any, **kwargs: Any) -> None:
+        self._tape.calls.append(_Call(copy_context(), method, args, kwargs))
+
+
+def _noting(method: str) -> Callable[..., None]:
+    def call(self: _Recorder, *args: Any, **kwargs: Any) -> None:
+        self.note(method, *args, **kwargs)
+
+    return call
+
+
+for _method in _TOLD:
+    setattr(_Recorder, _method, _noting(_method))
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One recorded run."""
+
+    make: Make
+    """Makes the adapter as the recorded one is: with its options and hooks."""
+    run_input: RunAgentInput
+    config: RunnableConfig
+    context: Any
+    agent: Runnable[Any, Any] | Source
+    """Replays the run whenever it is run; for a graph, a graph with the thread as it was before the run."""
+    natives: int
+    """Number of native events."""
+    events: tuple[str, ...]
+    """Types of the AG-UI events that the recorded run told, in order."""
+
+    def bare(self) -> AsyncGenerator[Any, None]:
+        """The native events alone, as a loop without the adapter gets them: the thread is read, nothing is told."""
+        agent: Any = self.agent
+        if isinstance(agent, _ReplayedSource):
+            return agent.tape.play()
+        configurable = {"thread_id": self.run_input.thread_id, **self.config.get("configurable", {})}
+        stream: AsyncGenerator[Any, None] = agent.astream_events(None, {"configurable": configurable})
+        return stream
+
+    def frames(self, make: Make | None = None) -> AsyncGenerator[bytes, None]:
+        """The same native events through an adapter, to server-sent events."""
+        adapter = (make or self.make)(self.agent)
+        return adapter.stream_sse(self.run_input, config=self.config, context=self.context)
+
+
+async def record_natives(
+    agent: Runnable[Any, Any] | Source | AGUIAdapter,
+    run_input: RunAgentInput,
+    *,
+    config: RunnableConfig | None = None,
+    context: Any = None,
+) -> Recording:
+    """Run an agent once, and keep its native events.
+
+    Raises RuntimeError if the run ends with ``RUN_ERROR``.
+    """
+    adapter = agent if isinstance(agent, AGUIAdapter) else AGUIAdapter(agent)
+    given: RunnableConfig = config or {}
+    tape = _Tape()
+    source = adapter.source
+    original: Runnable[Any, Any] | Source = source.agent if isinstance(source, LangGraphSource) else source
+    before = original
+    if isinstance(original, Pregel) and isinstance(original.checkpointer, BaseCheckpointSaver):
+        saver = original.checkpointer
+        at = _root({"thread_id": run_input.thread_id, **given.get("configurable", {})})
+        before = original.copy({"checkpointer": await _thread_copy(saver, at)})
+        original = original.copy({"checkpointer": await _thread_copy(saver, at)})
+    recorder = AGUIAdapter(original, options=adapter.options, hooks=_recording(adapter.hooks, tape))
+    observed: RunnableConfig = {**given, "callbacks": _with(given.get("callbacks"), _Recorder(tape))}
+    events = [event async for event in recorder.run(run_input, config=observed, context=context)]
+    _check(events)
+    # The native stream is the recording now, wherever it came from.
+    make = partial(AGUIAdapter, options=replace(adapter.options, source="events"), hooks=adapter.hooks)
+    types = tuple(event.type.value for event in events)
+    return Recording(make, run_input, given, context, _replaying(before, tape), len(tape.steps), types)
+
+
+def _check(events: Sequence[BaseEvent]) -> None:
+    last = events[-1]
+    if last.type == EventType.RUN_ERROR:
+        raise RuntimeError(f"the run failed, so there is nothing to measure: {getattr(last, 'message', '')}")
+
+
+def _recording(hooks: Hooks, tape: _Tape) -> Hooks:
+    def note(native: Any, run: RunContext) -> Iterable[Any]:
+        tape.note(native)
+        return (native,) if hooks.on_native is None else hooks.on_native(native, run)
+
+    return replace(hooks, on_native=note)
+
+
+def _with(callbacks: Any, handler: BaseCallbackHandler) -> Any:
+    if isinstance(callbacks, BaseCallbackManager):
+        callbacks = callbacks.copy()
+        callbacks.add_handler(handler, inherit=True)
+        return callbacks
+    return [*(callbacks or ()), handler]
+
+
+def _tell(calls: Iterable[_Call], handlers: Sequence[BaseCallbackHandler]) -> None:
+    for call in calls:
+        for handler in handlers:
+            call.context.run(getattr(handler, call.method), *call.args, **call.kwargs)
+
+
+# ---------------------------------------------------------------- agents that replay
+
+
+def _replaying(agent: Runnable[Any, Any] | Source, tape: _Tape) -> Runnable[Any, Any] | Source:
+    if isinstance(agent, Pregel):
+        # A class of its own: the adapter copies graphs, and a copy must replay too.
+        made = agent.copy()
+        body = {"astream_events": _replayed_events, "tape": tape}
+        made.__class__ = type(f"Replayed{type(agent).__name__}", (type(agent),), body)
+        return made
+    if isinstance(agent, Runnable):
+        bound: Runnable[Any, Any] = _ReplayedRunnable(bound=agent, tape=tape)
+        return bound
+    return _ReplayedSource(agent, tape)
+
+
+async def _replayed_events(self: Any, input: Any, config: RunnableConfig, **given: Any) -> AsyncGenerator[Any, None]:
+    """``astream_events`` of a graph that replays: reads the thread, as the graph would."""
+    if isinstance(self.checkpointer, BaseCheckpointSaver):
+        await self.checkpointer.aget_tuple(_root(config.get("configurable", {})))
+    async with aclosing(self.tape.play(_handlers(config))) as natives:
+        async for native in natives:
+            yield native
+
+
+class _ReplayedRunnable(RunnableBinding[Any, Any]):
+    tape: Any
+
+    async def astream_events(  # type: ignore[override]  # the base class has one signature per version
+        self, input: Any, config: RunnableConfig | None = None, **given: Any
+    ) -> AsyncGenerator[Any, None]:
+        async with aclosing(self.tape.play(_handlers(config or {}))) as natives:
+            async for native in natives:
+                yield native
+
+
+class _ReplayedSource:
+    """Another framework's source: prepares as ever, and replays instead of running."""
+
+    def __init__(self, source: Source, tape: _Tape) -> None:
+        self._source, self.tape = source, tape
+
+    async def prepare(self, run: RunContext, /) -> SourceRun:
+        return _ReplayedRun(await self._source.prepare(run), self.tape)
+
+
+class _ReplayedRun:
+    def __init__(self, prepared: SourceRun, tape: _Tape) -> None:
+        self.translator = prepared.translator
+        self.oldest_tool = prepared.oldest_tool
+        self.events = tape.play
+
+
+def _handlers(config: RunnableConfig) -> Sequence[BaseCallbackHandler]:
+    callbacks = config.get("callbacks")
+    return callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks or ()
+
+
+# ---------------------------------------------------------------- the thread, copied
+
+
+def _root(configurable: dict[str, Any]) -> RunnableConfig:
+    return {"configurable": {"checkpoint_ns": "", **configurable}}
+
+
+async def _thread_copy(saver: BaseCheckpointSaver[Any], at: RunnableConfig) -> InMemorySaver:
+    """A saver that holds the thread's newest checkpoint; of a paused thread, that of each subgraph too."""
+    made = InMemorySaver(serde=saver.serde)
+    saved = await saver.aget_tuple(at)
+    if saved is None:
+        return made
+    newest = {"": saved}
+    if any(channel == "__interrupt__" for _, channel, _ in saved.pending_writes or ()):
+        async for inner in saver.alist({"configurable": {"thread_id": at["configurable"]["thread_id"]}}):
+            newest.setdefault(inner.config["configurable"].get("checkpoint_ns", ""), inner)
+    for namespace, found in newest.items():
+        await _put(made, namespace, found)
+    return made
+
+
+async def _put(saver: InMemorySaver, namespace: str, found: CheckpointTuple) -> None:
+    thread_id = found.config["configurable"]["thread_id"]
+    target: RunnableConfig = {"configurable": {"thread_id": thread_id, "checkpoint_ns": namespace}}
+    stored = await saver.aput(target, found.checkpoint, found.metadata, found.checkpoint["channel_versions"])
+    writes: dict[str, list[tuple[str, Any]]] = {}
+    for task_id, channel, value in found.pending_writes or ():
+        writes.setdefault(task_id, []).append((channel, value))
+    for task_id, written in writes.items():
+        await saver.aput_writes(stored, written, task_id)
