@@ -484,15 +484,27 @@ async def test_empty_chunks_are_nothing(play: Player) -> None:
 
 @pytest.mark.parametrize("nothing", ["", ["", ""]])
 async def test_a_model_that_says_nothing_makes_no_bubble(play: Player, nothing: Any) -> None:
-    played = await play(lambda: chat(scripted(nothing)), in_step=False)
+    played = await play(lambda: chat(scripted(nothing, "Two.")), "hi", "again")
 
-    assert played.stream == snapshot(
+    assert played.streams == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
-            "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
-            "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+                "STEP_FINISHED stepName=chat",
+                "RUN_FINISHED threadId=thread runId=run-1",
+            ],
+            [
+                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=4 task_id=#2 checkpoint_ns=chat:#2))",
+                "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=Two.",
+                "TEXT_MESSAGE_END messageId=lc_run--#3",
+                "STEP_FINISHED stepName=chat",
+                "RUN_FINISHED threadId=thread runId=run-2",
+            ],
         ]
     )
 

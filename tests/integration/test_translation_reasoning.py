@@ -567,20 +567,33 @@ async def test_reasoning_of_a_model_that_cannot_stream(play: Player) -> None:
 
 
 async def test_a_model_that_only_thinks(play: Player) -> None:
-    played = await play(lambda: chat(scripted([reasoning_part("Hm.", provider="deepseek")])), in_step=False)
+    thought = reasoning_part("Hm.", provider="deepseek")
+    played = await play(lambda: chat(scripted([thought], "Two.")), "hi", "again")
 
-    assert played.stream == snapshot(
+    assert played.streams == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
-            "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
-            "REASONING_START messageId=lc_run--#2-reasoning-0",
-            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
-            "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=Hm.",
-            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
-            "REASONING_END messageId=lc_run--#2-reasoning-0",
-            "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+                "REASONING_START messageId=lc_run--#2-reasoning-0",
+                "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+                "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=Hm.",
+                "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
+                "REASONING_END messageId=lc_run--#2-reasoning-0",
+                "STEP_FINISHED stepName=chat",
+                "RUN_FINISHED threadId=thread runId=run-1",
+            ],
+            [
+                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=4 task_id=#3 checkpoint_ns=chat:#3))",
+                "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta=Two.",
+                "TEXT_MESSAGE_END messageId=lc_run--#4",
+                "STEP_FINISHED stepName=chat",
+                "RUN_FINISHED threadId=thread runId=run-2",
+            ],
         ]
     )
 
