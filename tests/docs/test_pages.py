@@ -2,7 +2,7 @@
 
 - Python: executed, all blocks of a page in one module, in order. Functions called ``test_*`` are called afterwards.
   A block with ``title="my_agent.py"`` is also a file of that name, which later commands may use.
-- ``console``, ``bash``, ``sh``: commands of this package are executed (``serve`` and ``bench`` load what they name),
+- ``console``, ``bash``, ``sh``: commands of this package are executed (``serve`` only loads what it names),
   ``python ...`` too; targets of ``make`` exist, extras of ``pip install`` too. Shown output, after ``$ `` prompts, is
   compared with ``...`` for what differs each time; ``# exit code 3`` says that a command ends so.
 - JSON, YAML, TOML: parsed. nginx: its blocks and statements are closed. TypeScript: compiled with the official client's
@@ -119,7 +119,7 @@ def check_command(command: Command, block: Block, capsys: pytest.CaptureFixture[
 
 
 def check_own(words: list[str], command: Command, capsys: pytest.CaptureFixture[str]) -> None:
-    if words[1:2] and words[1] in ("serve", "bench"):
+    if words[1:2] and words[1] == "serve":
         check_loads(words)
         return
     capsys.readouterr()
