@@ -26,7 +26,15 @@ TURNS: dict[str, tuple[Turn, ...]] = {
     "constant_and_two_turns": ("hi", "again"),
 }
 TOLD = ("TEXT_MESSAGE_CONTENT", "CUSTOM")
-NUMBERS = {"looping", "fan_out", "dispatched", "written", "lost_callbacks", "cached_node"}
+NUMBERS = {
+    "idle_timeout_that_progress_holds_off",
+    "looping",
+    "fan_out",
+    "dispatched",
+    "written",
+    "lost_callbacks",
+    "cached_node",
+}
 NO_REQUEST = {"functional", "plain_chain", "plain_parallel", "plain_lambdas", "plain_tool", "plain_failure"}
 """Shapes whose input is no conversation."""
 SURVIVED = {"error_handler"}

@@ -44,7 +44,7 @@ class Patient:
 
     async def __call__(self, state: Any) -> Any:
         try:
-            await saying(*"abcdefgh", pause=0.01).ainvoke("x")
+            await saying(*"abcdefgh", pause=0.1).ainvoke("x")
             self.log.append("finished")
         except asyncio.CancelledError:
             self.log.append("cancelled")
@@ -99,10 +99,10 @@ async def test_cancelling_the_reader_cancels_the_graph(how: str) -> None:
     with nothing_left():
         if how == "timeout":
             with pytest.raises(TimeoutError):
-                await asyncio.wait_for(drain(), 0.03)
+                await asyncio.wait_for(drain(), 0.3)
         else:
             task = asyncio.create_task(drain())
-            await asyncio.sleep(0.03)
+            await asyncio.sleep(0.3)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
@@ -125,8 +125,8 @@ async def test_a_forgotten_generator_is_closed() -> None:
     with nothing_left():
         await forget()
         gc.collect()
-        for _ in range(20):
-            await asyncio.sleep(0)
+        for _ in range(100):
+            await asyncio.sleep(0.001)
     assert patient.log == ["cancelled", "cleaned"]
 
 
@@ -145,7 +145,7 @@ async def test_the_thread_of_a_cancelled_node_runs_on_unheard() -> None:
         await read(events, 7)
         before = time.perf_counter()
         await events.aclose()
-        assert time.perf_counter() - before < 0.2
+        assert time.perf_counter() - before < 2, "closing does not wait for the thread"
     loud.set()
     assert await asyncio.to_thread(ended.wait, 5)
     assert events.pending == 0
@@ -288,7 +288,8 @@ async def test_pending_counts_what_a_slow_reader_has_not_read() -> None:
     assert events.pending == 0
     first = await anext(events)
     assert first["event"] == "on_chain_start"
-    await asyncio.sleep(0.1)
+    while asyncio.all_tasks() != {asyncio.current_task()}:
+        await asyncio.sleep(0.001)
     waiting = events.pending
     rest = [event async for event in events]
     assert waiting == len(rest) > 15, "the graph does not wait for its reader"

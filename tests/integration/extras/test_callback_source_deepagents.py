@@ -27,10 +27,11 @@ async def weather(city: str) -> str:
 
 
 def agent(*, asking: bool = False) -> Any:
-    """Two subagents that work at the same time, each with a model and a call of its own."""
+    """Two subagents that work at the same time, each with a model and a call of its own; Oslo's is the faster one."""
 
-    def helper(city: str) -> dict[str, Any]:
-        scripted = model(tool_call_parts("weather", {"city": city}, "w1"), [f"{city}: ", "sunny"], pause=0.002)
+    def helper(city: str, pause: float) -> dict[str, Any]:
+        script = tool_call_parts("weather", {"city": city}, f"ask-{city}"), [f"{city}: ", "sunny"]
+        scripted = model(*script, pause=pause)
         return {
             "name": city,
             "description": f"Knows {city}",
@@ -42,7 +43,7 @@ def agent(*, asking: bool = False) -> Any:
     tasks = [("task", {"description": f"{city}?", "subagent_type": city}, city) for city in ("Oslo", "Rome")]
     return create_deep_agent(
         model=model([tool_calls_part(*tasks)], ["Both ", "sunny"]),
-        subagents=[helper("Oslo"), helper("Rome")],
+        subagents=[helper("Oslo", 0.002), helper("Rome", 0.03)],
         interrupt_on={"weather": True} if asking else None,
         checkpointer=InMemorySaver(),
     )

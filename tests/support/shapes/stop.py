@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from importlib.metadata import version
 from typing import Any
 
@@ -10,9 +11,10 @@ from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.cache.memory import InMemoryCache
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.config import get_stream_writer
 from langgraph.errors import NodeError
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.types import CachePolicy, Command, RetryPolicy, interrupt
+from langgraph.types import CachePolicy, Command, RetryPolicy, TimeoutPolicy, interrupt
 from packaging.version import Version
 
 from tests.support.shapes.base import (
@@ -154,6 +156,31 @@ def error_handler() -> Any:
     builder.add_node("fail", fail, error_handler=handle)
     builder.add_edge(START, "fail")
     return builder.compile()
+
+
+@shape()
+def step_timeout() -> Any:
+    async def hang(state: Any) -> Any:
+        await saying("Hel").ainvoke("x")
+        await asyncio.sleep(5)
+
+    graph = row(hang=hang)
+    graph.step_timeout = 0.1
+    return graph
+
+
+@shape("split")
+def idle_timeout_that_progress_holds_off() -> Any:
+    async def talk(state: Any) -> Any:
+        for _ in range(4):
+            await asyncio.sleep(0.15)
+            get_stream_writer()("still here")
+        return {"number": 2}
+
+    builder = StateGraph(Numbers)
+    builder.add_node("talk", row(talk, state=Numbers), timeout=TimeoutPolicy(idle_timeout=0.5))
+    builder.add_edge(START, "talk")
+    return Case(builder.compile(), [NUMBER])
 
 
 @shape()
