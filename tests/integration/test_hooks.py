@@ -1,0 +1,378 @@
+# ruff: noqa: E501
+"""Where an application steps into a run, and what happens when it raises there."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+from ag_ui.core import BaseEvent, CustomEvent, EventType, RunAgentInput
+from inline_snapshot import snapshot
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import tool
+from langgraph.graph import MessagesState
+
+from tests.conftest import Judge
+from tests.support.graphs import Graph, chat, in_a_row, scripted, tool_loop
+from tests.support.playing import named
+from yai_nexus_agentkit import AGUIAdapter, Hooks
+from yai_nexus_agentkit.errors import AGUIAdapterError, RunInputError
+from yai_nexus_agentkit.testing import Run, reasoning_part, run_input, tool_call_parts, wire
+
+
+class Secretive(MessagesState):
+    public: str
+    secret: str
+    count: int
+
+
+@tool
+def add(a: int, b: int) -> int:
+    """Add."""
+    return a + b
+
+
+def working() -> Graph:
+    """Reasoning, text, a call and its result, state, an answer."""
+    first = [reasoning_part("Hm."), "Let me ", "add.", *tool_call_parts("add", {"a": 1, "b": 2}, "call_1")]
+
+    async def count(state: Any) -> dict[str, Any]:
+        return {"count": 1, "secret": "x", "public": "y"}
+
+    loop = tool_loop(scripted(first, ["It is ", "3."]), [add]).copy({"checkpointer": None})
+    return in_a_row({"loop": loop, "count": count}, Secretive)
+
+
+def request(**fields: Any) -> RunAgentInput:
+    user = {"id": "user-1", "role": "user", "content": "hi"}
+    return run_input([user], **{"thread_id": "thread", "run_id": "run-1", **fields})
+
+
+async def run(graph: Graph, hooks: Hooks, *, given: Any = None, **kwargs: Any) -> Run:
+    asked = given or request()
+    events = [wire(event) async for event in AGUIAdapter(graph, hooks=hooks).run(asked, **kwargs)]
+    return {"events": events, "input": wire(asked.model_dump_json(by_alias=True))}
+
+
+def types(run: Run) -> list[str]:
+    return [event["type"] for event in run["events"]]
+
+
+# ---------------------------------------------------------------- before the run
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+async def test_before_run_may_change_the_request(judge: Judge, way: str) -> None:
+    model = scripted("Yes.")
+
+    def polite(run: Any) -> RunAgentInput:
+        said = run.run_input.messages[-1]
+        return run.run_input.model_copy(
+            update={"messages": [said.model_copy(update={"content": "please: " + said.content})]}
+        )
+
+    async def apolite(run: Any) -> RunAgentInput:
+        await asyncio.sleep(0)
+        return polite(run)
+
+    done = await run(chat(model), Hooks(before_run=polite if way == "sync" else apolite))
+
+    assert model.calls[0][-1].content == "please: hi"
+    judge([done["events"]])
+
+
+async def test_before_run_may_refuse(judge: Judge) -> None:
+    model = scripted("Never.")
+
+    def refuse(run: Any) -> None:
+        raise RunInputError(f"not for {run.request['user']}", path="/messages")
+
+    done = await run(chat(model), Hooks(before_run=refuse), request={"user": "eve"})
+
+    assert named(done["events"]) == snapshot(
+        [
+            [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                'RUN_ERROR message="/messages: not for eve" code=INVALID_INPUT',
+            ]
+        ]
+    )
+    assert model.calls == []
+    judge([done])
+
+
+async def test_the_configuration_comes_from_the_server() -> None:
+    """`forwardedProps` go nowhere unless the hook takes them there; what the caller of run() gives wins."""
+    seen: list[RunnableConfig] = []
+
+    async def look(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+        seen.append(config)
+        return {}
+
+    forwarded = {
+        "configurable": {"thread_id": "stolen", "admin": True},
+        "recursion_limit": 1,
+        "model": "big",
+        "tags": ["t"],
+    }
+    given = request(forwarded_props=forwarded)
+    graph = in_a_row({"look": look})
+
+    await run(graph, Hooks(), given=given)
+    [plain] = seen
+    assert "stolen" not in json.dumps(plain, default=str)
+    assert "admin" not in plain["configurable"]
+    assert plain["configurable"]["thread_id"] == "thread"
+
+    def configure(run: Any) -> RunnableConfig:
+        props = run.run_input.forwarded_props
+        return {
+            "configurable": {"model": props["model"], "who": "hook"},
+            "tags": ["hook"],
+            "metadata": {"a": 1, "b": 1},
+        }
+
+    config: RunnableConfig = {"configurable": {"who": "caller"}, "tags": ["caller"], "metadata": {"b": 2}}
+    await run(graph, Hooks(config=configure), given=given, config=config)
+    mapped = seen[-1]
+    assert {k: mapped["configurable"][k] for k in ("model", "who", "thread_id")} == {
+        "model": "big",
+        "who": "caller",
+        "thread_id": "thread",
+    }
+    assert {"hook", "caller"} <= set(mapped["tags"])
+    assert (mapped["metadata"]["a"], mapped["metadata"]["b"]) == (1, 2)
+
+
+async def test_the_hook_may_choose_another_thread() -> None:
+    """Who owns a thread is the server's business: here each user gets threads of his own."""
+    graph = chat(scripted("One.", "Two."))
+    hooks = Hooks(
+        config=lambda run: {"configurable": {"thread_id": f"{run.request['user']}/{run.run_input.thread_id}"}}
+    )
+
+    for user in ("ann", "bob"):
+        await run(graph, hooks, request={"user": user})
+
+    for user, answer in (("ann", "One."), ("bob", "Two.")):
+        state = await graph.aget_state({"configurable": {"thread_id": f"{user}/thread"}})
+        assert [m.content for m in state.values["messages"]] == ["hi", answer]
+
+
+# ---------------------------------------------------------------- events on their way
+
+
+async def test_native_events_may_be_dropped_and_added(judge: Judge) -> None:
+    def without_text(native: Any, run: Any) -> Iterable[Any]:
+        if native["event"] == "on_chat_model_stream":
+            return ()
+        if native["event"] == "on_chain_start" and not native["parent_ids"]:
+            return (native, {**native, "event": "on_custom_event", "name": "begun", "data": 1})
+        return (native,)
+
+    done = await run(chat(scripted(["Hello ", "there."])), Hooks(on_native=without_text))
+
+    deltas = [event["delta"] for event in done["events"] if event["type"] == "TEXT_MESSAGE_CONTENT"]
+    assert deltas == ["Hello there."]  # told whole, when the model is done
+    judge([done["events"]])
+
+
+async def test_events_may_be_dropped_changed_and_added(judge: Judge) -> None:
+    def hook(event: BaseEvent, run: Any) -> Iterable[BaseEvent]:
+        match event.type:
+            case EventType.TEXT_MESSAGE_CONTENT:
+                return (event.model_copy(update={"delta": event.delta.upper()}),)
+            case EventType.TOOL_CALL_START | EventType.STEP_STARTED | EventType.REASONING_START:
+                return ()
+            case EventType.RUN_FINISHED:
+                return (CustomEvent(name="bye", value=run.run_input.run_id), event)
+            case EventType.RUN_STARTED:
+                return (event, CustomEvent(name="hello", value=None))
+            case _:
+                return (event,)
+
+    done = await run(working(), Hooks(on_event=hook))
+
+    assert named(done["events"]) == snapshot(
+        [
+            [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "CUSTOM name=hello value=null",
+                "STATE_SNAPSHOT snapshot=()",
+                "REASONING_MESSAGE_START messageId=lc_run--#1-reasoning-0 role=reasoning",
+                "REASONING_MESSAGE_CONTENT messageId=lc_run--#1-reasoning-0 delta=Hm.",
+                "REASONING_MESSAGE_END messageId=lc_run--#1-reasoning-0",
+                "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant",
+                'TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta="LET ME "',
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta=ADD.",
+                "TEXT_MESSAGE_END messageId=lc_run--#1",
+                "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+                'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="IT IS "',
+                'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="3."',
+                "TEXT_MESSAGE_END messageId=lc_run--#2",
+                'STATE_DELTA delta=[(op=add path="/public" value=y) (op=add path="/secret" value=x) (op=add path="/count" value=1)]',
+                "CUSTOM name=bye value=run-1",
+                "RUN_FINISHED threadId=thread runId=run-1",
+            ]
+        ]
+    )
+    judge([done["events"]])
+
+
+async def test_the_beginning_and_the_end_cannot_be_dropped(judge: Judge) -> None:
+    done = await run(working(), Hooks(on_event=lambda event, run: ()))
+
+    assert types(done) == ["RUN_STARTED", "RUN_FINISHED"]
+    judge([done])
+
+
+async def test_on_native_that_raises(judge: Judge) -> None:
+    def raising(native: Any, run: Any) -> Iterable[Any]:
+        if native["event"] == "on_tool_start":
+            raise KeyError("native")
+        return (native,)
+
+    done = await run(working(), Hooks(on_native=raising))
+
+    assert done["events"][-1] == snapshot(
+        {"type": "RUN_ERROR", "message": "the on_native hook raised KeyError: 'native'", "code": "HOOK_ERROR"}
+    )
+    judge([done["events"]])
+
+
+# ---------------------------------------------------------------- state and messages on their way
+
+
+async def test_state_may_be_redacted(judge: Judge) -> None:
+    """At the beginning, in deltas, in snapshots; and the client that sends it back changes nothing."""
+
+    def redact(state: dict[str, Any], run: Any) -> dict[str, Any]:
+        return {key: "***" if key == "public" else value for key, value in state.items() if key != "secret"}
+
+    graph = working()
+    done = await run(graph, Hooks(on_state=redact))
+    assert [event for event in done["events"] if event["type"].startswith("STATE")] == snapshot(
+        [
+            {"type": "STATE_SNAPSHOT", "snapshot": {}},
+            {
+                "type": "STATE_DELTA",
+                "delta": [
+                    {"op": "add", "path": "/public", "value": "***"},
+                    {"op": "add", "path": "/count", "value": 1},
+                ],
+            },
+        ]
+    )
+    assert judge([done["events"]]).state == {"count": 1, "public": "***"}
+
+
+async def test_messages_of_snapshots_may_be_redacted(judge: Judge) -> None:
+    def redact(messages: list[Any], run: Any) -> list[Any]:
+        return [m for m in messages if "secret" not in str(m.content)]
+
+    graph = in_a_row({"say": lambda s: {"messages": [AIMessage("a secret", id="1"), AIMessage("Fine.", id="2")]}})
+    await graph.ainvoke({"messages": [HumanMessage("hello", id="user-0")]}, {"configurable": {"thread_id": "thread"}})
+    given = request()
+
+    done = await run(chat(scripted("Yes."), checkpointer=graph.checkpointer), Hooks(on_messages=redact), given=given)
+
+    assert "secret" not in json.dumps(done["events"])
+    assert [m["id"] for m in judge([done]).messages][:3] == ["user-0", "2", "user-1"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [lambda error, run: "Something went wrong.", lambda error, run: None, lambda error, run: 1 / 0],
+    ids=["text", "default", "raises"],
+)
+async def test_the_clients_text_of_a_failure(judge: Judge, text: Callable[..., str | None]) -> None:
+    done = await run(chat(scripted(["Half ", RuntimeError("password=1234")])), Hooks(on_error=text))
+
+    expected = snapshot(
+        {
+            "text": {"type": "RUN_ERROR", "message": "Something went wrong.", "code": "AGENT_ERROR"},
+            "default": {"type": "RUN_ERROR", "message": "password=1234", "code": "AGENT_ERROR"},
+            "raises": {"type": "RUN_ERROR", "message": "internal error", "code": "AGENT_ERROR"},
+        }
+    )
+    messages = {"Something went wrong.": "text", "password=1234": "default"}
+    assert done["events"][-1] == expected[messages.get(done["events"][-1]["message"], "raises")]
+    judge([done["events"]])
+
+
+OUTCOMES: dict[str, Any] = {
+    "success": lambda: chat(scripted("Yes.")),
+    "error": lambda: chat(scripted([RuntimeError("no")])),
+}
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES)
+async def test_after_run_knows_how_it_ended(outcome: str) -> None:
+    ended: list[Any] = []
+
+    async def after(run: Any) -> None:
+        await asyncio.sleep(0)
+        ended.append((run.outcome, run.run_input.run_id, run.request["user"]))
+
+    await run(OUTCOMES[outcome](), Hooks(after_run=after), request={"user": "ann"})
+
+    assert ended == [(outcome, "run-1", "ann")]
+
+
+async def test_after_run_of_an_abandoned_run() -> None:
+    ended: list[Any] = []
+    stream = AGUIAdapter(working(), hooks=Hooks(after_run=lambda run: ended.append(run.outcome))).run(request())
+
+    async for event in stream:
+        if event.type == EventType.TEXT_MESSAGE_CONTENT:
+            break
+    await stream.aclose()
+
+    assert ended == ["abandoned"]
+
+
+async def test_after_run_that_raises_harms_nobody(judge: Judge, caplog: pytest.LogCaptureFixture) -> None:
+    def after(run: Any) -> None:
+        raise AGUIAdapterError("too late")
+
+    done = await run(chat(scripted("Yes.")), Hooks(after_run=after))
+
+    assert types(done)[-1] == "RUN_FINISHED"
+    assert "the after_run hook raised" in caplog.text
+    judge([done])
+
+
+async def test_the_record_holds_what_was_asked_and_what_was_sent() -> None:
+    kept: list[Any] = []
+
+    done = await run(working(), Hooks(record=lambda item, run: kept.append(item)))
+
+    asked, *sent = kept
+    assert asked.run_id == "run-1"
+    assert [event.type for event in sent] == types(done)
+
+
+async def test_the_record_of_a_failed_run_has_its_end() -> None:
+    kept: list[Any] = []
+
+    await run(chat(scripted(["Half ", RuntimeError("no")])), Hooks(record=lambda item, run: kept.append(item)))
+
+    assert [event.type for event in kept[-3:]] == ["TEXT_MESSAGE_END", "STEP_FINISHED", "RUN_ERROR"]
+
+
+@pytest.mark.parametrize("hook", ["before_run", "config"])
+async def test_hooks_before_the_run_that_raise(judge: Judge, caplog: pytest.LogCaptureFixture, hook: str) -> None:
+    def raising(run: Any) -> Any:
+        raise KeyError("early")
+
+    with caplog.at_level(logging.WARNING):
+        done = await run(chat(scripted("Never.")), Hooks(**{hook: raising}))
+
+    assert types(done) == ["RUN_STARTED", "RUN_ERROR"]
+    assert done["events"][-1]["code"] == "HOOK_ERROR"
+    judge([done])
