@@ -19,6 +19,9 @@ from yai_nexus_agentkit.orchestration.middleware import ClientToolsMiddleware
 from yai_nexus_agentkit.server import ServerSettings, create_app
 from yai_nexus_agentkit.testing import ScriptedChatModel, tool_call_parts
 
+_THINKING = 0.15
+"""Seconds before an answer that does not stream: the client's judge calls a run that arrives in one piece buffered."""
+
 
 def chat() -> Any:
     """An agent with a tool of its own, which also calls the client's tools: ``ask`` calls ``confirm``."""
@@ -47,6 +50,7 @@ def approval() -> Any:
     """Asks, then tells what was answered."""
 
     async def ask(state: MessagesState) -> dict[str, Any]:
+        await asyncio.sleep(_THINKING)
         answer = interrupt({"question": "Send the mail?"})
         return {"messages": [("ai", f"answered {answer}")]}
 
@@ -65,6 +69,7 @@ class Counting:
         model = ScriptedChatModel(script=lambda messages: ["word "] * 400, pause=0.02)
 
         async def agent(state: MessagesState) -> dict[str, Any]:
+            await asyncio.sleep(_THINKING)
             if last_text(state["messages"]) == "how often?":
                 return {"messages": [("ai", str(self.cancelled))]}
             try:
