@@ -878,6 +878,36 @@ async def test_anthropics_blocks_of_a_call(play: Player) -> None:
     )
 
 
+async def test_a_providers_id_in_a_first_chunk_without_content(play: Player) -> None:
+    def build() -> Graph:
+        opening = AIMessageChunk(content=[], id="resp_1")
+        return loop([opening, *tool_call_parts(*ROME)], [AIMessageChunk(content="", id="resp_2"), "Sun."])
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
+            "TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=resp_1",
+            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"city\\":"',
+            'TOOL_CALL_ARGS toolCallId=call_1 delta=" \\"Rome\\"}"',
+            "TOOL_CALL_END toolCallId=call_1",
+            "STEP_FINISHED stepName=agent",
+            "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#2 checkpoint_ns=tools:#2))",
+            'TOOL_CALL_RESULT messageId=tool-#3 toolCallId=call_1 content="sun in Rome" role=tool',
+            "STEP_FINISHED stepName=tools",
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=3 task_id=#4 checkpoint_ns=agent:#4))",
+            "TEXT_MESSAGE_START messageId=resp_2 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=resp_2 delta=Sun.",
+            "TEXT_MESSAGE_END messageId=resp_2",
+            "STEP_FINISHED stepName=agent",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
 async def test_calls_nobody_answers_are_pending(play: Player) -> None:
     played = await play(lambda: chat(scripted([*tool_call_parts(*ROME), *tool_call_parts(*OSLO, index=1)])))
 
