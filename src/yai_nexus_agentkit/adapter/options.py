@@ -27,7 +27,7 @@ class Visible:
     """Names of nodes; what runs inside a named node counts as in it."""
 
     tags: frozenset[str] | set[str] | None = None
-    """At least one of the run's tags."""
+    """At least one of the tags of a model or tool run; nodes, which have no tags of their own, are not judged by it."""
 
     names: frozenset[str] | set[str] | None = None
     """Names of model and tool runs; nodes are not judged by this set."""

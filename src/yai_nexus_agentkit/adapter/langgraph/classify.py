@@ -21,6 +21,8 @@ ERROR_HANDLER = "__error_handler__"
 """Prefix of the node that LangGraph runs for a failed one with an ``error_handler``."""
 _HIDDEN = "langsmith:hidden"
 _SILENT = frozenset({"nostream", "langsmith:nostream"})
+_INTERNAL = frozenset({"summarization", "tool_selection", "tool_emulation"})
+"""``lc_source`` of the model calls that LangChain's middleware makes for itself; newer versions also tag them."""
 _PLUMBING = ("Runnable", "ChannelWrite", "ChannelRead")
 _UNNAMED = frozenset({"LangGraph", "Unnamed"})
 
@@ -186,9 +188,11 @@ class RunTree:
             host = run.host
             if host is not None and host.kind is RunKind.TOOL:
                 return True  # a tool's own helper: the call's result is what counts
+        if not _SILENT.isdisjoint(run.tags):
+            return True
         if run.kind not in (RunKind.MODEL, RunKind.TOOL, RunKind.NODE, RunKind.TASK):
             return False
-        return not _SILENT.isdisjoint(run.tags) or not self._visible(run)
+        return run.metadata.get("lc_source") in _INTERNAL or not self._visible(run)
 
 
 def is_node(native: Mapping[str, Any]) -> bool:
@@ -227,8 +231,10 @@ def _judge(visible: Callable[[NativeRun], bool] | Visible | None) -> Callable[[N
     def judge(run: NativeRun) -> bool:
         if visible.nodes is not None and run.path and visible.nodes.isdisjoint(run.path):
             return False
+        if run.kind in (RunKind.NODE, RunKind.TASK):
+            return True
         if visible.tags is not None and visible.tags.isdisjoint(run.tags):
             return False
-        return visible.names is None or run.kind in (RunKind.NODE, RunKind.TASK) or run.name in visible.names
+        return visible.names is None or run.name in visible.names
 
     return judge

@@ -167,13 +167,13 @@ class Conversation:
             events += self._calls.result(message, root)
         return events
 
-    def begin_idle(self) -> list[BaseEvent]:
-        """The graph does not run: show what the thread holds."""
+    def begin_unseen(self) -> list[BaseEvent]:
+        """The graph does not run, or does not show the thread's values at its start: show what the thread holds."""
         if self._shape is None:
             return []
-        self._transcript.begin(self._plan.idle_messages)
+        self._transcript.begin(self._plan.messages)
         self._transcript.in_sync = self._plan.in_sync and not self._plan.lacking
-        return self._state.begin(self._plan.idle_values)
+        return self._state.begin(self._plan.values)
 
     def begin_pass(self) -> None:
         """The graph runs once more in this run. The client shows the messages that go in now before what was said

@@ -68,7 +68,7 @@ def is_shown(message: lc.BaseMessage) -> bool:
         return not message.additional_kwargs.get(PENDING)
     if not isinstance(message, lc.AIMessage) or message.tool_calls or message.invalid_tool_calls:
         return not isinstance(message, lc.RemoveMessage)
-    if isinstance(message.content, str):
+    if isinstance(message.content, str) and not message.additional_kwargs:
         return bool(message.content)
     return bool(read_whole(message)[0])
 

@@ -59,8 +59,11 @@ class Plan:
     """The graph has a checkpointer: a question can be answered."""
     idle: bool = False
     """The graph does not run: the request brings nothing new, or leaves the open questions unanswered."""
-    idle_values: Any = None
-    idle_messages: Sequence[BaseMessage] = ()
+    values: Any = None
+    """What the thread holds, for a run that does not see it: an idle one, or one whose input writes no channel."""
+    messages: Sequence[BaseMessage] = ()
+    unseen: bool = False
+    """The input writes no channel, so the graph does not show the thread's values before its first step."""
     open: Sequence[NativeInterrupt] = ()
     """Open questions of an idle run, to be restated."""
     breakpoints: Sequence[Breakpoint] = ()

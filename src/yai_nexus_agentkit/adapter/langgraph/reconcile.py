@@ -184,6 +184,7 @@ def _alike(message: Message, held: BaseMessage, call_ids: CallIds) -> bool:
         isinstance(held, AIMessage)
         and not held.tool_calls
         and not held.invalid_tool_calls
+        and not held.additional_kwargs
         and isinstance(held.content, str)
     ):
         return (message.content or "") == held.content and not getattr(message, "tool_calls", None)

@@ -11,27 +11,23 @@ from typing import TYPE_CHECKING, Any
 from ag_ui.core import Message, ToolCall
 from langchain_core.callbacks import BaseCallbackManager, Callbacks
 from langchain_core.language_models import BaseLanguageModel
-from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnableSequence
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
 from langgraph.types import Command
 from pydantic import ValidationError
 
-from yai_nexus_agentkit.adapter.langgraph.call_ids import CallIds
 from yai_nexus_agentkit.adapter.langgraph.callbacks import SideHandler
 from yai_nexus_agentkit.adapter.langgraph.channels import MESSAGES, GraphShape
-from yai_nexus_agentkit.adapter.langgraph.fork import MESSAGE_KEY, cut, fork_thread
-from yai_nexus_agentkit.adapter.langgraph.inputs import changed_state, context_entries, graph_input, request_tools
+from yai_nexus_agentkit.adapter.langgraph.fork import MESSAGE_KEY
+from yai_nexus_agentkit.adapter.langgraph.inputs import context_entries, request_tools
 from yai_nexus_agentkit.adapter.langgraph.messages import to_langchain
 from yai_nexus_agentkit.adapter.langgraph.notes import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.plan import Plan
-from yai_nexus_agentkit.adapter.langgraph.reconcile import Reconciliation, dangling, reconcile
-from yai_nexus_agentkit.adapter.langgraph.resume import answers, has_answers
-from yai_nexus_agentkit.adapter.langgraph.threads import Graph, Thread, breakpoints, read_thread, with_checkpoint
+from yai_nexus_agentkit.adapter.langgraph.planner import Planner, message_roles
+from yai_nexus_agentkit.adapter.langgraph.threads import Graph, breakpoints
 from yai_nexus_agentkit.adapter.langgraph.translator import LangGraphTranslator
 from yai_nexus_agentkit.adapter.source import RunContext, error_text
-from yai_nexus_agentkit.errors import ResumeError, RunInputError
+from yai_nexus_agentkit.errors import ResumeError
 from yai_nexus_agentkit.orchestration.client_tools import CONTEXT_KEY, TOOLS_KEY
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
@@ -49,7 +45,6 @@ if TYPE_CHECKING:
 __all__ = ["LangGraphRun", "LangGraphSource"]
 
 _logger = logging.getLogger(__name__)
-_ROLES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant", "tool": "tool", "system": "system"}
 
 
 class LangGraphSource:
@@ -65,9 +60,9 @@ class LangGraphSource:
         notes = RunNotes(complete=True)
         config = self._config(run, SideHandler(notes) if run.options.source == "events" else None)
         if self.graph is None or self.shape is None:
-            plan = Plan(input=_runnable_input(self.agent, run), taken=_roles(run.run_input.messages, ()))
+            plan = Plan(input=_runnable_input(self.agent, run), taken=message_roles(run.run_input.messages, ()))
             return LangGraphRun(run, self.agent, config, plan, notes, None)
-        planner = _Planner(run, self.graph, self.shape, config)
+        planner = Planner(run, self.graph, self.shape, config)
         plan = await planner.plan()
         return LangGraphRun(run, planner.agent, planner.config, plan, notes, self.shape)
 
@@ -193,161 +188,6 @@ class LangGraphRun:
         return self._agent.astream_events(graph_input, self._config, version="v2", **extra)  # type: ignore[return-value]
 
 
-class _Planner:
-    """Works out the plan of one request to a graph. `agent` and `config` are what shall run then."""
-
-    def __init__(self, run: RunContext, graph: Graph, shape: GraphShape, config: RunnableConfig) -> None:
-        self._run, self._graph, self._shape = run, graph, shape
-        self.agent: Graph = graph
-        self.config = config
-        self._request = run.run_input.messages
-
-    async def plan(self) -> Plan:
-        resumable = isinstance(self._graph.checkpointer, BaseCheckpointSaver)
-        if not resumable:
-            return self._whole_history()
-        thread = await read_thread(self._graph, self._shape, self.config)
-        self.agent = with_checkpoint(self._graph, thread, answering=has_answers(self._run.run_input))
-        call_ids = CallIds.of([*thread.messages, *thread.nested])
-        resuming = has_answers(self._run.run_input)
-        paused = bool(thread.questions or thread.breakpoints)
-        if self._shape.functional:
-            found = Reconciliation(append=to_langchain(self._request))  # no channel keeps them: the request's are all
-        elif thread.messages or thread.nested:
-            found = reconcile(
-                self._request, [*thread.messages, *thread.nested], call_ids, resuming=resuming, paused=paused
-            )
-        else:
-            found = Reconciliation(append=to_langchain(self._request) if self._takes_messages else [])
-        plan = self._base_plan(thread, call_ids, found)
-        state = changed_state(self._run.run_input.state, thread.values, self._shape)
-        if found.fork is not None:
-            return await self._forked(plan, thread, found, state)
-        if paused and resuming:
-            return self._resumed(plan, thread, found, state)
-        if paused:
-            return self._restated(plan, thread, found)
-        if resuming:
-            _logger.warning("the request answers questions, but thread %r has none open", self._run.run_input.thread_id)
-        idle = not found.append and not state and (resuming or (bool(thread.saved) and self._takes_messages))
-        idle = idle or (self._shape.functional and resuming and not paused)
-        if idle:
-            plan.idle, plan.idle_values, plan.idle_messages = True, thread.values, thread.messages
-            return plan
-        plan.input = graph_input(self._run.run_input, [*self._kept(thread), *found.append], state, self._shape)
-        return plan
-
-    def _kept(self, thread: Thread) -> Sequence[BaseMessage]:
-        """A `messages` channel without a reducer holds what was last written, so the thread goes in with the new."""
-        name = "__root__" if self._shape.bare else MESSAGES
-        return () if name in self._shape.reducing else thread.messages
-
-    @property
-    def _takes_messages(self) -> bool:
-        return self._shape.messages or MESSAGES in self._shape.inputs
-
-    def _whole_history(self) -> Plan:
-        """No checkpointer: the request's history is all there is."""
-        if has_answers(self._run.run_input):
-            raise RunInputError("the graph has no checkpointer, so there is no question to answer", path="/resume")
-        messages = to_langchain(self._request)
-        calls = dangling(messages)
-        plan = Plan(resumable=False, call_ids=CallIds.of(messages), foreign=self._foreign())
-        plan.held, plan.taken = [m.id for m in self._request], _roles(self._request, messages)
-        if calls and messages[-1].type == "human":
-            messages = _with_answers(messages, calls, plan)
-        plan.answered = frozenset(m.tool_call_id for m in messages if isinstance(m, ToolMessage)) - {
-            a.tool_call_id for a in plan.answers
-        }
-        state = changed_state(self._run.run_input.state, {}, self._shape)
-        plan.input = graph_input(self._run.run_input, messages, state, self._shape)
-        return plan
-
-    def _base_plan(self, thread: Thread, call_ids: CallIds, found: Reconciliation) -> Plan:
-        made = {a.tool_call_id for a in found.answers}
-        held = [*thread.messages, *thread.nested]
-        answered = {
-            call_ids.latest(m.tool_call_id)
-            for m in (*held, *found.append)
-            if isinstance(m, ToolMessage) and not (m in found.append and m.tool_call_id in made)
-        }
-        return Plan(
-            call_ids=call_ids,
-            taken=_roles(self._request, held),
-            answered=frozenset(answered),
-            request=self._request,
-            held=[m.id for m in self._request],
-            foreign=self._foreign(),
-            nested=thread.nested,
-            in_sync=not found.surplus,
-            lacking=found.lacking,
-            answers=found.answers,
-        )
-
-    def _foreign(self) -> list[Message]:
-        return [m for m in self._request if m.subagent_run_id is not None]
-
-    def _resumed(self, plan: Plan, thread: Thread, found: Reconciliation, state: dict[str, Any]) -> Plan:
-        """Answers for a paused thread. The user's new messages go along, after the results of calls that are still
-        open."""
-        resume = answers(self._run.run_input, thread.questions, thread.breakpoints)
-        said = [m for m in found.append if not isinstance(m, ToolMessage)] if self._takes_messages else []
-        plan.answers = ()
-        update: dict[str, Any] = dict(state)
-        if said and dangling([*thread.messages, *thread.nested]):
-            plan.follow_up = graph_input(self._run.run_input, said, {}, self._shape)
-            plan.unsaid = said
-        elif said:
-            update[MESSAGES] = said
-        if resume is None:
-            plan.input = None if not update else Command(update=update)
-        else:
-            plan.input = Command(resume=resume, update=update or None)
-        return plan
-
-    def _restated(self, plan: Plan, thread: Thread, found: Reconciliation) -> Plan:
-        """A paused thread, and no answers: the questions are asked again, nothing runs."""
-        plan.idle, plan.idle_values = True, thread.values
-        said = [m for m in found.append if not isinstance(m, ToolMessage)]
-        plan.idle_messages = [*thread.messages, *thread.nested, *said]
-        plan.nested, plan.answers = (), ()
-        plan.open = [question.native for question in thread.questions]
-        plan.breakpoints = thread.breakpoints
-        return plan
-
-    async def _forked(self, plan: Plan, thread: Thread, found: Reconciliation, state: dict[str, Any]) -> Plan:
-        """The user went back: a branch from before that message, or, where no checkpoint fits, a cut at the head."""
-        at = found.fork or ""
-        start = next(n for n, m in enumerate(thread.messages) if m.id == at)
-        before = thread.messages[:start]
-        plan.call_ids = CallIds.of(before)
-        plan.answered = frozenset(plan.call_ids.latest(m.tool_call_id) for m in before if isinstance(m, ToolMessage))
-        plan.nested, plan.lacking = (), True
-        branch = await fork_thread(
-            self._graph, self._shape, self.config, message_id=at, before=before, tail=found.append, state=state
-        )
-        if branch is None:
-            removed = cut(thread.messages, at)
-            plan.input = graph_input(self._run.run_input, [*removed, *found.append], state, self._shape)
-            return plan
-        self.agent = self._graph
-        self.config = {**self.config, "configurable": {**self.config["configurable"], **branch["configurable"]}}
-        plan.input = None
-        return plan
-
-
-def _with_answers(messages: list[BaseMessage], calls: dict[str, str], plan: Plan) -> list[BaseMessage]:
-    """Answer the calls that the history leaves open, right after the message that made them."""
-    found = Reconciliation()
-    holder = max(n for n, m in enumerate(messages) if m.type == "ai")
-    end = holder + 1
-    while end < len(messages) and isinstance(messages[end], ToolMessage):
-        end += 1
-    made = found.unanswered(calls, messages[holder].id or "")
-    plan.answers = made
-    return [*messages[:end], *made, *messages[end:]]
-
-
 def _calls(message: Message) -> Sequence[ToolCall]:
     return (message.tool_calls or ()) if message.role == "assistant" else ()
 
@@ -379,12 +219,6 @@ def _root_config(config: RunnableConfig) -> RunnableConfig:
         k: v for k, v in config["configurable"].items() if k not in ("checkpoint_id", "checkpoint_ns", "checkpoint_map")
     }
     return {"configurable": wanted}
-
-
-def _roles(request: Sequence[Message], held: Sequence[BaseMessage]) -> dict[str, str]:
-    roles: dict[str, str] = {m.id: _ROLES.get(m.type, m.type) for m in held if m.id}
-    roles.update((m.id, m.role) for m in request)
-    return roles
 
 
 def _runnable_input(agent: Runnable[Any, Any], run: RunContext) -> Any:

@@ -102,8 +102,9 @@ class LangGraphTranslator:
     # ------------------------------------------------------------------ the run
 
     def start(self) -> list[BaseEvent]:
-        """``RUN_STARTED``. State and messages follow with the graph's first ``values`` chunk."""
-        return self._life.start()
+        """``RUN_STARTED``. State and messages follow with the graph's first ``values`` chunk, if there will be one."""
+        seen = not (self._plan.unseen or self._plan.idle)
+        return self._life.start() if seen else [*self._life.start(), *self._conversation.begin_unseen()]
 
     def begin_pass(self) -> None:
         """The graph runs once more in this run, with messages that the client holds already."""
@@ -128,7 +129,7 @@ class LangGraphTranslator:
 
     def finish(self) -> list[BaseEvent]:
         """End the run: paused if the graph asked something, else done."""
-        events = self._conversation.begin_idle() if self._plan.idle else []
+        events: list[BaseEvent] = []
         for run in self._tree.open():
             if run.kind is RunKind.NODE:
                 events += self._calls.abandoned(run)
