@@ -1,4 +1,4 @@
-"""Driver. What a request to a graph means for its thread: reads the thread once, and decides what goes into the graph."""
+"""Driver. What a request to a graph means for its thread: reads the thread once, decides what goes into the graph."""
 
 from __future__ import annotations
 
