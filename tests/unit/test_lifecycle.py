@@ -245,6 +245,17 @@ def test_reasoning_ends_before_text_and_calls_of_its_lane() -> None:
     assert brief(life.tool_call("L", "c", "search", "m")) == [*closing, "TOOL_CALL_START c"]
 
 
+def test_metadata_of_reasoning_goes_with_its_start_and_what_comes_late_with_its_end() -> None:
+    life = live()
+    form = {"langgraph": {"form": "thinking"}}
+    assert wire(life.reasoning("L", "r", "hm", form))[1]["metadata"] == form
+    late = {"langgraph": {"form": "thinking", "kind": "signature"}}
+    assert "metadata" not in wire(life.reasoning("L", "r", "more", late))[0]
+    assert wire(life.end_reasoning("L"))[0] == {"type": "REASONING_MESSAGE_END", "messageId": "r", "metadata": late}
+    life.reasoning("L", "r2", "hm", form)
+    assert "metadata" not in wire(life.end_reasoning("L"))[0], "it was all said at the start"
+
+
 def test_reasoning_never_goes_into_another_message() -> None:
     life = live(taken={"old": "reasoning"})
     life.text("L", "m", "x")
@@ -370,7 +381,6 @@ def test_a_call_may_belong_to_an_old_message_but_not_to_another_owners() -> None
 
 def test_a_call_is_told_once_per_thread() -> None:
     life = live(calls=["old", "open"], answered=["old", "lost"])
-    life.withdraw_result("lost")
     for call in ("old", "open", "lost"):
         assert life.tool_call("L", call, "search", "m") == []
     assert life.knows_call("open")
@@ -400,18 +410,6 @@ def test_a_result_ends_its_call_and_comes_once() -> None:
     assert life.is_answered("c")
     assert life.result("c", "t9", "again") == life.result("unknown", "t9", "x") == []
     assert brief(life.result("old", "t3", "late")) == ["TOOL_CALL_RESULT t3"]
-
-
-def test_a_withdrawn_result_is_not_told_again_nor_pending() -> None:
-    life = live()
-    life.tool_call("L", "c", "search", "m")
-    life.result("c", "t", "first")
-    life.withdraw_result("c")
-    assert not life.is_answered("c")
-    assert life.result("c", "t2", "second") == []
-    assert life.is_answered("c")
-    life.withdraw_result("c")
-    assert "outcome" not in wire(life.finish())[-1]
 
 
 @pytest.mark.parametrize(
@@ -557,7 +555,6 @@ def test_state_and_application_events_pass() -> None:
     patch = [{"op": "move", "from": "/a", "path": "/b"}]
     assert wire(life.state_delta(patch)) == [{"type": "STATE_DELTA", "delta": patch}]
     assert wire(life.custom("app.event", None)) == [{"type": "CUSTOM", "name": "app.event", "value": None}]
-    assert wire(life.raw({"n": None}, "langgraph")) == [{"type": "RAW", "event": {"n": None}, "source": "langgraph"}]
 
 
 def test_a_snapshot_waits_for_what_streams() -> None:

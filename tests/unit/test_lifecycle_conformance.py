@@ -125,7 +125,6 @@ SPEECH = [
     facts("end_call", CALLS),
     facts("result", CALLS, IDS, [*CONTENTS, 5], owner=OWNERS, metadata=METADATA),
     facts("result", ["x", "y", "c"], IDS, ["done"]),
-    facts("withdraw_result", CALLS),
 ]
 OTHERS = [
     facts("start_step", SPANS, ["node", "node#2", "other", 5], owner=OWNERS, metadata=METADATA),
@@ -146,7 +145,6 @@ OTHERS = [
     facts("custom", ["app.event", 5], [None, {"a": 1}], owner=OWNERS, metadata=METADATA),
     facts("activity", IDS, ["plan"], [{"k": 0}], owner=OWNERS, metadata=METADATA),
     facts("activity_delta", ["x", "y", "a1", 5], ["plan"], PATCHES),
-    facts("raw", [{"any": None}], ["langgraph"]),
     facts("close_all"),
 ]
 ENDS = [

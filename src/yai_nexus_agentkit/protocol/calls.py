@@ -70,7 +70,7 @@ class Calls:
         self._answered = set(answered)
         """Calls of the thread that count as answered."""
         self._told = set(self._answered)
-        """Calls of the thread whose result the client was sent, withdrawn ones included."""
+        """Calls of the thread whose result the client was sent."""
         self._earlier = set(known)
         """Calls that earlier runs announced, or a snapshot."""
 
@@ -152,10 +152,6 @@ class Calls:
     def answered(self, call_id: str) -> bool:
         """The call has its result, from this run or an earlier one."""
         return call_id in self._answered
-
-    def withdraw(self, call_id: str) -> None:
-        """The result that was told does not count, though the client has it until the next snapshot."""
-        self._answered.discard(call_id)
 
     def parent(self, call_id: str | None) -> str | None:
         """Id of the message that carries a call of this run."""

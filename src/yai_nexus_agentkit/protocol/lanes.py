@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from ag_ui.core import BaseEvent, Message, TextMessageEndEvent, TextMessageStartEvent
 
@@ -45,6 +46,9 @@ class Lane:
     reasoning: str = ""
     """Id of the open reasoning message; empty if none is open."""
     reasoning_wish: str = ""
+    told: dict[str, Any] | None = None
+    known: dict[str, Any] | None = None
+    """Metadata of the open reasoning message: as sent with its start, and as known by now."""
     calls: list[str] = field(default_factory=list)
     """Calls of the lane that are still open."""
 
@@ -158,7 +162,7 @@ class Lanes:
         lane.messages.setdefault(wish, message_id)
         return message_id
 
-    def reasoning(self, name: str, wish: str, delta: str) -> list[BaseEvent]:
+    def reasoning(self, name: str, wish: str, delta: str, metadata: dict[str, Any] | None = None) -> list[BaseEvent]:
         """Reasoning of a lane; an empty delta only opens the message. One that was closed goes on."""
         if self._writer is None:
             return []
@@ -170,7 +174,10 @@ class Lanes:
             lane.reasoning, lane.reasoning_wish = self._reasoning_id(name, lane, wish), wish
             lane.ready = _NOTHING
             self._open.add("reasoning", name, lane.owner, self.end_reasoning)
-            events += self._writer.open_message(lane.reasoning, lane.owner)
+            events += self._writer.open_message(lane.reasoning, lane.owner, metadata)
+            lane.told = lane.known = metadata
+        elif metadata is not None:
+            lane.known = metadata
         return [*events, *self._writer.content(lane.reasoning, lane.owner, delta)] if delta else events
 
     def _reasoning_id(self, name: str, lane: Lane, wish: str) -> str:
@@ -200,4 +207,5 @@ class Lanes:
             return []
         message_id, lane.reasoning = lane.reasoning, ""
         self._open.remove("reasoning", name)
-        return self._writer.close_message(message_id, lane.owner)
+        late = lane.known if lane.known != lane.told else None
+        return self._writer.close_message(message_id, lane.owner, late)

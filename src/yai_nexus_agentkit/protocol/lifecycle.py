@@ -1,13 +1,14 @@
 """Pure. The grammar of one AG-UI run: what may follow what, what closes before what, and how a run ends.
 
 A translator reports facts ("this model call produced this text"); `RunLifecycle` returns the events that tell them,
-closers first. It never passes an illegal event on: what cannot be told is dropped, what can be repaired is repaired
-(an id that is taken, a step name that is open, a tag that nobody announced). Whatever is called in whatever order,
-the events are a conformant AG-UI 1.0 stream.
+closers first. It never passes an illegal event on: what cannot be told is dropped, what can be repaired is repaired (an
+id that is taken, a step name that is open, a tag that nobody announced). Whatever is called in whatever order, the
+events are a conformant AG-UI 1.0 stream.
 
-Words: a *lane* is one model call; its text, reasoning and calls close each other and nobody else's. An *owner* is the
-subagent invocation that everything of an entity is tagged with. A *wish* is the id that the translator has for a
-message; the client knows the message by another where that is taken (`RunLifecycle.message_id`).
+Words: a *lane* is one model call: its reasoning ends before its text and calls, its text with the call, since a model
+may go on writing after it called a tool; lanes never close each other's messages. An *owner* is the subagent invocation
+that everything of an entity is tagged with. A *wish* is the id that the translator has for a message; the client knows
+the message by another where that is taken (`RunLifecycle.message_id`).
 """
 
 from __future__ import annotations
@@ -22,24 +23,17 @@ from ag_ui.core import (
     Interrupt,
     Message,
     MessagesSnapshotEvent,
-    RawEvent,
-    RunErrorEvent,
-    RunFinishedCancelledOutcome,
-    RunFinishedEvent,
-    RunFinishedInterruptOutcome,
-    RunFinishedSuccessOutcome,
     RunStartedEvent,
     StateDeltaEvent,
     StateSnapshotEvent,
     TextMessageChunkEvent,
     TextMessageContentEvent,
     TokenUsage,
-    aggregate_token_usage,
 )
 
-from yai_nexus_agentkit.errors import Code
 from yai_nexus_agentkit.protocol.activities import Activities
 from yai_nexus_agentkit.protocol.calls import Calls
+from yai_nexus_agentkit.protocol.endings import Endings
 from yai_nexus_agentkit.protocol.entities import OpenEntities
 from yai_nexus_agentkit.protocol.lanes import Lanes
 from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
@@ -52,7 +46,6 @@ __all__ = ["RunLifecycle"]
 Metadata = dict[str, Any]
 _CONTENT = TextMessageContentEvent.__pydantic_validator__.validate_python
 """A text delta's event, checked as by the class in three quarters of the time: a run has thousands of them."""
-RunOutcome = RunFinishedSuccessOutcome | RunFinishedInterruptOutcome | RunFinishedCancelledOutcome
 
 
 class RunLifecycle:
@@ -101,6 +94,7 @@ class RunLifecycle:
             chunks=text_chunks,
             parts=declared,
         )
+        self._endings = Endings(thread_id, run_id, self._calls, self._subagents, declared=declared)
 
     # ------------------------------------------------------------------ the run
 
@@ -130,25 +124,18 @@ class RunLifecycle:
         A success names the calls that this run started and nobody answered, to peers that know the field (AG-UI 1.0,
         frontend tools).
         """
-        outcome: RunOutcome | None = None
-        if interrupts:
-            outcome = RunFinishedInterruptOutcome(interrupts=self._questions(interrupts))
-        elif self.declared and (pending := self._calls.pending):
-            outcome = RunFinishedSuccessOutcome(pending_tool_call_ids=pending)
-        return self._end(self._finished(outcome, usage, result))
+        return self._end(self._endings.done(interrupts, result, usage))
 
     def cancel(self, message: str, *, usage: Sequence[TokenUsage] = ()) -> list[BaseEvent]:
         """End a run that was stopped on purpose.
 
         Peers from before 1.0 refuse the outcome and get ``RUN_ERROR`` (AG-UI 1.0, ending a run).
         """
-        if not self.declared:
-            return self.fail(message, Code.CANCELLED, usage=usage)
-        return self._end(self._finished(RunFinishedCancelledOutcome(), usage))
+        return self._end(self._endings.cancelled(message, usage))
 
     def fail(self, message: str, code: str, *, usage: Sequence[TokenUsage] = ()) -> list[BaseEvent]:
         """Close everything and end with ``RUN_ERROR``; clients up to 0.0.36 refuse it while a message is open."""
-        return self._end(RunErrorEvent(message=message, code=code, usage=_entries(usage)))
+        return self._end(self._endings.failed(message, code, usage))
 
     def close_all(self) -> list[BaseEvent]:
         """Close whatever is open, innermost first."""
@@ -164,36 +151,12 @@ class RunLifecycle:
         """No message or call is open: a messages snapshot cuts nothing off (AG-UI 1.0, messages)."""
         return not self._open.streaming
 
-    def _finished(
-        self, outcome: RunOutcome | None, usage: Sequence[TokenUsage], result: Any = None
-    ) -> RunFinishedEvent:
-        return RunFinishedEvent(
-            thread_id=self.thread_id, run_id=self.run_id, outcome=outcome, result=result, usage=_entries(usage)
-        )
-
     def _end(self, terminal: BaseEvent) -> list[BaseEvent]:
         if self._phase == "ended":
             return []
         events = [*self.start(), *self.close_all(), terminal]
         self._phase = "ended"
         return events
-
-    def _questions(self, interrupts: Sequence[Interrupt]) -> list[Interrupt]:
-        """Each question once, without references to what the client does not have (AG-UI 1.0, interrupts)."""
-        questions: dict[str, Interrupt] = {}
-        for interrupt in interrupts:
-            known_call = self._calls.known(interrupt.tool_call_id)
-            mended = {
-                "id": usable(interrupt.id) or "interrupt",
-                "tool_call_id": interrupt.tool_call_id if known_call else None,
-                "subagent_run_id": interrupt.subagent_run_id
-                if self._subagents.knows(interrupt.subagent_run_id)
-                else None,
-                # Clients 0.0.54 to 0.0.59 refuse any answer to an expired question, which blocks the thread for good.
-                "expires_at": interrupt.expires_at if self.declared else None,
-            }
-            questions.setdefault(mended["id"] or "", interrupt.model_copy(update=mended))
-        return list(questions.values())
 
     # ------------------------------------------------------------------ lanes
 
@@ -235,9 +198,12 @@ class RunLifecycle:
         it = self._by_name.get(lane)
         return it.message if it is not None else None
 
-    def reasoning(self, lane: str, message_id: str, delta: str) -> list[BaseEvent]:
-        """Reasoning of a lane. An empty delta only opens the message, for one with nothing but encrypted content."""
-        return self._lanes.reasoning(lane, message_id, delta) if self._phase == "live" else []
+    def reasoning(self, lane: str, message_id: str, delta: str, metadata: Metadata | None = None) -> list[BaseEvent]:
+        """Reasoning of a lane. An empty delta only opens the message, for one with nothing but encrypted content.
+
+        `metadata` is all that is known of the message so far; what comes late goes with its end.
+        """
+        return self._lanes.reasoning(lane, message_id, delta, metadata) if self._phase == "live" else []
 
     def encrypted_reasoning(self, lane: str, message_id: str, value: str) -> list[BaseEvent]:
         """Encrypted content or a signature of a reasoning message, open or closed; opens it if it had no text."""
@@ -300,14 +266,6 @@ class RunLifecycle:
     def is_answered(self, call_id: str) -> bool:
         """The call has its result, from this run or an earlier one."""
         return self._calls.answered(call_id)
-
-    def withdraw_result(self, call_id: str) -> None:
-        """A result that was told does not count: the graph discarded it, and the call will run again.
-
-        The next snapshot removes it. What the call gives when it runs again in this very run is for a snapshot as
-        well: clients would show a second ``TOOL_CALL_RESULT`` beside the first.
-        """
-        self._calls.withdraw(call_id)
 
     # ------------------------------------------------------------------ steps, spans, subagents
 
@@ -412,12 +370,3 @@ class RunLifecycle:
         if self._phase != "live":
             return []
         return self._activities.patch(message_id, activity_type, operations)
-
-    def raw(self, event: Any, source: str) -> list[BaseEvent]:
-        """A native event as it is, for debugging."""
-        return [RawEvent(event=event, source=source)] if self._phase == "live" else []
-
-
-def _entries(usage: Sequence[TokenUsage]) -> list[TokenUsage] | None:
-    """One entry per provider and model (AG-UI 1.0, usage); None is left out."""
-    return aggregate_token_usage(usage) or None

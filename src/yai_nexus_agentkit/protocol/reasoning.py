@@ -7,7 +7,7 @@ its caller knows.
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from ag_ui.core import (
     BaseEvent,
@@ -42,13 +42,13 @@ class ReasoningWriter(Protocol):
 
     def close_span(self, span_id: str, owner: str | None) -> list[BaseEvent]: ...
 
-    def open_message(self, message_id: str, owner: str | None) -> list[BaseEvent]: ...
+    def open_message(self, message_id: str, owner: str | None, metadata: dict[str, Any] | None) -> list[BaseEvent]: ...
 
     def content(self, message_id: str, owner: str | None, delta: str) -> list[BaseEvent]: ...
 
     def encrypted(self, message_id: str, owner: str | None, value: str) -> list[BaseEvent]: ...
 
-    def close_message(self, message_id: str, owner: str | None) -> list[BaseEvent]: ...
+    def close_message(self, message_id: str, owner: str | None, metadata: dict[str, Any] | None) -> list[BaseEvent]: ...
 
 
 class _Standard:
@@ -61,10 +61,12 @@ class _Standard:
     def close_span(self, span_id: str, owner: str | None) -> list[BaseEvent]:
         return [ReasoningEndEvent(message_id=span_id, subagent_run_id=owner)]
 
-    def open_message(self, message_id: str, owner: str | None) -> list[BaseEvent]:
+    def open_message(self, message_id: str, owner: str | None, metadata: dict[str, Any] | None) -> list[BaseEvent]:
         return [
             ReasoningStartEvent(message_id=message_id, subagent_run_id=owner),
-            ReasoningMessageStartEvent(message_id=message_id, role="reasoning", subagent_run_id=owner),
+            ReasoningMessageStartEvent(
+                message_id=message_id, role="reasoning", subagent_run_id=owner, metadata=metadata
+            ),
         ]
 
     def content(self, message_id: str, owner: str | None, delta: str) -> list[BaseEvent]:
@@ -77,9 +79,9 @@ class _Standard:
             )
         ]
 
-    def close_message(self, message_id: str, owner: str | None) -> list[BaseEvent]:
+    def close_message(self, message_id: str, owner: str | None, metadata: dict[str, Any] | None) -> list[BaseEvent]:
         return [
-            ReasoningMessageEndEvent(message_id=message_id, subagent_run_id=owner),
+            ReasoningMessageEndEvent(message_id=message_id, subagent_run_id=owner, metadata=metadata),
             ReasoningEndEvent(message_id=message_id, subagent_run_id=owner),
         ]
 
@@ -104,7 +106,7 @@ class _Thinking:
         self._titled.remove(span_id)
         return [] if self._on_wire else self._end()
 
-    def open_message(self, message_id: str, owner: str | None) -> list[BaseEvent]:
+    def open_message(self, message_id: str, owner: str | None, metadata: dict[str, Any] | None) -> list[BaseEvent]:
         return []  # opened by its first text: one without text has nothing to show here
 
     def content(self, message_id: str, owner: str | None, delta: str) -> list[BaseEvent]:
@@ -120,7 +122,7 @@ class _Thinking:
     def encrypted(self, message_id: str, owner: str | None, value: str) -> list[BaseEvent]:
         return []  # the old family has no such event
 
-    def close_message(self, message_id: str, owner: str | None) -> list[BaseEvent]:
+    def close_message(self, message_id: str, owner: str | None, metadata: dict[str, Any] | None) -> list[BaseEvent]:
         if self._text is None or self._text[0] != message_id:
             return []
         events = self._close_text()

@@ -18,6 +18,7 @@ from pydantic_core import from_json
 from yai_nexus_agentkit.adapter.langgraph.classify import NativeRun
 from yai_nexus_agentkit.adapter.langgraph.content import Reasoning, Text, minted_call_id, read_content, reasoning_id
 from yai_nexus_agentkit.adapter.langgraph.messages import CallIds, to_agui
+from yai_nexus_agentkit.adapter.langgraph.reasoning import METADATA_KEY, form_metadata
 from yai_nexus_agentkit.protocol.json_safe import clean_text, json_text
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
@@ -81,11 +82,14 @@ class ModelLane:
         """What was told is what the message says, under the message's id."""
         self.spoke = False
         """Something was told, so the message id is fixed."""
+        self._provider: Any = None
         self._text = _Joiner()
         self._sum = 0
         """Checksum of the text told so far; keeping the text itself would cost memory per token."""
         self._reasoning: dict[Hashable, int] = {}
-        self._sections: dict[Hashable, int] = {}
+        self._sections: dict[Hashable, dict[int, int]] = {}
+        """Length of each section of a reasoning block so far."""
+        self._forms: dict[Hashable, dict[str, Any]] = {}
         self._by_index: dict[Any, _Call] = {}
         self._all: list[_Call] = []
         life.lane(self.key, owner=run.owner, within=tuple(a.id for a in run.ancestors() if a.span))
@@ -149,6 +153,7 @@ class ModelLane:
     def _message(self, message: BaseMessage, call_chunks: Any) -> list[BaseEvent]:
         if not self.spoke and message.id and not message.id.startswith(_GENERATED):
             self.message_id = message.id
+        self._provider = message.response_metadata.get("model_provider") or self._provider
         events: list[BaseEvent] = []
         for piece in read_content(message):
             events += self._say(piece) if isinstance(piece, Text) else self._think(piece)
@@ -167,13 +172,28 @@ class ModelLane:
         number = self._reasoning.setdefault(piece.key, len(self._reasoning))
         message_id = reasoning_id(self.message_id, number)
         text = clean_text(piece.text)
-        if text and piece.section > self._sections.setdefault(piece.key, piece.section):
-            self._sections[piece.key] = piece.section
+        sections = self._sections.setdefault(piece.key, {})
+        if text and piece.section not in sections and sections:
             text = "\n\n" + text
-        events = self._life.reasoning(self.key, message_id, text)
+        events = self._life.reasoning(self.key, message_id, text, self._about(piece, text))
         if piece.encrypted is not None:
             events += self._life.encrypted_reasoning(self.key, message_id, piece.encrypted)
         return events
+
+    def _about(self, piece: Reasoning, text: str) -> dict[str, Any] | None:
+        """What it takes to give the block back to its provider: where it was found, and what its encrypted value is."""
+        if piece.form is None:
+            return None
+        lengths = self._sections[piece.key]
+        lengths[piece.section] = lengths.get(piece.section, 0) + len(text.removeprefix("\n\n"))
+        about = self._forms.setdefault(piece.key, form_metadata(piece.form, self._provider)[METADATA_KEY])
+        if piece.form.id is not None:
+            about["id"] = piece.form.id
+        if piece.kind is not None:
+            about["kind"] = piece.kind
+        if len(lengths) > 1:
+            about["sections"] = list(lengths.values())
+        return {METADATA_KEY: dict(about)}
 
     # ------------------------------------------------------------------ calls
 
