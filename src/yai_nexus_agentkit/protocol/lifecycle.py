@@ -1,13 +1,14 @@
 """Pure. The grammar of one AG-UI run: what may follow what, what closes before what, and how a run ends.
 
 A translator reports facts ("this model call produced this text"); `RunLifecycle` returns the events that tell them,
-closers first. It never passes an illegal event on: what cannot be told is dropped, what can be repaired is repaired
-(an id that is taken, a step name that is open, a tag that nobody announced). Whatever is called in whatever order,
-the events are a conformant AG-UI 1.0 stream.
+closers first. It never passes an illegal event on: what cannot be told is dropped, what can be repaired is repaired (an
+id that is taken, a step name that is open, a tag that nobody announced). Whatever is called in whatever order, the
+events are a conformant AG-UI 1.0 stream.
 
-Words: a *lane* is one model call; its text, reasoning and calls close each other and nobody else's. An *owner* is the
-subagent invocation that everything of an entity is tagged with. A *wish* is the id that the translator has for a
-message; the client knows the message by another where that is taken (`RunLifecycle.message_id`).
+Words: a *lane* is one model call: its reasoning ends before its text and calls, its text with the call, since a model
+may go on writing after it called a tool; lanes never close each other's messages. An *owner* is the subagent invocation
+that everything of an entity is tagged with. A *wish* is the id that the translator has for a message; the client knows
+the message by another where that is taken (`RunLifecycle.message_id`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from ag_ui.core import (
     Interrupt,
     Message,
     MessagesSnapshotEvent,
-    RawEvent,
     RunStartedEvent,
     StateDeltaEvent,
     StateSnapshotEvent,
@@ -198,9 +198,12 @@ class RunLifecycle:
         it = self._by_name.get(lane)
         return it.message if it is not None else None
 
-    def reasoning(self, lane: str, message_id: str, delta: str) -> list[BaseEvent]:
-        """Reasoning of a lane. An empty delta only opens the message, for one with nothing but encrypted content."""
-        return self._lanes.reasoning(lane, message_id, delta) if self._phase == "live" else []
+    def reasoning(self, lane: str, message_id: str, delta: str, metadata: Metadata | None = None) -> list[BaseEvent]:
+        """Reasoning of a lane. An empty delta only opens the message, for one with nothing but encrypted content.
+
+        `metadata` is all that is known of the message so far; what comes late goes with its end.
+        """
+        return self._lanes.reasoning(lane, message_id, delta, metadata) if self._phase == "live" else []
 
     def encrypted_reasoning(self, lane: str, message_id: str, value: str) -> list[BaseEvent]:
         """Encrypted content or a signature of a reasoning message, open or closed; opens it if it had no text."""
@@ -263,14 +266,6 @@ class RunLifecycle:
     def is_answered(self, call_id: str) -> bool:
         """The call has its result, from this run or an earlier one."""
         return self._calls.answered(call_id)
-
-    def withdraw_result(self, call_id: str) -> None:
-        """A result that was told does not count: the graph discarded it, and the call will run again.
-
-        The next snapshot removes it. What the call gives when it runs again in this very run is for a snapshot as
-        well: clients would show a second ``TOOL_CALL_RESULT`` beside the first.
-        """
-        self._calls.withdraw(call_id)
 
     # ------------------------------------------------------------------ steps, spans, subagents
 
@@ -375,7 +370,3 @@ class RunLifecycle:
         if self._phase != "live":
             return []
         return self._activities.patch(message_id, activity_type, operations)
-
-    def raw(self, event: Any, source: str) -> list[BaseEvent]:
-        """A native event as it is, for debugging."""
-        return [RawEvent(event=event, source=source)] if self._phase == "live" else []
