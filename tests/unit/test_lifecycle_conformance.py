@@ -114,7 +114,7 @@ SPEECH = [
     facts("text", LANES, ["x", "y"], TEXTS),
     facts("end_text", LANES),
     facts("reasoning", LANES, IDS, TEXTS),
-    facts("reasoning", LANES, ["x", "y"], TEXTS),
+    facts("reasoning", LANES, ["x", "y"], TEXTS, METADATA),
     facts("encrypted_reasoning", LANES, ["x", "y", "r1", "", None], TEXTS),
     facts("end_reasoning", LANES),
     facts("end_lane", LANES),
