@@ -1,0 +1,61 @@
+"""The generated parts of the pages are up to date, and the generator tells what it cannot make."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.docs.generated import PAGES, events, fields, fresh, members, regions, tree
+
+GENERATED = [page for page in PAGES if regions(page)]
+
+
+@pytest.mark.parametrize("page", GENERATED, ids=[page.name for page in GENERATED])
+def test_pages_are_up_to_date(page: Path) -> None:
+    assert page.read_text("utf-8") == fresh(page), "run: python -m tests.docs.generated"
+
+
+def test_every_field_has_a_section() -> None:
+    text = fields("yai_nexus_agentkit.Visible")
+
+    assert [line for line in text.splitlines() if line.startswith("#")] == ["### `nodes`", "### `tags`", "### `names`"]
+    assert "`frozenset[str] | set[str] | None`, default `None`" in text
+    assert "``" not in text
+
+
+def test_codes_and_the_tree_of_errors() -> None:
+    assert "- `INVALID_INPUT`" in members("yai_nexus_agentkit.errors.Code").splitlines()
+    assert tree("yai_nexus_agentkit.errors").startswith("```text\nAGUIAdapterError\n├── EventTranslationError")
+
+
+def test_ids_that_differ_in_each_run_have_names_that_do_not() -> None:
+    one, two = "0a" * 16, "lc_run--01a21fc1-3008-751d-9326-25a1414019d6"
+    stream = [
+        {"type": "TEXT_MESSAGE_START", "messageId": two, "metadata": {"node": "a"}},
+        {"type": "REASONING_START", "messageId": f"{two}-reasoning-0"},
+        {"type": "TEXT_MESSAGE_START", "messageId": one},
+    ]
+
+    assert events(stream, ["TEXT_*"]).splitlines()[1:-1] == [
+        '{"type": "TEXT_MESSAGE_START", "messageId": "message-1"}',
+        '{"type": "TEXT_MESSAGE_START", "messageId": "message-2"}',
+    ]
+    assert '"message-1-reasoning-0"' in events(stream, [])
+    assert '"metadata": {"node": "a"}' in events(stream, ["TEXT_*", "+metadata"])
+    with pytest.raises(ValueError, match="no event is one of RUN_ERROR"):
+        events(stream, ["RUN_ERROR"])
+
+
+def test_a_page_is_made_from_what_its_blocks_define(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        '```python\nfound = [{"type": "A"}]\n```\n'
+        "<!-- generated: events of found: A -->\nold\n<!-- end of generated -->\n"
+        '```python\nfound = [{"type": "B"}]\n```\n'
+    )
+
+    assert '\n```jsonl\n{"type": "A"}\n```\n' in fresh(page)
+    page.write_text("<!-- generated: nothing -->\n<!-- end of generated -->\n")
+    with pytest.raises(ValueError, match="nothing is known of 'nothing'"):
+        fresh(page)
