@@ -70,14 +70,15 @@ class Driver:
             try:
                 prepared = await self._prepare()
                 yield self._passed(prepared.translator.start())
+                told = self._teller(prepared.translator)
                 async with aclosing(prepared.events()) as natives:
-                    step = natives.__anext__
+                    step = natives.__anext__ if self._control is None else partial(self._wait, natives.__anext__)
                     while True:
                         try:
-                            native = await (step() if self._control is None else self._wait(step))
+                            native = await step()
                         except StopAsyncIteration:
                             break
-                        if events := self._translated(prepared.translator, native):
+                        if events := told(native):
                             yield events
                 yield self._finished(prepared.translator)
             except Exception as error:
@@ -108,11 +109,16 @@ class Driver:
 
     # ------------------------------------------------------------------ events on their way out
 
+    def _teller(self, translator: Translator) -> Callable[[Any], list[BaseEvent]]:
+        """How a native event becomes events, chosen once: it happens for every token."""
+        hooks = self._run.hooks
+        if hooks.on_native is None and hooks.on_event is None and hooks.record is None:
+            return partial(_fed, translator)
+        return partial(self._translated, translator)
+
     def _translated(self, translator: Translator, native: Any) -> list[BaseEvent]:
         on_native = self._run.hooks.on_native
-        if on_native is None:
-            return self._passed(_fed(translator, native))
-        natives: Iterable[Any] = _call("on_native", on_native, native, self._run)
+        natives: Iterable[Any] = (native,) if on_native is None else _call("on_native", on_native, native, self._run)
         return self._passed([event for one in natives for event in _fed(translator, one)])
 
     def _passed(self, events: list[BaseEvent]) -> list[BaseEvent]:

@@ -11,11 +11,11 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphBubbleUp
 
-from yai_nexus_agentkit.adapter.langgraph.classify import is_node
+from yai_nexus_agentkit.adapter.langgraph.classify import is_node, is_silent
 from yai_nexus_agentkit.adapter.langgraph.notes import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.outputs import tool_messages, written_messages
 
@@ -29,7 +29,12 @@ class SideHandler(BaseCallbackHandler):
 
     def __init__(self, notes: RunNotes) -> None:
         self._notes = notes
-        self._nodes: set[UUID] = set()
+        self._nodes: dict[UUID, str] = {}
+        """Checkpoint namespace of the nodes under way."""
+        self._models: dict[UUID, str] = {}
+        """The same of the model calls whose words users see."""
+        self._answers: dict[str, tuple[str, str]] = {}
+        """Message id and namespace by the text of a model's answer: a node may store it in a message of its own."""
         self._tools: dict[UUID, UUID | None] = {}
         """Tools under way, and the run that each has as parent."""
 
@@ -47,6 +52,14 @@ class SideHandler(BaseCallbackHandler):
         self._started(run_id, parent_run_id)
         if (kwargs.get("options") or {}).get("ls_structured_output_format"):
             self._notes.note_structured(str(run_id))
+        elif not is_silent(kwargs.get("tags") or ()):
+            self._models[run_id] = _namespace(kwargs)
+
+    def on_llm_end(self, response: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        namespace = self._models.pop(run_id, None)
+        message = getattr(response.generations[0][0], "message", None) if namespace and response.generations else None
+        if namespace and message is not None and message.id and (text := message.text):
+            self._answers[text] = (message.id, namespace)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         self._notes.note_model_error(str(run_id))
@@ -80,17 +93,36 @@ class SideHandler(BaseCallbackHandler):
     ) -> None:
         self._started(run_id, parent_run_id)
         if is_node({"tags": kwargs.get("tags")}):
-            self._nodes.add(run_id)
+            self._nodes[run_id] = _namespace(kwargs)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        if run_id not in self._nodes:
+        namespace = self._nodes.pop(run_id, None)
+        if namespace is None:
             return
-        self._nodes.discard(run_id)
-        for message in written_messages(outputs):
-            if isinstance(message, BaseMessage) and message.id is None:
-                message.id = str(uuid4())  # as `add_messages` would, but before the node's end is told
+        written = [message for message in written_messages(outputs) if isinstance(message, BaseMessage)]
+        taken = {message.id for message in written}
+        for message in written:
+            if message.id is None:
+                # As `add_messages` would, but before the node's end is told.
+                message.id = self._streamed_as(message, namespace, taken) or str(uuid4())
+
+    def _streamed_as(self, message: BaseMessage, namespace: str, taken: set[str | None]) -> str | None:
+        """The id under which a model of this node streamed this very text. A message made anew from the answer
+        (``AIMessage(text)``, a parser's output) keeps it, and the client needs no snapshot."""
+        if not isinstance(message, AIMessage) or message.tool_calls or not message.text:
+            return None
+        found = self._answers.get(message.text)
+        if found is None or found[0] in taken or not found[1].startswith(namespace):
+            return None
+        del self._answers[message.text]
+        taken.add(found[0])
+        return found[0]
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        self._nodes.discard(run_id)
+        self._nodes.pop(run_id, None)
         if not isinstance(error, GraphBubbleUp):
             self._notes.note_error(str(run_id), error)
+
+
+def _namespace(kwargs: Any) -> str:
+    return str((kwargs.get("metadata") or {}).get("langgraph_checkpoint_ns") or "")

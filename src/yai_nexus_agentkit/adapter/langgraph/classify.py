@@ -188,7 +188,7 @@ class RunTree:
             host = run.host
             if host is not None and host.kind is RunKind.TOOL:
                 return True  # a tool's own helper: the call's result is what counts
-        if not _SILENT.isdisjoint(run.tags):
+        if is_silent(run.tags):
             return True
         if run.kind not in (RunKind.MODEL, RunKind.TOOL, RunKind.NODE, RunKind.TASK):
             return False
@@ -202,6 +202,11 @@ def is_node(native: Mapping[str, Any]) -> bool:
 
 def _has_node_tag(tags: Iterable[str]) -> bool:
     return any(tag.startswith(_NODE_TAG) for tag in tags)
+
+
+def is_silent(tags: Iterable[str]) -> bool:
+    """The application wants nothing of this run streamed."""
+    return not _SILENT.isdisjoint(tags)
 
 
 def is_hidden(run: NativeRun) -> bool:

@@ -94,19 +94,26 @@ class ModelLane:
         self._all: list[_Call] = []
         life.lane(self.key, owner=run.owner, within=tuple(a.id for a in run.ancestors() if a.span))
 
+    def plain(self, chunk: AIMessageChunk) -> bool:
+        """The message is open, and the chunk has nothing but more of its text: what most chunks are."""
+        return (
+            self._plain
+            and chunk.content.__class__ is str
+            and not chunk.tool_call_chunks
+            and not chunk.additional_kwargs
+        )
+
     def stream(self, chunk: AIMessageChunk) -> list[BaseEvent]:
-        """One streamed chunk (``AIMessageChunk``)."""
-        content = chunk.content
-        if self._plain and content.__class__ is str and not chunk.tool_call_chunks and not chunk.additional_kwargs:
-            return self._tell(content)
+        """One streamed chunk (``AIMessageChunk``), whatever it carries."""
         return self._message(chunk, chunk.tool_call_chunks)
 
     def stream_text(self, text: str) -> list[BaseEvent]:
         """A piece of text of a model that knows no messages (``BaseLLM``)."""
         self.spoke = True
-        return self._tell(text)
+        return self.tell(text)
 
-    def _tell(self, text: str) -> list[BaseEvent]:
+    def tell(self, text: str) -> list[BaseEvent]:
+        """More text of the open message."""
         text = self._text.join(text)
         self._sum = crc32(text.encode(), self._sum)
         return self._life.text(self.key, self.message_id, text)
@@ -132,7 +139,7 @@ class ModelLane:
             events += self._complete(output)
         rest = self._text.rest()
         if rest:
-            events += self._tell(rest)
+            events += self.tell(rest)
         self._check_id()
         return [*events, *self._life.end_lane(self.key)]
 
@@ -165,7 +172,7 @@ class ModelLane:
         self.spoke = True
         events = [] if self._plain else self._life.end_reasoning(self.key)
         self._plain = True
-        return [*events, *self._tell(piece.text)]
+        return [*events, *self.tell(piece.text)]
 
     def _think(self, piece: Reasoning) -> list[BaseEvent]:
         self.spoke, self._plain = True, False

@@ -56,8 +56,10 @@ class ModelCalls:
         lane = self._lanes.get(native["run_id"])
         if lane is None:
             return []
+        if lane.plain(chunk := native["data"]["chunk"]):
+            return lane.tell(chunk.content)
         spoke = lane.spoke
-        events = lane.stream(native["data"]["chunk"])
+        events = lane.stream(chunk)
         if lane.spoke and not spoke:
             self._transcript.tell(lane.message_id, lane.run)
         if lane.calls:
