@@ -344,9 +344,6 @@ async def test_an_answer_that_the_node_rebuilds_ends_up_once(play: Player) -> No
             "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=there",
             "TEXT_MESSAGE_END messageId=lc_run--#2",
             "STEP_FINISHED stepName=ask",
-            "MESSAGES_SNAPSHOT",
-            "  user id=user-1 content=hi",
-            '  assistant id=#3 content="Hello there"',
             "RUN_FINISHED threadId=thread runId=run-1",
         ]
     )
@@ -542,6 +539,43 @@ async def test_content_as_blocks(play: Player) -> None:
             "TEXT_MESSAGE_END messageId=scripted-0",
             "STEP_FINISHED stepName=chat",
             "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+
+
+REFUSALS = {
+    "chat completions": [AIMessageChunk(content="", additional_kwargs={"refusal": t}) for t in ("I can", "not.")],
+    "responses": [AIMessageChunk(content=[{"type": "refusal", "refusal": t, "index": 0}]) for t in ("I can", "not.")],
+}
+
+
+@pytest.mark.parametrize("parts", REFUSALS.values(), ids=REFUSALS.keys())
+async def test_a_refusal_is_an_answer(play: Player, parts: Any) -> None:
+    played = await play(lambda: chat(scripted(parts, "Two.")), "hi", "again")
+
+    assert played.streams == snapshot(
+        [
+            [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+                "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
+                'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="I can"',
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=not.",
+                "TEXT_MESSAGE_END messageId=lc_run--#2",
+                "STEP_FINISHED stepName=chat",
+                "RUN_FINISHED threadId=thread runId=run-1",
+            ],
+            [
+                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=4 task_id=#3 checkpoint_ns=chat:#3))",
+                "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta=Two.",
+                "TEXT_MESSAGE_END messageId=lc_run--#4",
+                "STEP_FINISHED stepName=chat",
+                "RUN_FINISHED threadId=thread runId=run-2",
+            ],
         ]
     )
 

@@ -424,9 +424,6 @@ async def test_a_chain_of_prompt_model_and_parser(play: Player) -> None:
             "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=there",
             "TEXT_MESSAGE_END messageId=lc_run--#2",
             "STEP_FINISHED stepName=node",
-            "MESSAGES_SNAPSHOT",
-            "  user id=user-1 content=hi",
-            '  assistant id=#3 content="Hello there"',
             "RUN_FINISHED threadId=thread runId=run-1",
         ]
     )

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Reasoning on the wire, in the shapes of every provider, and back to the provider in the next turn."""
 
 from __future__ import annotations
@@ -32,6 +33,14 @@ async def weather(city: str) -> str:
     return f"sun in {city}"
 
 
+def bedrock(**fields: str) -> AIMessageChunk:
+    return AIMessageChunk(content=[{"type": "reasoning_content", "reasoning_content": fields, "index": 0}])
+
+
+def mistral(text: str) -> AIMessageChunk:
+    return AIMessageChunk(content=[{"type": "thinking", "thinking": [{"type": "text", "text": text}], "index": 0}])
+
+
 ANTHROPIC = [
     AIMessageChunk(content=[]),
     reasoning_part("The user "),
@@ -59,11 +68,11 @@ async def test_anthropic_thinking_and_its_signature(play: Player) -> None:
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
             "REASONING_START messageId=lc_run--#2-reasoning-0",
-            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning metadata=(langgraph=(form=thinking provider=anthropic))",
             'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta="The user "',
             "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=greets.",
             "REASONING_ENCRYPTED_VALUE subtype=message entityId=lc_run--#2-reasoning-0 encryptedValue=SIG-1",
-            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0 metadata=(langgraph=(form=thinking provider=anthropic kind=signature))",
             "REASONING_END messageId=lc_run--#2-reasoning-0",
             "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
             "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Hel",
@@ -85,17 +94,17 @@ async def test_anthropic_redacted_thinking(play: Player) -> None:
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
             "REASONING_START messageId=lc_run--#2-reasoning-0",
-            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning metadata=(langgraph=(form=redacted_thinking provider=anthropic kind=redacted))",
             "REASONING_ENCRYPTED_VALUE subtype=message entityId=lc_run--#2-reasoning-0 encryptedValue=Emw1",
             "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
             "REASONING_END messageId=lc_run--#2-reasoning-0",
             "REASONING_START messageId=lc_run--#2-reasoning-1",
-            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-1 role=reasoning",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-1 role=reasoning metadata=(langgraph=(form=thinking provider=anthropic))",
             'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-1 delta="Then this."',
             "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-1",
             "REASONING_END messageId=lc_run--#2-reasoning-1",
             "REASONING_START messageId=lc_run--#2-reasoning-2",
-            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-2 role=reasoning",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-2 role=reasoning metadata=(langgraph=(form=redacted_thinking provider=anthropic kind=redacted))",
             "REASONING_ENCRYPTED_VALUE subtype=message entityId=lc_run--#2-reasoning-2 encryptedValue=Emw2",
             "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-2",
             "REASONING_END messageId=lc_run--#2-reasoning-2",
@@ -128,18 +137,18 @@ async def test_anthropic_thinking_between_text_and_a_call(play: Player) -> None:
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
             "REASONING_START messageId=lc_run--#2-reasoning-0",
-            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning metadata=(langgraph=(form=thinking provider=anthropic))",
             "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=First.",
             "REASONING_ENCRYPTED_VALUE subtype=message entityId=lc_run--#2-reasoning-0 encryptedValue=SIG-1",
-            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0 metadata=(langgraph=(form=thinking provider=anthropic kind=signature))",
             "REASONING_END messageId=lc_run--#2-reasoning-0",
             "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
             'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Let me look. "',
             "REASONING_START messageId=lc_run--#2-reasoning-1",
-            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-1 role=reasoning",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-1 role=reasoning metadata=(langgraph=(form=thinking provider=anthropic))",
             "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-1 delta=Second.",
             "REASONING_ENCRYPTED_VALUE subtype=message entityId=lc_run--#2-reasoning-1 encryptedValue=SIG-2",
-            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-1",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-1 metadata=(langgraph=(form=thinking provider=anthropic kind=signature))",
             "REASONING_END messageId=lc_run--#2-reasoning-1",
             "TOOL_CALL_START toolCallId=toolu_1 toolCallName=weather parentMessageId=lc_run--#2",
             'TOOL_CALL_ARGS toolCallId=toolu_1 delta="{\\"city\\":"',
@@ -169,12 +178,12 @@ async def test_openai_summaries_and_encrypted_content(play: Player) -> None:
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
             "REASONING_START messageId=lc_run--#2-reasoning-0",
-            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning metadata=(langgraph=(form=summary id=rs_1 provider=openai))",
             'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta="Think "',
             "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=once.",
             'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta="\\n\\nThink twice."',
             "REASONING_ENCRYPTED_VALUE subtype=message entityId=lc_run--#2-reasoning-0 encryptedValue=gAAA",
-            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0 metadata=(langgraph=(form=summary id=rs_1 provider=openai sections=[11 12] kind=encrypted))",
             "REASONING_END messageId=lc_run--#2-reasoning-0",
             "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
             "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Hello.",
@@ -195,7 +204,7 @@ async def test_openai_encrypted_content_without_a_summary(play: Player) -> None:
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
             "REASONING_START messageId=lc_run--#2-reasoning-0",
-            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning metadata=(langgraph=(form=summary id=rs_1 provider=openai kind=encrypted))",
             "REASONING_ENCRYPTED_VALUE subtype=message entityId=lc_run--#2-reasoning-0 encryptedValue=gAAA",
             "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
             "REASONING_END messageId=lc_run--#2-reasoning-0",
@@ -228,18 +237,18 @@ async def test_two_openai_items_around_a_call(play: Player) -> None:
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
             "REASONING_START messageId=lc_run--#2-reasoning-0",
-            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning metadata=(langgraph=(form=summary id=rs_1 provider=openai))",
             "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=One.",
             "REASONING_ENCRYPTED_VALUE subtype=message entityId=lc_run--#2-reasoning-0 encryptedValue=E1",
-            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0 metadata=(langgraph=(form=summary id=rs_1 provider=openai kind=encrypted))",
             "REASONING_END messageId=lc_run--#2-reasoning-0",
             "TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#2",
             'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"city\\": \\"Rome\\"}"',
             "REASONING_START messageId=lc_run--#2-reasoning-1",
-            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-1 role=reasoning",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-1 role=reasoning metadata=(langgraph=(form=summary id=rs_2 provider=openai))",
             "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-1 delta=Two.",
             "REASONING_ENCRYPTED_VALUE subtype=message entityId=lc_run--#2-reasoning-1 encryptedValue=E2",
-            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-1",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-1 metadata=(langgraph=(form=summary id=rs_2 provider=openai kind=encrypted))",
             "REASONING_END messageId=lc_run--#2-reasoning-1",
             "TOOL_CALL_START toolCallId=call_2 toolCallName=weather parentMessageId=lc_run--#2",
             'TOOL_CALL_ARGS toolCallId=call_2 delta="{\\"city\\": \\"Oslo\\"}"',
@@ -273,7 +282,7 @@ async def test_openai_v0_keeps_reasoning_outside_the_content(play: Player) -> No
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
             "REASONING_START messageId=lc_run--#2-reasoning-0",
-            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning metadata=(langgraph=(form=kwargs.reasoning id=rs_1))",
             'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta="Think "',
             "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=twice.",
             "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
@@ -297,7 +306,7 @@ async def test_deepseek_reasoning_content(play: Player) -> None:
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
             "REASONING_START messageId=lc_run--#2-reasoning-0",
-            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning metadata=(langgraph=(form=kwargs.reasoning_content))",
             'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta="Let me "',
             "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=think.",
             "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
@@ -328,7 +337,7 @@ async def test_deepseek_reasoning_before_a_call(play: Player) -> None:
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
             "REASONING_START messageId=lc_run--#2-reasoning-0",
-            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning metadata=(langgraph=(form=kwargs.reasoning_content))",
             'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta="Look it up."',
             "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
             "REASONING_END messageId=lc_run--#2-reasoning-0",
@@ -342,7 +351,7 @@ async def test_deepseek_reasoning_before_a_call(play: Player) -> None:
             "STEP_FINISHED stepName=tools",
             "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=3 task_id=#5 checkpoint_ns=agent:#5))",
             "REASONING_START messageId=lc_run--#6-reasoning-0",
-            "REASONING_MESSAGE_START messageId=lc_run--#6-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_START messageId=lc_run--#6-reasoning-0 role=reasoning metadata=(langgraph=(form=kwargs.reasoning_content))",
             "REASONING_MESSAGE_CONTENT messageId=lc_run--#6-reasoning-0 delta=Sunny.",
             "REASONING_MESSAGE_END messageId=lc_run--#6-reasoning-0",
             "REASONING_END messageId=lc_run--#6-reasoning-0",
@@ -365,7 +374,7 @@ async def test_gemini_thinking_then_plain_strings(play: Player) -> None:
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
             "REASONING_START messageId=lc_run--#2-reasoning-0",
-            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning metadata=(langgraph=(form=thinking provider=google_genai))",
             'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta="Greet "',
             "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=back.",
             "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
@@ -381,10 +390,7 @@ async def test_gemini_thinking_then_plain_strings(play: Player) -> None:
 
 
 async def test_bedrock_converse_with_an_empty_flush_before_the_signature(play: Player) -> None:
-    def block(**fields: str) -> AIMessageChunk:
-        return AIMessageChunk(content=[{"type": "reasoning_content", "reasoning_content": fields, "index": 0}])
-
-    parts = [block(text="Let me "), block(text="think."), block(text=""), block(signature="SIG-1")]
+    parts = [bedrock(text="Let me "), bedrock(text="think."), bedrock(text=""), bedrock(signature="SIG-1")]
     played = await play(lambda: chat(scripted([*parts, text_part("Hello.", index=1)], provider="bedrock_converse")))
 
     assert played.stream == snapshot(
@@ -393,11 +399,11 @@ async def test_bedrock_converse_with_an_empty_flush_before_the_signature(play: P
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
             "REASONING_START messageId=lc_run--#2-reasoning-0",
-            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning metadata=(langgraph=(form=reasoning_content provider=bedrock_converse))",
             'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta="Let me "',
             "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=think.",
             "REASONING_ENCRYPTED_VALUE subtype=message entityId=lc_run--#2-reasoning-0 encryptedValue=SIG-1",
-            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0 metadata=(langgraph=(form=reasoning_content provider=bedrock_converse kind=signature))",
             "REASONING_END messageId=lc_run--#2-reasoning-0",
             "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
             "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Hello.",
@@ -409,11 +415,7 @@ async def test_bedrock_converse_with_an_empty_flush_before_the_signature(play: P
 
 
 async def test_mistrals_lists_of_thoughts(play: Player) -> None:
-    def block(text: str) -> AIMessageChunk:
-        thoughts = [{"type": "text", "text": text}]
-        return AIMessageChunk(content=[{"type": "thinking", "thinking": thoughts, "index": 0}])
-
-    parts = [block("Let me "), block("think."), text_part("Hello.", index=1)]
+    parts = [mistral("Let me "), mistral("think."), text_part("Hello.", index=1)]
     played = await play(lambda: chat(scripted(parts, provider="mistralai")))
 
     assert played.stream == snapshot(
@@ -422,7 +424,7 @@ async def test_mistrals_lists_of_thoughts(play: Player) -> None:
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
             "REASONING_START messageId=lc_run--#2-reasoning-0",
-            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning metadata=(langgraph=(form=thinking.parts provider=mistralai))",
             'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta="Let me "',
             "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=think.",
             "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
@@ -446,7 +448,7 @@ async def test_reasoning_as_a_plain_string_beside_the_content(play: Player) -> N
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
             "REASONING_START messageId=lc_run--#2-reasoning-0",
-            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning metadata=(langgraph=(form=kwargs.text provider=openrouter))",
             'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta="Let me "',
             "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=think.",
             "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
@@ -474,7 +476,7 @@ async def test_reasoning_and_answer_in_one_chunk(play: Player) -> None:
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
             "REASONING_START messageId=lc_run--#2-reasoning-0",
-            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning metadata=(langgraph=(form=thinking))",
             "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=Hm.",
             "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
             "REASONING_END messageId=lc_run--#2-reasoning-0",
@@ -491,7 +493,7 @@ async def test_reasoning_and_answer_in_one_chunk(play: Player) -> None:
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
             "REASONING_START messageId=lc_run--#2-reasoning-0",
-            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning metadata=(langgraph=(form=kwargs.reasoning_content))",
             "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=Hm.",
             "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
             "REASONING_END messageId=lc_run--#2-reasoning-0",
@@ -518,11 +520,11 @@ async def test_langchains_standard_blocks(play: Player) -> None:
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
             "REASONING_START messageId=lc_run--#2-reasoning-0",
-            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning metadata=(langgraph=(form=reasoning))",
             'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta="Let me "',
             "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=think.",
             "REASONING_ENCRYPTED_VALUE subtype=message entityId=lc_run--#2-reasoning-0 encryptedValue=SIG",
-            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
+            "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0 metadata=(langgraph=(form=reasoning kind=signature))",
             "REASONING_END messageId=lc_run--#2-reasoning-0",
             "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
             "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Hello.",
@@ -547,13 +549,13 @@ async def test_reasoning_of_a_model_that_cannot_stream(play: Player) -> None:
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
             "REASONING_START messageId=lc_run--#2-0-reasoning-0",
-            "REASONING_MESSAGE_START messageId=lc_run--#2-0-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-0-reasoning-0 role=reasoning metadata=(langgraph=(form=thinking provider=anthropic kind=signature))",
             'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-0-reasoning-0 delta="The user greets."',
             "REASONING_ENCRYPTED_VALUE subtype=message entityId=lc_run--#2-0-reasoning-0 encryptedValue=SIG-1",
             "REASONING_MESSAGE_END messageId=lc_run--#2-0-reasoning-0",
             "REASONING_END messageId=lc_run--#2-0-reasoning-0",
             "REASONING_START messageId=lc_run--#2-0-reasoning-1",
-            "REASONING_MESSAGE_START messageId=lc_run--#2-0-reasoning-1 role=reasoning",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-0-reasoning-1 role=reasoning metadata=(langgraph=(form=redacted_thinking provider=anthropic kind=redacted))",
             "REASONING_ENCRYPTED_VALUE subtype=message entityId=lc_run--#2-0-reasoning-1 encryptedValue=Emw1",
             "REASONING_MESSAGE_END messageId=lc_run--#2-0-reasoning-1",
             "REASONING_END messageId=lc_run--#2-0-reasoning-1",
@@ -577,7 +579,7 @@ async def test_a_model_that_only_thinks(play: Player) -> None:
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
                 "REASONING_START messageId=lc_run--#2-reasoning-0",
-                "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+                "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning metadata=(langgraph=(form=kwargs.reasoning_content))",
                 "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=Hm.",
                 "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
                 "REASONING_END messageId=lc_run--#2-reasoning-0",
@@ -616,10 +618,10 @@ async def test_two_thinking_models_at_once(play: Player) -> None:
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=both metadata=(langgraph=(node=both step=1 task_id=#1 checkpoint_ns=both:#1))",
             "REASONING_START messageId=lc_run--#2-reasoning-0",
-            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning metadata=(langgraph=(form=thinking))",
             'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta="A thinks."',
             "REASONING_START messageId=lc_run--#3-reasoning-0",
-            "REASONING_MESSAGE_START messageId=lc_run--#3-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_START messageId=lc_run--#3-reasoning-0 role=reasoning metadata=(langgraph=(form=thinking))",
             'REASONING_MESSAGE_CONTENT messageId=lc_run--#3-reasoning-0 delta="B thinks."',
             "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
             "REASONING_END messageId=lc_run--#2-reasoning-0",
@@ -688,6 +690,8 @@ SHAPES = {
     "openai": OPENAI,
     "deepseek": [reasoning_part("Hm.", provider="deepseek"), "Hello."],
     "gemini": [reasoning_part("Hm.", provider="gemini"), "Hello."],
+    "bedrock": [bedrock(text="Hm."), bedrock(signature="SIG-1"), text_part("Hello.", index=1)],
+    "mistral": [mistral("Hm."), text_part("Hello.", index=1)],
 }
 
 
@@ -721,14 +725,14 @@ async def test_reasoning_interleaved_with_text_by_index(play: Player) -> None:
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
             "REASONING_START messageId=lc_run--#2-reasoning-0",
-            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning metadata=(langgraph=(form=thinking))",
             'REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta="One "',
             "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
             "REASONING_END messageId=lc_run--#2-reasoning-0",
             "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
             'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Un "',
             "REASONING_START messageId=lc_run--#2-reasoning-0",
-            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning metadata=(langgraph=(form=thinking))",
             "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=two.",
             "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
             "REASONING_END messageId=lc_run--#2-reasoning-0",
@@ -738,3 +742,92 @@ async def test_reasoning_interleaved_with_text_by_index(play: Player) -> None:
             "RUN_FINISHED threadId=thread runId=run-1",
         ]
     )
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_without_a_checkpointer_reasoning_goes_round_through_the_client(play: Player, shape: str) -> None:
+    models: list[ScriptedChatModel] = []
+
+    def build() -> Graph:
+        models.append(scripted(SHAPES[shape], "Again.", provider="given"))
+        return chat(models[-1], checkpointer=None)
+
+    await play(build, "hi", "again")
+
+    for model in models:
+        [_, answer, _] = model.calls[1]
+        restored = {"content": answer.content, **answer.response_metadata}
+        restored |= {key: value for key, value in answer.additional_kwargs.items() if key != "agui"}
+        assert (
+            restored
+            == {
+                "anthropic": snapshot(
+                    {
+                        "content": [
+                            {"type": "thinking", "thinking": "The user greets.", "signature": "SIG-1", "index": 0},
+                            {"type": "text", "text": "Hello."},
+                        ],
+                        "model_provider": "given",
+                    }
+                ),
+                "redacted": snapshot(
+                    {
+                        "content": [
+                            {"type": "redacted_thinking", "data": "Emw1", "index": 0},
+                            {"type": "text", "text": "Hello."},
+                        ],
+                        "model_provider": "given",
+                    }
+                ),
+                "openai": snapshot(
+                    {
+                        "content": [
+                            {
+                                "type": "reasoning",
+                                "id": "rs_1",
+                                "summary": [
+                                    {"type": "summary_text", "text": "Think once.", "index": 0},
+                                    {"type": "summary_text", "text": "Think twice.", "index": 1},
+                                ],
+                                "encrypted_content": "gAAA",
+                                "index": 0,
+                            },
+                            {"type": "text", "text": "Hello."},
+                        ],
+                        "model_provider": "given",
+                    }
+                ),
+                "deepseek": snapshot({"content": "Hello.", "model_provider": "given", "reasoning_content": "Hm."}),
+                "gemini": snapshot(
+                    {
+                        "content": [
+                            {"type": "thinking", "thinking": "Hm.", "index": 0},
+                            {"type": "text", "text": "Hello."},
+                        ],
+                        "model_provider": "given",
+                    }
+                ),
+                "bedrock": snapshot(
+                    {
+                        "content": [
+                            {
+                                "type": "reasoning_content",
+                                "reasoning_content": {"text": "Hm.", "signature": "SIG-1"},
+                                "index": 0,
+                            },
+                            {"type": "text", "text": "Hello."},
+                        ],
+                        "model_provider": "given",
+                    }
+                ),
+                "mistral": snapshot(
+                    {
+                        "content": [
+                            {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}], "index": 0},
+                            {"type": "text", "text": "Hello."},
+                        ],
+                        "model_provider": "given",
+                    }
+                ),
+            }[shape]
+        )
