@@ -34,7 +34,7 @@ from typing import Any
 
 from tests.docs.blocks import blocks_of
 
-__all__ = ["PAGES", "fresh", "regions"]
+__all__ = ["DOCS", "PAGES", "fresh", "regions"]
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
@@ -111,8 +111,7 @@ def _target(path: str) -> Any:
 def fields(path: str) -> str:
     """The fields of a dataclass, one section each."""
     return "\n\n".join(
-        f"### `{name}`\n\n`{kind}`, default {default}\n\n{text}"
-        for name, kind, default, text in _fields(_target(path))
+        f"### `{name}`\n\n`{kind}`, default {default}\n\n{text}" for name, kind, default, text in _fields(_target(path))
     )
 
 

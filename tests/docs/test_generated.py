@@ -1,12 +1,15 @@
-"""The generated parts of the pages are up to date, and the generator tells what it cannot make."""
+"""The generated parts of the pages are up to date, the generator tells what it cannot make, and no page is left out."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
-from tests.docs.generated import PAGES, events, fields, fresh, members, regions, tree
+from tests.docs.generated import DOCS, PAGES, events, fields, fresh, members, regions, tree
 
 GENERATED = [page for page in PAGES if regions(page)]
 
@@ -59,3 +62,18 @@ def test_a_page_is_made_from_what_its_blocks_define(tmp_path: Path) -> None:
     page.write_text("<!-- generated: nothing -->\n<!-- end of generated -->\n")
     with pytest.raises(ValueError, match="nothing is known of 'nothing'"):
         fresh(page)
+
+
+def test_the_site_has_every_page_and_no_other() -> None:
+    """The builder passes over an entry of the navigation that leads nowhere."""
+
+    def pages(entry: Any) -> Iterator[str]:
+        if isinstance(entry, str):
+            yield entry
+        else:
+            for inner in entry.values() if isinstance(entry, dict) else entry:
+                yield from pages(inner)
+
+    listed = list(pages(yaml.safe_load((DOCS.parent / "mkdocs.yml").read_text("utf-8"))["nav"]))
+
+    assert sorted(listed) == sorted(str(page.relative_to(DOCS)) for page in PAGES)
