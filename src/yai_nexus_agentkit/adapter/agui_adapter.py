@@ -97,12 +97,13 @@ class AGUIAdapter:
                 except StopAsyncIteration:
                     break
                 step = batches.__anext__
-                for event in batch:
+                for n, event in enumerate(batch):
                     try:
                         frame = encode(event)
                     except EncodingError as error:
+                        error.lost = batch[n:]
                         step = partial(batches.athrow, error)
-                        continue  # the rest of the batch is sent: the end of the run builds on it
+                        break
                     yield frame
                     ended = event.type in _TERMINAL
         if not ended:
@@ -119,8 +120,8 @@ class AGUIAdapter:
     ) -> AsyncGenerator[list[BaseEvent], None]:
         """What `run` gives, those events together that tell one native event; no batch is empty. For writers of a wire.
 
-        An `EncodingError` thrown into the generator (``athrow``) ends the run with that code; the rest of the batch
-        must still be sent, since the end of the run builds on it.
+        An `EncodingError` thrown into the generator (``athrow``) ends the run with that code. Its `lost` says which
+        events were not sent.
         """
         given = {"config": config, "context": context, "request": request or {}}
         return Driver(self.source, run_input, control, options=self.options, hooks=self.hooks, **given).batches()

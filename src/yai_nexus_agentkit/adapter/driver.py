@@ -15,8 +15,8 @@ from ag_ui.core import BaseEvent, EventType, RunAgentInput, RunErrorEvent
 from yai_nexus_agentkit.adapter.control import RunControl, Stopped, Watch
 from yai_nexus_agentkit.adapter.filters import EventFilter
 from yai_nexus_agentkit.adapter.options import AdapterOptions, Hooks
-from yai_nexus_agentkit.adapter.source import Outcome, RunContext, Source, SourceRun, Translator, error_text
-from yai_nexus_agentkit.errors import AGUIAdapterError, Code, HookError, RunInputError
+from yai_nexus_agentkit.adapter.source import Outcome, RunContext, Source, SourceRun, Translator, call_hook, error_text
+from yai_nexus_agentkit.errors import AGUIAdapterError, Code, EncodingError, HookError, RunInputError
 from yai_nexus_agentkit.protocol.json_safe import clean_text
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 from yai_nexus_agentkit.protocol.request import parse_request, peer_declares
@@ -29,6 +29,7 @@ __all__ = ["Driver"]
 T = TypeVar("T")
 
 _logger = logging.getLogger(__name__)
+_TERMINAL = (EventType.RUN_FINISHED, EventType.RUN_ERROR)
 _OUTCOMES: Mapping[str, Outcome] = {"interrupt": "interrupt", "cancelled": "cancelled"}
 
 
@@ -69,7 +70,7 @@ class Driver:
         try:
             try:
                 prepared = await self._prepare()
-                yield self._passed(prepared.translator.start())
+                yield self._filter(prepared.translator.start())
                 told = self._teller(prepared.translator)
                 async with aclosing(prepared.events()) as natives:
                     step = natives.__anext__ if self._control is None else partial(self._wait, natives.__anext__)
@@ -80,7 +81,11 @@ class Driver:
                             break
                         if events := told(native):
                             yield events
+                        if self._filter.error is not None:
+                            raise self._filter.error
                 yield self._finished(prepared.translator)
+                if self._filter.error is not None:
+                    raise self._filter.error
             except Exception as error:
                 failure = error
             if failure is not None and (events := self._failed(failure)):
@@ -96,7 +101,7 @@ class Driver:
             self._watch = Watch(self._control, run.options, self._oldest_tool)
             self._watch.start()
         if hooks.record is not None:
-            _call("record", hooks.record, run.run_input, run)
+            call_hook("record", hooks.record, run.run_input, run)
         if hooks.before_run is not None:
             replaced = await _acall("before_run", hooks.before_run, run)
             if replaced is not None:
@@ -118,18 +123,10 @@ class Driver:
 
     def _translated(self, translator: Translator, native: Any) -> list[BaseEvent]:
         on_native = self._run.hooks.on_native
-        natives: Iterable[Any] = (native,) if on_native is None else _call("on_native", on_native, native, self._run)
-        return self._passed([event for one in natives for event in _fed(translator, one)])
-
-    def _passed(self, events: list[BaseEvent]) -> list[BaseEvent]:
-        """Through the hooks that see every event."""
-        hooks = self._run.hooks
-        if events and hooks.on_event is not None:
-            events = self._filter(events)
-        if hooks.record is not None:
-            for event in events:
-                _call("record", hooks.record, event, self._run)
-        return events
+        natives: Iterable[Any] = (native,)
+        if on_native is not None:
+            natives = call_hook("on_native", lambda: list(on_native(native, self._run)))
+        return self._filter([event for one in natives for event in _fed(translator, one)])
 
     def _finished(self, translator: Translator) -> list[BaseEvent]:
         try:
@@ -141,33 +138,38 @@ class Driver:
             failed = AGUIAdapterError(f"the end of the run could not be told: {error}")
             failed.code = Code.TRANSLATION_ERROR
             raise failed from error
-        events = self._passed(events)
-        self._run.outcome = _outcome(events[-1])
+        outcome = _outcome(events[-1])
+        events = self._filter(events)
+        if self._filter.ended:
+            self._run.outcome = outcome
         return events
 
     def _failed(self, error: Exception) -> list[BaseEvent]:
-        """The end of a run that failed or was stopped. Hooks that see events are not asked any more: one of them may be
-        the cause."""
+        """The end of a run that failed or was stopped."""
         run = self._run
-        if isinstance(error, Stopped):
-            if error.error is None:
-                run.outcome = "cancelled"
-                return self._recorded(self._ending().cancel("the run was cancelled"))
+        if isinstance(error, EncodingError):
+            self._filter.lose(error.lost)
+        if isinstance(error, Stopped) and error.error is None:
+            run.outcome = "cancelled"
+            return self._last(self._ending().cancel("the run was cancelled"))
+        if isinstance(error, Stopped) and error.error is not None:
             error = error.error
         if not isinstance(error, AGUIAdapterError):
             _logger.warning("run %s failed", run.run_input.run_id, exc_info=error)
         run.outcome = "error"
-        return self._recorded(self._ending().fail(clean_text(error_text(error, run)), _code(error)))
+        message, code = clean_text(error_text(error, run)), _code(error)
+        events = self._last(self._ending().fail(message, code))
+        return events if self._filter.ended else [*events, RunErrorEvent(message=message, code=code)]
 
-    def _recorded(self, events: list[BaseEvent]) -> list[BaseEvent]:
-        record = self._run.hooks.record
-        if record is not None:
-            try:
-                for event in events:
-                    record(event, self._run)
-            except Exception:
-                _logger.exception("the record hook raised")
-        return events
+    def _last(self, events: list[BaseEvent]) -> list[BaseEvent]:
+        """Through the hooks, unless one of them is why the run ends."""
+        if self._filter.error is None:
+            passed = self._filter(events)
+            if self._filter.ended:
+                return passed
+            events = [event for event in events if event.type in _TERMINAL]
+            return [*passed, *self._filter.without_hooks(events)]
+        return self._filter.without_hooks(events)
 
     def _ending(self) -> Translator | RunLifecycle:
         """Who ends the run: its translator, or, before there is one, a bare grammar."""
@@ -204,17 +206,12 @@ def _fed(translator: Translator, native: Any) -> list[BaseEvent]:
     """One event that cannot be told is logged and skipped; what is open still gets closed."""
     try:
         return translator.feed(native)
+    except HookError:
+        raise
     except Exception as error:
         kind = native.get("event") if isinstance(native, Mapping) else type(native).__name__
         _logger.error("skipping a native event that cannot be translated: %s", kind, exc_info=error)
         return []
-
-
-def _call(name: str, hook: Callable[..., Any], *args: Any) -> Any:
-    try:
-        return hook(*args)
-    except Exception as error:
-        raise HookError(f"the {name} hook raised {type(error).__name__}: {error}", hook=name) from error
 
 
 async def _acall(name: str, hook: Callable[..., Any], *args: Any) -> Any:

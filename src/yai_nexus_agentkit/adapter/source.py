@@ -7,17 +7,18 @@ formats, hooks or time limits; `AGUIAdapter` drives it.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from yai_nexus_agentkit.adapter.options import AdapterOptions, Hooks
+from yai_nexus_agentkit.errors import HookError
 
 if TYPE_CHECKING:
     from ag_ui.core import BaseEvent, RunAgentInput
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["Outcome", "RunContext", "Source", "SourceRun", "Translator", "error_text"]
+__all__ = ["Outcome", "RunContext", "Source", "SourceRun", "Translator", "call_hook", "error_text"]
 
 _logger = logging.getLogger(__name__)
 
@@ -59,6 +60,14 @@ def error_text(error: BaseException, run: RunContext) -> str:
     except Exception:
         _logger.exception("the on_error hook raised")
         return "internal error"
+
+
+def call_hook(name: str, hook: Callable[..., Any], *args: Any) -> Any:
+    """Call a hook of the application. Raises `HookError` if it raises."""
+    try:
+        return hook(*args)
+    except Exception as error:
+        raise HookError(f"the {name} hook raised {type(error).__name__}: {error}", hook=name) from error
 
 
 class Translator(Protocol):

@@ -90,12 +90,13 @@ class LiveRun:
                     except StopAsyncIteration:
                         break
                     step = batches.__anext__
-                    for event in batch:
+                    for n, event in enumerate(batch):
                         try:
                             put(event)
                         except EncodingError as error:
+                            error.lost = batch[n:]
                             step = partial(batches.athrow, error)
-                            continue  # the rest of the batch is sent: the end of the run builds on it
+                            break
                         if event.type in _TERMINAL:
                             self._note_end(event)
                     if not record.events:

@@ -75,7 +75,7 @@ def wire(event: BaseEvent | Mapping[str, Any] | str) -> WireEvent:
     return data
 
 
-async def record(adapter: Adapter, request: Request, **kwargs: Any) -> Run:
+async def record(adapter: Adapter, request: Request, /, **kwargs: Any) -> Run:
     """One run with its request, read to its end. `kwargs` go to ``adapter.run``."""
     given: Any = run_input(request) if isinstance(request, str) else request
     events = [wire(event) async for event in adapter.run(given, **kwargs)]
@@ -83,7 +83,7 @@ async def record(adapter: Adapter, request: Request, **kwargs: Any) -> Run:
     return {"events": events, "input": data}
 
 
-async def collect(adapter: Adapter, request: Request, **kwargs: Any) -> list[WireEvent]:
+async def collect(adapter: Adapter, request: Request, /, **kwargs: Any) -> list[WireEvent]:
     """The wire events of one run, read to its end. `kwargs` go to ``adapter.run``.
 
     Example:

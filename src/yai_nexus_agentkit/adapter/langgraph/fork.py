@@ -14,6 +14,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
+from langchain_core.utils.aiter import aclosing
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from yai_nexus_agentkit.adapter.langgraph.channels import MESSAGES, GraphShape
@@ -74,18 +75,20 @@ async def _locate(
 ) -> CheckpointTuple | None:
     root: RunnableConfig = {"configurable": {"thread_id": config["configurable"]["thread_id"], "checkpoint_ns": ""}}
     for source in ("input", "update"):
-        async for saved in saver.alist(root, filter={"source": source, MESSAGE_KEY: message_id}, limit=1):
-            at: CheckpointTuple | None = saved
-            if message_id in _ids(shape, saved) and saved.parent_config is not None:
-                at = await saver.aget_tuple(saved.parent_config)
-            if at is not None and _ids(shape, at) == wanted:
-                return at
+        # Savers hold a lock while their listing is open: ask for anything else only after it is closed.
+        async with aclosing(saver.alist(root, filter={"source": source, MESSAGE_KEY: message_id}, limit=1)) as listing:
+            saved: CheckpointTuple | None = await anext(listing, None)
+        if saved is not None and message_id in _ids(shape, saved) and saved.parent_config is not None:
+            saved = await saver.aget_tuple(saved.parent_config)
+        if saved is not None and _ids(shape, saved) == wanted:
+            return saved
     passed = False
-    async for saved in saver.alist(root, limit=_WALK):
-        held = _ids(shape, saved)
-        passed = passed or message_id in held
-        if passed and message_id not in held:
-            return saved if held == wanted else None
+    async with aclosing(saver.alist(root, limit=_WALK)) as listing:
+        async for saved in listing:
+            held = _ids(shape, saved)
+            passed = passed or message_id in held
+            if passed and message_id not in held:
+                return saved if held == wanted else None
     return None
 
 

@@ -33,11 +33,11 @@ def context_entries(run_input: RunAgentInput) -> list[dict[str, str]]:
     return [{"description": entry.description, "value": entry.value} for entry in run_input.context or ()]
 
 
-def changed_state(state: Any, held: Any, shape: GraphShape) -> dict[str, Any]:
+def changed_state(state: Any, held: Any, shape: GraphShape, shown: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The channels that the client set to another value than the thread's head has, past their reducers.
 
-    Only channels of the input schema count. A client that sends back what it was shown changes nothing, whatever
-    reducers would make of it.
+    `shown`: the public state as clients are shown it, where the application redacts it. Only channels of the input
+    schema count. A client that sends back what it was shown changes nothing, whatever reducers would make of it.
     """
     if not isinstance(state, Mapping):
         return {}
@@ -51,7 +51,9 @@ def changed_state(state: Any, held: Any, shape: GraphShape) -> dict[str, Any]:
         if key not in shape.inputs:
             _logger.warning("the request's state has %r, which is no input of the graph: ignored", key)
             continue
-        known = current.get(key, _ABSENT)
+        if shown is not None and key in shape.public and key in current and key not in shown:
+            continue  # kept from clients: not theirs to set
+        known = (current if shown is None or key not in shown else shown).get(key, _ABSENT)
         if known is _ABSENT and value is None:
             continue
         if known is _ABSENT or json_safe(known) != value:

@@ -21,7 +21,7 @@ from yai_nexus_agentkit.adapter.langgraph.plan import Plan
 from yai_nexus_agentkit.adapter.langgraph.reconcile import Reconciliation, dangling, reconcile
 from yai_nexus_agentkit.adapter.langgraph.resume import answers, has_answers
 from yai_nexus_agentkit.adapter.langgraph.threads import Graph, Thread, read_thread, with_checkpoint
-from yai_nexus_agentkit.adapter.source import RunContext
+from yai_nexus_agentkit.adapter.source import RunContext, call_hook
 from yai_nexus_agentkit.errors import RunInputError
 
 __all__ = ["Planner", "message_roles"]
@@ -57,7 +57,7 @@ class Planner:
         else:
             found = Reconciliation(append=to_langchain(self._request) if self._takes_messages else [])
         plan = self._base_plan(thread, call_ids, found)
-        state = changed_state(self._run.run_input.state, thread.values, self._shape)
+        state = changed_state(self._run.run_input.state, thread.values, self._shape, self._shown(thread))
         if found.fork is not None:
             return await self._forked(plan, thread, found, state)
         if paused and resuming:
@@ -70,10 +70,20 @@ class Planner:
         idle = idle or (self._shape.functional and resuming and not paused)
         if idle:
             plan.idle = True
+            if thread.saved is not None:  # the state, since a checkpoint lacks the defaults nobody wrote over
+                plan.values = (await self.agent.aget_state(self.config)).values
             return plan
         plan.input = graph_input(self._run.run_input, [*self._kept(thread), *found.append], state, self._shape)
         plan.unseen = plan.input == {}
         return plan
+
+    def _shown(self, thread: Thread) -> dict[str, Any] | None:
+        """The public state as the `on_state` hook lets clients see it; None without that hook."""
+        hook = self._run.hooks.on_state
+        if hook is None:
+            return None
+        shown: dict[str, Any] = call_hook("on_state", hook, self._shape.state_of(thread.values), self._run)
+        return shown
 
     def _kept(self, thread: Thread) -> Sequence[BaseMessage]:
         """A `messages` channel without a reducer holds what was last written, so the thread goes in with the new."""
@@ -132,25 +142,39 @@ class Planner:
         """Answers for a paused thread. The user's new messages go along, after the results of calls that are still
         open."""
         resume = answers(self._run.run_input, thread.questions, thread.breakpoints)
-        said = [m for m in found.append if not isinstance(m, ToolMessage)] if self._takes_messages else []
+        said, given = self._new_messages(plan, found)
         plan.answers = ()
-        update: dict[str, Any] = dict(state)
-        if said and dangling([*thread.messages, *thread.nested]):
+        update: dict[str, Any] = {**state, **({MESSAGES: given} if given else {})}
+        if said and dangling([*thread.messages, *thread.nested, *given]):
             plan.follow_up = graph_input(self._run.run_input, said, {}, self._shape)
             plan.unsaid = said
         elif said:
-            update[MESSAGES] = said
+            update[MESSAGES] = [*given, *said]
         if resume is None:
             plan.input = None if not update else Command(update=update)
         else:
             plan.input = Command(resume=resume, update=update or None)
         return plan
 
+    def _new_messages(self, plan: Plan, found: Reconciliation) -> tuple[list[BaseMessage], list[BaseMessage]]:
+        """On a paused thread: what the user said, and the client's answers to calls of its own tools.
+
+        Other tool messages repeat an answer to a question (CopilotKit sends it twice); the tool will give the result.
+        """
+        if not self._takes_messages:
+            return [], []
+        own = {tool.name for tool in self._run.run_input.tools or ()}
+        said = [m for m in found.append if not isinstance(m, ToolMessage)]
+        sent = [m for m in found.append if isinstance(m, ToolMessage) and m not in found.answers]
+        given: list[BaseMessage] = [m for m in sent if m.name in own]
+        plan.in_sync = plan.in_sync and len(given) == len(sent)
+        return said, given
+
     def _restated(self, plan: Plan, thread: Thread, found: Reconciliation) -> Plan:
         """A paused thread, and no answers: the questions are asked again, nothing runs."""
         plan.idle = True
-        said = [m for m in found.append if not isinstance(m, ToolMessage)]
-        plan.messages = [*thread.messages, *thread.nested, *said]
+        said, given = self._new_messages(plan, found)
+        plan.messages = [*thread.messages, *thread.nested, *given, *said]
         plan.nested, plan.answers = (), ()
         plan.open = [question.native for question in thread.questions]
         plan.breakpoints = thread.breakpoints

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ag_ui.core import Message
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -77,7 +78,10 @@ def reconcile(
     fresh = _fresh(own, last_known)
     found.lacking = len(known) < len(shown) or any(m.role not in ("system", "developer") for m in differing)
     taken = {m.id for m in fresh}
-    found.surplus = any(m.id not in at and m.id not in taken for m in own)
+    surplus = [m for m in own if m.id not in at and m.id not in taken]
+    found.surplus = bool(surplus)
+    # The calls of a message that got lost must go before the model numbers its next ones alike.
+    found.lacking = found.lacking or any(getattr(m, "tool_calls", None) for m in surplus)
     changed = to_langchain([m for m in differing if m.role in ("system", "developer")])
     _compose(found, fresh, shown, call_ids, changed)
     return found
@@ -108,14 +112,15 @@ def _fork(
         message, held = own[n], shown[at[own[n].id]]
         if message.role == "user" and held.type == "human" and not _same_content(message, held):
             return held.id
+    final = own[-1]
+    if final.role == "user" and final.id in at:
+        after = shown[at[final.id] + 1 :]
+        waiting = paused and not any(held.type == "human" for held in after)
+        return None if waiting else final.id
+    if not _fresh(own, known[-1]):
+        return None  # nothing new: a page that is behind, or a cut that waits for the next message
     last = at[own[known[-1]].id]
-    for held in shown[last + 1 :]:
-        if held.type == "human":
-            return held.id
-    message = own[-1]
-    if message.role == "user" and message.id in at and not (paused and at[message.id] == len(shown) - 1):
-        return message.id
-    return None
+    return next((held.id for held in shown[last + 1 :] if held.type == "human"), None)
 
 
 def _fresh(own: Sequence[Message], last_known: int) -> list[Message]:
@@ -156,6 +161,9 @@ def _compose(
             else:
                 answers += found.unanswered({raw: name}, _holder(before))
     found.append = [*changed, *answers, *rest]
+    own = [m.id for m in converted if m in rest or m.id in {a.id for a in answers}]
+    if own != [i for i in (m.id for m in (*answers, *rest)) if i in own]:
+        found.lacking = True  # the client has them in another order
 
 
 def dangling(messages: Sequence[BaseMessage]) -> dict[str, str]:
@@ -206,12 +214,35 @@ def _converted(message: Message, held: BaseMessage, call_ids: CallIds) -> bool:
 
 def _same_content(message: Message, held: BaseMessage) -> bool:
     """Compared as LangChain would store it: conversion normalises parts."""
-    if isinstance(held.content, str) and isinstance(message.content, str):
-        return held.content == message.content
+    one, other = _text(message.content), _text(held.content)
+    if one is not None and other is not None:
+        return one == other
     converted = to_langchain([message])
     if not converted:
         return False
     if converted[0].content == held.content:
         return True
-    one, other = to_agui(converted, reasoning=False), to_agui([held], reasoning=False)
-    return len(one) == len(other) and all(a.content == b.content for a, b in zip(one, other, strict=True))
+    mine, theirs = to_agui(converted, reasoning=False), to_agui([held], reasoning=False)
+    return len(mine) == len(theirs) and all(a.content == b.content for a, b in zip(mine, theirs, strict=True))
+
+
+def _text(content: Any) -> str | None:
+    """Content that is nothing but text, however it is cut into parts; None for other content."""
+    if isinstance(content, str):
+        return clean_text(content)
+    if not isinstance(content, list):
+        return None
+    texts: list[str] = []
+    for part in content:
+        kind, text = (
+            (part.get("type"), part.get("text"))
+            if isinstance(part, Mapping)
+            else (
+                getattr(part, "type", None),
+                getattr(part, "text", None),
+            )
+        )
+        if kind != "text" or not isinstance(text, str):
+            return None
+        texts.append(text)
+    return clean_text("".join(texts))

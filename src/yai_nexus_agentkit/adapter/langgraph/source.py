@@ -12,6 +12,7 @@ from ag_ui.core import Message, ToolCall
 from langchain_core.callbacks import BaseCallbackManager, Callbacks
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnableSequence
+from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.pregel import Pregel
 from langgraph.types import Command
 from pydantic import ValidationError
@@ -26,7 +27,7 @@ from yai_nexus_agentkit.adapter.langgraph.plan import Plan
 from yai_nexus_agentkit.adapter.langgraph.planner import Planner, message_roles
 from yai_nexus_agentkit.adapter.langgraph.threads import Graph, breakpoints
 from yai_nexus_agentkit.adapter.langgraph.translator import LangGraphTranslator
-from yai_nexus_agentkit.adapter.source import RunContext, error_text
+from yai_nexus_agentkit.adapter.source import RunContext, call_hook, error_text
 from yai_nexus_agentkit.errors import ResumeError
 from yai_nexus_agentkit.orchestration.client_tools import CONTEXT_KEY, TOOLS_KEY
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
@@ -138,8 +139,10 @@ class LangGraphRun:
             options=options,
             shape=shape,
             error_text=lambda error: error_text(error, run),
-            redact_state=None if on_state is None else lambda state: on_state(state, run),
-            redact_messages=None if on_messages is None else lambda messages: on_messages(messages, run),
+            redact_state=None if on_state is None else lambda state: call_hook("on_state", on_state, state, run),
+            redact_messages=None
+            if on_messages is None
+            else lambda messages: call_hook("on_messages", on_messages, messages, run),
         )
 
     def events(self) -> AsyncGenerator[Any, None]:
@@ -207,6 +210,11 @@ def _with_handler(callbacks: Callbacks, handler: SideHandler) -> Callbacks:
         callbacks = callbacks.copy()
         callbacks.add_handler(handler, inherit=True)
         return callbacks
+    if callbacks is None:
+        # A surrounding run hands its callbacks down to what brings none of its own.
+        outer = (var_child_runnable_config.get() or {}).get("callbacks")
+        if outer is not None:
+            return _with_handler(outer, handler)
     return [*(callbacks or ()), handler]
 
 
