@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Any
 
-import pytest
 from inline_snapshot import snapshot
 from langchain.agents import create_agent
 from langchain.agents.middleware import (
@@ -259,10 +257,6 @@ async def test_personal_data_that_middleware_takes_out_of_the_answer(play: Playe
     )
 
 
-@pytest.mark.skipif(
-    find_spec("langchain.agents.middleware.internal_call_transformer") is None,
-    reason="this langchain does not mark its model calls for summaries as its own",
-)
 async def test_a_summary_that_replaces_the_history(play: Player) -> None:
     def build() -> Graph:
         summary = SummarizationMiddleware(scripted("SHORT"), trigger=("messages", 3), keep=("messages", 1))

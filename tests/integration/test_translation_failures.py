@@ -155,6 +155,9 @@ async def test_a_model_that_fails_in_the_middle_of_a_call(play: Player) -> None:
             [
                 'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
                 "STATE_SNAPSHOT snapshot=()",
+                "MESSAGES_SNAPSHOT",
+                "  user id=user-1 content=hi",
+                "  user id=user-2 content=again",
                 "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=3 task_id=#3 checkpoint_ns=chat:#3))",
                 "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
                 "TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta=Hm.",
