@@ -17,7 +17,7 @@ from langgraph.types import RetryPolicy, Send
 from tests.support.graphs import CALLS, Graph, chat, chat_node, in_a_row, let_others_run, scripted, tool_loop, turns
 from tests.support.playing import Player
 from yai_nexus_agentkit import AdapterOptions
-from yai_nexus_agentkit.testing import tool_call_parts
+from yai_nexus_agentkit.testing import tool_call_parts, tool_calls_part
 
 DOWN = RuntimeError("provider down 503")
 
@@ -733,6 +733,72 @@ async def test_an_error_without_a_text(play: Player) -> None:
             "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
             "STEP_FINISHED stepName=chat",
             "RUN_ERROR message=ValueError code=AGENT_ERROR",
+        ]
+    )
+
+
+async def test_an_error_whose_text_fails(play: Player) -> None:
+    class Odd(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no text")
+
+    played = await play(lambda: chat(scripted([Odd()])))
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+            "STEP_FINISHED stepName=chat",
+            "RUN_ERROR message=Odd code=AGENT_ERROR",
+        ]
+    )
+
+
+async def test_a_call_id_that_a_failed_run_used_already(play: Player) -> None:
+    def build() -> Graph:
+        async def cut(state: MessagesState) -> dict[str, Any]:
+            raise DOWN
+
+        calls = [tool_calls_part((name, {"n": 1}, "call_1")) for name in ("first", "second")]
+        inner = in_a_row({"ask": chat_node(scripted(*calls)), "cut": cut}, checkpointer=None)
+        return in_a_row({"inner": inner})
+
+    played = await play(build, "hi", "again")
+
+    assert played.streams == snapshot(
+        [
+            [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "STEP_STARTED stepName=inner metadata=(langgraph=(node=inner step=1 task_id=#1 checkpoint_ns=inner:#1))",
+                "STEP_STARTED stepName=inner/ask metadata=(langgraph=(node=ask step=1 task_id=#2 checkpoint_ns=inner:#1|ask:#2))",
+                "TOOL_CALL_START toolCallId=call_1 toolCallName=first parentMessageId=lc_run--#3",
+                'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"n\\": 1}"',
+                "TOOL_CALL_END toolCallId=call_1",
+                "STEP_FINISHED stepName=inner/ask",
+                "STEP_STARTED stepName=inner/cut metadata=(langgraph=(node=cut step=2 task_id=#4 checkpoint_ns=inner:#1|cut:#4))",
+                "STEP_FINISHED stepName=inner/cut",
+                "STEP_FINISHED stepName=inner",
+                'RUN_ERROR message="provider down 503" code=AGENT_ERROR',
+            ],
+            [
+                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "STATE_SNAPSHOT snapshot=()",
+                "MESSAGES_SNAPSHOT",
+                "  user id=user-1 content=hi",
+                "  user id=user-2 content=again",
+                "STEP_STARTED stepName=inner metadata=(langgraph=(node=inner step=3 task_id=#5 checkpoint_ns=inner:#5))",
+                "STEP_STARTED stepName=inner/ask metadata=(langgraph=(node=ask step=1 task_id=#6 checkpoint_ns=inner:#5|ask:#6))",
+                "TOOL_CALL_START toolCallId=call_1 toolCallName=second parentMessageId=lc_run--#7",
+                'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"n\\": 1}"',
+                "TOOL_CALL_END toolCallId=call_1",
+                "STEP_FINISHED stepName=inner/ask",
+                "STEP_STARTED stepName=inner/cut metadata=(langgraph=(node=cut step=2 task_id=#8 checkpoint_ns=inner:#5|cut:#8))",
+                "STEP_FINISHED stepName=inner/cut",
+                "STEP_FINISHED stepName=inner",
+                'RUN_ERROR message="provider down 503" code=AGENT_ERROR',
+            ],
         ]
     )
 

@@ -18,7 +18,7 @@ from langgraph.prebuilt import InjectedState
 from langgraph.types import Command
 from pydantic import BaseModel
 
-from tests.support.graphs import Graph, chat_node, in_a_row, scripted, tool_loop
+from tests.support.graphs import Graph, chat_node, in_a_row, let_others_run, scripted, tool_loop
 from tests.support.playing import Player
 from yai_nexus_agentkit.testing import ai_message, tool_call_parts, tool_calls_part
 
@@ -347,6 +347,30 @@ async def risky(n: int) -> str:
     if n == 1:
         raise ValueError("kaboom 42")
     return "fine"
+
+
+async def test_a_fast_tool_need_not_wait_for_a_slow_one(play: Player) -> None:
+    @tool
+    async def wait(n: int) -> str:
+        """Wait."""
+        await let_others_run(100 * n)
+        return f"waited {n}"
+
+    def build() -> Graph:
+        calls = tool_calls_part(*(("wait", {"n": n}, f"call_{n}") for n in (2, 1)))
+        return tool_loop(scripted(calls, "Done."), [wait])
+
+    # The thread stores the results in the order of the calls; among themselves the client keeps them as they came.
+    played = await play(build, in_step=False)
+
+    assert results(played.stream) == snapshot(
+        [
+            'TOOL_CALL_RESULT messageId=tool-#4 toolCallId=call_1 content="waited 1" role=tool',
+            'TOOL_CALL_RESULT messageId=tool-#5 toolCallId=call_2 content="waited 2" role=tool',
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+    assert [m["role"] for m in played.messages] == ["user", "assistant", "tool", "tool", "assistant"]
 
 
 async def test_an_error_that_the_tool_node_handles(play: Player) -> None:
