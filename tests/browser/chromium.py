@@ -1,0 +1,130 @@
+"""Driver. One headless Chromium, driven by playwright-core through `driver.mjs`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+__all__ = ["ARTIFACTS", "ROOT", "Browser", "chromium", "installed"]
+
+ROOT = Path(__file__).resolve().parents[2]
+ARTIFACTS = ROOT / ".artifacts" / "browser"
+"""Where the pictures are: look at them."""
+
+_HERE = Path(__file__).resolve().parent
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+# What the last element with a selector said, at every change of the page.
+_WATCH = """
+    window.said = [];
+    new MutationObserver(() => {
+        const text = [...document.querySelectorAll(%s)].at(-1)?.innerText.trim();
+        if (text && text !== window.said.at(-1)) window.said.push(text);
+    }).observe(document.body, { subtree: true, childList: true, characterData: true });
+"""
+
+
+def chromium() -> str:
+    """The program's path. Raises RuntimeError: there is none."""
+    found = next(filter(None, map(shutil.which, _NAMES)), None)
+    if found is None:
+        raise RuntimeError("these tests need Chromium: run `make system`, or install it with the package manager")
+    return found
+
+
+def installed(folder: Path, package: str) -> Path:
+    """The folder, with its npm packages. Raises RuntimeError: they are not installed."""
+    if not (folder / "node_modules" / package).is_dir():
+        raise RuntimeError(f"{package} is not installed in {folder.relative_to(ROOT)}: run `make browser`")
+    return folder
+
+
+class Browser:
+    """Each method fails with what went wrong and what the page showed. A selector is one of Playwright's.
+
+    Methods wait up to 15 seconds for their element.
+    """
+
+    def __init__(self) -> None:
+        driver = installed(_HERE, "playwright-core") / "driver.mjs"
+        self._process = subprocess.Popen(
+            ["node", str(driver), chromium()], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.version = self._answer()
+        """Chromium's."""
+
+    def _answer(self) -> Any:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        assert line, "the driver ended"
+        answer = json.loads(line)
+        assert "error" not in answer, f"{answer['error']}\n\nThe page shows:\n{answer['shown']}"
+        return answer["value"]
+
+    def _do(self, command: str, /, **given: Any) -> Any:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({"do": command, **given}) + "\n")
+        self._process.stdin.flush()
+        return self._answer()
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait(timeout=20)
+        self._process.stdout.close()
+
+    def open(self, url: str) -> None:
+        """A new page, without anything of the last one's."""
+        self._do("open", url=url)
+
+    def click(self, selector: str) -> None:
+        self._do("click", on=selector)
+
+    def fill(self, selector: str, text: str) -> None:
+        self._do("fill", on=selector, text=text)
+
+    def press(self, selector: str, key: str) -> None:
+        self._do("press", on=selector, key=key)
+
+    def see(self, selector: str) -> None:
+        """Wait until it is visible."""
+        self._do("wait", on=selector)
+
+    def miss(self, selector: str) -> None:
+        """Wait until it is gone."""
+        self._do("wait", on=selector, gone=True)
+
+    def texts(self, selector: str) -> list[str]:
+        """What the elements say that are there now."""
+        return [text.strip() for text in self._do("texts", on=selector)]
+
+    def attribute(self, selector: str, name: str) -> str | None:
+        value: str | None = self._do("attribute", on=selector, name=name)
+        return value
+
+    def evaluate(self, script: str) -> Any:
+        return self._do("evaluate", script=script)
+
+    def watch(self, selector: str) -> None:
+        """Keep from now on what the last such element says, for `said`."""
+        self.evaluate(_WATCH % json.dumps(selector))
+
+    def said(self) -> list[str]:
+        """The texts since `watch`, in order."""
+        texts: list[str] = self.evaluate("window.said")
+        return texts
+
+    def picture(self, name: str) -> Path:
+        """Take one. Returns its file."""
+        ARTIFACTS.mkdir(parents=True, exist_ok=True)
+        self._do("shot", file=str(ARTIFACTS / f"{name}.png"))
+        return ARTIFACTS / f"{name}.png"
+
+    def complaints(self) -> list[str]:
+        """The page's errors, and its requests to other hosts, which are not let through."""
+        found: list[str] = self._do("complaints")
+        return found

@@ -1,0 +1,74 @@
+// One headless Chromium for the Python tests. A line of JSON per command on stdin, a line of JSON per answer on stdout.
+//   node driver.mjs /usr/bin/chromium
+// Commands: {"do": name, ...}, with the names and arguments of `commands` below.
+// Answers: {"value": ...}, or {"error": why, "shown": the page's text}.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { chromium } from "playwright-core";
+
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+const profile = mkdtempSync(join(tmpdir(), "browser-tests-"));
+const context = await chromium.launchPersistentContext(profile, {
+  executablePath: process.argv[2],
+  headless: true,
+  args: FLAGS,
+  viewport: { width: 1360, height: 860 },
+});
+context.setDefaultTimeout(15_000);
+
+let page;
+let complaints = [];
+
+const commands = {
+  async open({ url }) {
+    await page?.close();
+    complaints = [];
+    page = await context.newPage();
+    page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    // A page under test speaks with its own server only.
+    await page.route(
+      (to) => to.hostname !== new URL(url).hostname,
+      (route) => {
+        complaints.push(`asks for ${route.request().url()}`);
+        return route.abort();
+      },
+    );
+    await page.goto(url);
+  },
+  click: ({ on }) => page.locator(on).first().click(),
+  fill: ({ on, text }) => page.locator(on).first().fill(text),
+  press: ({ on, key }) => page.locator(on).first().press(key),
+  texts: ({ on }) => page.locator(on).allInnerTexts(),
+  attribute: ({ on, name }) => page.locator(on).first().getAttribute(name),
+  wait: ({ on, gone }) => page.locator(on).first().waitFor({ state: gone ? "hidden" : "visible" }),
+  evaluate: ({ script }) => page.evaluate(script),
+  // After the page has scrolled: smoothly, as chats do.
+  shot: ({ file }) => page.waitForTimeout(500).then(() => page.screenshot({ path: file })).then(() => file),
+  complaints: () => complaints,
+};
+
+async function answer(line) {
+  try {
+    const { do: name, ...given } = JSON.parse(line);
+    return { value: (await commands[name](given)) ?? null };
+  } catch (error) {
+    const shown = await page?.evaluate("document.body.innerText").catch(() => "");
+    return { error: String(error.message ?? error), shown: shown ?? "" };
+  }
+}
+
+console.log(JSON.stringify({ value: context.browser()?.version() ?? "ready" }));
+for await (const line of createInterface({ input: process.stdin })) console.log(JSON.stringify(await answer(line)));
+await context.close();
+rmSync(profile, { recursive: true, force: true });
