@@ -6,11 +6,13 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 LOWEST := .venvs/lowest
 CLIENTS := tests/js/node_modules/.package-lock.json
+DRIVER := tests/browser/node_modules/.package-lock.json
+PAGE := tests/browser/page/node_modules/.package-lock.json
 PIP := -m pip --disable-pip-version-check install --quiet
 # Extra arguments for pytest: make test PYTEST_ARGS="-x -k lifecycle"
 PYTEST_ARGS ?=
 
-.PHONY: help venv demo serve test lint format unit test-lowest bench bench-gate docs system clean
+.PHONY: help venv demo serve test lint format unit test-lowest bench bench-gate docs system browser clean
 
 help:
 	@echo "make demo         a scripted agent in the terminal, nothing to configure"
@@ -18,6 +20,7 @@ help:
 	@echo "make test         everything CI checks: lint, types, import rules, tests, lowest versions"
 	@echo "make unit         the unit tests only"
 	@echo "make lint         ruff, mypy --strict, import-linter"
+	@echo "make browser      what the tests in a browser need; make unit and make lint do without"
 	@echo "make format       apply ruff's formatting and safe fixes"
 	@echo "make test-lowest  the fast tests with the lowest versions that pyproject.toml allows"
 	@echo "make bench        the benchmarks; make bench-gate fails when a limit is exceeded"
@@ -61,7 +64,22 @@ $(CLIENTS): tests/js/package.json tests/js/package-lock.json
 	cd tests/js && npm ci --silent
 	@touch $@
 
+# What drives Chromium.
+$(DRIVER): tests/browser/package.json tests/browser/package-lock.json | $(CLIENTS)
+	cd tests/browser && npm ci --silent --ignore-scripts
+	@touch $@
+
+# CopilotKit's packages, beside a copy of the example: tests copy and search the examples' folder.
+$(PAGE): examples/copilotkit_page/package.json examples/copilotkit_page/package-lock.json | $(CLIENTS)
+	mkdir -p tests/browser/page
+	cp examples/copilotkit_page/package.json examples/copilotkit_page/package-lock.json examples/copilotkit_page/.npmrc tests/browser/page/
+	cd tests/browser/page && npm ci --silent
+	@touch $@
+
 venv: $(VENV)/.dev
+
+browser: $(DRIVER) $(PAGE)
+	@.ci/system-packages chromium
 
 system:
 	@.ci/system-packages chromium postgresql
@@ -90,7 +108,7 @@ format: $(VENV)/.dev
 unit: $(CLIENTS) $(VENV)/.dev
 	$(BIN)/pytest tests/unit $(PYTEST_ARGS)
 
-test: $(CLIENTS) $(VENV)/.dev system
+test: $(CLIENTS) $(DRIVER) $(PAGE) $(VENV)/.dev system
 	$(MAKE) --no-print-directory lint
 	$(BIN)/pytest --inline-snapshot=disable $(PYTEST_ARGS)
 	$(MAKE) --no-print-directory test-lowest
@@ -109,6 +127,6 @@ docs: $(VENV)/.docs
 	$(BIN)/zensical build --clean --strict
 
 clean:
-	rm -rf $(VENV) .venvs tests/js/node_modules site dist .artifacts
+	rm -rf $(VENV) .venvs tests/js/node_modules tests/browser/node_modules tests/browser/page site dist .artifacts
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
