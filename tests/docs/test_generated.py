@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pydoc
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -77,3 +79,10 @@ def test_the_site_has_every_page_and_no_other() -> None:
     listed = list(pages(yaml.safe_load((DOCS.parent / "mkdocs.yml").read_text("utf-8"))["nav"]))
 
     assert sorted(listed) == sorted(str(page.relative_to(DOCS)) for page in PAGES)
+
+
+def test_what_the_api_page_names_is_there_and_documented() -> None:
+    names = re.findall(r"^::: (\S+)$", (DOCS / "api.md").read_text("utf-8"), re.M)
+
+    assert names
+    assert [name for name in names if not getattr(pydoc.locate(name), "__doc__", None)] == []
