@@ -1,0 +1,137 @@
+"""What a run costs beyond the bare loop: memory that does not grow, bytes and time that do not grow with the thread."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+
+from tests.conftest import Judge
+from tests.support.graphs import Graph, chat
+from tests.support.memory import LOOPS, forgetful, growth, peak
+from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
+from yai_nexus_agentkit.testing import ScriptedChatModel, parse_sse, run_input
+
+SOURCES = pytest.mark.parametrize("source", ["events", "callbacks"])
+
+
+async def test_memory_does_not_grow_with_the_tokens() -> None:
+    """Under 70 bytes per token, which is less than an object; tests/bench has the long run.
+
+    The model pauses, as models do: what one says without a pause waits in a queue for the reader.
+    """
+    words = [f"word {number} " for number in range(2_000)]
+    graph = chat(ScriptedChatModel(script=lambda messages: words, pause=1e-9), checkpointer=None)
+    await peak(chat(ScriptedChatModel(script=lambda messages: ["warm", "up"]), checkpointer=None), "events")
+
+    held = {loop: await peak(graph, loop) for loop in LOOPS}
+
+    assert max(held["events"], held["callbacks"]) - held["bare"] < 140_000
+
+
+async def test_memory_does_not_grow_with_the_runs() -> None:
+    left = {loop: await growth(forgetful(), loop, 40) for loop in LOOPS}
+
+    assert max(left["events"], left["callbacks"]) - left["bare"] < 12_000
+
+
+# ---------------------------------------------------------------- a long thread
+
+LENGTH = 3_000
+
+
+class CountingSaver(InMemorySaver):
+    """Counts how often the thread is read (`aget_tuple` calls `get_tuple` too)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads = 0
+
+    def get_tuple(self, config: RunnableConfig) -> Any:
+        self.reads += 1
+        return super().get_tuple(config)
+
+
+def history() -> list[BaseMessage]:
+    """600 kB of conversation."""
+    text = "a sentence of about forty characters, and " * 5
+    kinds = (HumanMessage, AIMessage)
+    return [kinds[number % 2](f"{number} {text}", id=f"m{number}") for number in range(LENGTH)]
+
+
+def asked(thread: str, messages: Sequence[BaseMessage], **fields: Any) -> Any:
+    """The client's request: it holds the whole thread, and asks one more question."""
+    held = [{"id": m.id, "role": "user" if m.type == "human" else "assistant", "content": m.content} for m in messages]
+    return run_input([*held, {"id": "new", "role": "user", "content": "and?"}], thread_id=thread, **fields)
+
+
+async def long_threads(saver: InMemorySaver, count: int) -> tuple[Graph, list[BaseMessage]]:
+    """Threads ``t0``, ``t1``, ... with the same history."""
+    graph = chat(ScriptedChatModel(script=lambda messages: ["A short ", "answer."]), checkpointer=saver)
+    messages = history()
+    for number in range(count):
+        await graph.aupdate_state({"configurable": {"thread_id": f"t{number}"}}, {"messages": messages}, as_node="chat")
+    return graph, messages
+
+
+@SOURCES
+async def test_a_long_thread_is_read_once_and_not_sent(judge: Judge, source: Any) -> None:
+    saver = CountingSaver()
+    graph, messages = await long_threads(saver, 1)
+    request = asked("t0", messages)
+    saver.reads = 0
+
+    adapter = AGUIAdapter(graph, options=AdapterOptions(source=source))
+    frames = [frame async for frame in adapter.stream_sse(request)]
+
+    assert saver.reads == 1
+    assert sum(map(len, frames)) < 20_000
+    events = parse_sse(b"".join(frames).decode())
+    assert not [event for event in events if event["type"] == "MESSAGES_SNAPSHOT"]
+    judge([events])
+    state = await graph.aget_state({"configurable": {"thread_id": "t0"}})
+    assert [m.id for m in state.values["messages"][:-2]] == [m.id for m in messages]
+
+
+@SOURCES
+async def test_a_long_thread_costs_little_more_than_the_bare_loop(source: Any) -> None:
+    """Interleaved; the minimum of each. Parsing the request is the server's work and not part of it."""
+    rounds = 5
+    graph, messages = await long_threads(InMemorySaver(), 2 * rounds)
+    adapter = AGUIAdapter(graph, options=AdapterOptions(source=source))
+    ours, bare = [], []
+    for number in range(rounds):
+        request = asked(f"t{2 * number}", messages)
+        began = time.process_time()
+        async for _ in adapter.stream_sse(request):
+            pass
+        ours.append(time.process_time() - began)
+        began = time.process_time()
+        given = {"messages": [HumanMessage("and?", id="new")]}
+        config: RunnableConfig = {"configurable": {"thread_id": f"t{2 * number + 1}"}}
+        async for _ in graph.astream_events(
+            given, config, version="v2", stream_mode=["updates", "values", "custom"], subgraphs=True
+        ):
+            pass
+        bare.append(time.process_time() - began)
+
+    assert min(ours) < 1.5 * min(bare)
+
+
+@SOURCES
+async def test_a_long_thread_that_the_client_lacks_is_sent_at_the_start(judge: Judge, source: Any) -> None:
+    """A reloaded page: whole and in order before the graph runs, and as the run's last word again."""
+    graph, _ = await long_threads(InMemorySaver(), 1)
+    adapter = AGUIAdapter(graph, options=AdapterOptions(source=source))
+
+    events = parse_sse(b"".join([frame async for frame in adapter.stream_sse(asked("t0", []))]).decode())
+
+    steps = [event["type"] for event in events].index("STEP_STARTED")
+    snapshots = [(n, len(event["messages"])) for n, event in enumerate(events) if event["type"] == "MESSAGES_SNAPSHOT"]
+    assert [(n < steps, length) for n, length in snapshots if length > 1] == [(True, LENGTH + 1), (False, LENGTH + 2)]
+    assert len(judge([events]).messages) == LENGTH + 2
