@@ -18,7 +18,7 @@ from examples.models import call_id, chat_model, question, results, words
 from yai_nexus_agentkit.testing import tool_calls_part
 
 
-class State(MessagesState):
+class State(MessagesState, total=False):
     recipe: dict[str, Any]
     """``{"title": ..., "ingredients": [...]}``. What the page changes in it arrives with its next request."""
 

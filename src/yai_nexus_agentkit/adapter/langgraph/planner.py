@@ -46,6 +46,9 @@ class Planner:
         thread = await read_thread(self._graph, self._shape, self.config)
         self.agent = with_checkpoint(self._graph, thread, answering=has_answers(self._run.run_input))
         call_ids = CallIds.of([*thread.messages, *thread.nested])
+        for message in self._foreign():
+            for call in message.tool_calls or () if message.role == "assistant" else ():
+                call_ids.wire(message.id, call.id)  # a later delegation may number its calls alike
         resuming = has_answers(self._run.run_input)
         paused = bool(thread.questions or thread.breakpoints)
         if self._shape.functional:

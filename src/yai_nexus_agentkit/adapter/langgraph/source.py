@@ -4,11 +4,10 @@ stream of the run."""
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
-from ag_ui.core import Message, ToolCall
 from langchain_core.callbacks import BaseCallbackManager, Callbacks
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnableSequence
@@ -128,7 +127,7 @@ class LangGraphRun:
             text_chunks=options.text_chunks,
             announce_subagents=announce,
             taken=plan.taken,
-            calls=[*plan.call_ids.known().values(), *(call.id for m in plan.foreign for call in _calls(m))],
+            calls=plan.call_ids.known().values(),
             answered=plan.answered.union(m.tool_call_id for m in plan.foreign if m.role == "tool"),
         )
         on_state, on_messages = hooks.on_state, hooks.on_messages
@@ -189,10 +188,6 @@ class LangGraphRun:
 
             return callback_events(self._agent, graph_input, self._config, notes=self._notes, extra=extra)
         return self._agent.astream_events(graph_input, self._config, version="v2", **extra)  # type: ignore[return-value]
-
-
-def _calls(message: Message) -> Sequence[ToolCall]:
-    return (message.tool_calls or ()) if message.role == "assistant" else ()
 
 
 def _is_answer_refused(error: ValidationError) -> bool:
