@@ -262,14 +262,14 @@ class Person:
         await self.tab.send(resume=entries, reloaded=True)
         assert self.tab.outcome == "INVALID_RESUME"
         await self.tab.send(beyond=self._unheard)
-        assert [q["id"] for q in self.tab.questions] == [q["id"] for q in asked]
+        assert {q["id"] for q in self.tab.questions} == {q["id"] for q in asked}
 
     async def _answer_half(self) -> None:
         asked = self.tab.questions
         await self.tab.send(resume=self._entries()[1:] or None, reloaded=True, beyond=self._unheard)
         assert self.tab.outcome == ("INVALID_RESUME" if len(asked) > 1 else "interrupt")
         await self.tab.send(beyond=self._unheard)
-        assert [q["id"] for q in self.tab.questions] == [q["id"] for q in asked]
+        assert {q["id"] for q in self.tab.questions} == {q["id"] for q in asked}
 
     async def _return_results(self) -> None:
         contents = [self._chance.choice(["red", {"colour": "red"}, ""]) for _ in self.tab.pending]
