@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from tests.support.graphs import Graph, chat_node, in_a_row, scripted, tool_loop
 from tests.support.histories import strict_model
-from tests.support.people import EACH_PEER, Peer, Tab
+from tests.support.people import EACH_PEER, NEEDS_SCHEMAS, Peer, Tab
 from yai_nexus_agentkit.testing import tool_calls_part
 
 pytestmark = EACH_PEER
@@ -470,6 +470,7 @@ class Size(BaseModel):
     height: int = 1
 
 
+@NEEDS_SCHEMAS
 @pytest.mark.parametrize(
     ("schema", "reason", "fits", "answered", "wrong"),
     [
@@ -498,6 +499,7 @@ async def test_answers_fit_the_schema(
     assert tab.said[-1] == ("assistant", f"answered {answered}")
 
 
+@NEEDS_SCHEMAS
 async def test_a_question_with_a_schema_can_be_abandoned(peer: Peer) -> None:
     tab = Tab(in_a_row({"ask": asking("?", response_schema={"type": "boolean"})}), peer)
     await tab.say("hi")
@@ -506,6 +508,7 @@ async def test_a_question_with_a_schema_can_be_abandoned(peer: Peer) -> None:
     assert tab.said[-1] == ("assistant", "answered {'status': 'cancelled'}")
 
 
+@NEEDS_SCHEMAS
 @pytest.mark.parametrize("schema", [Size, Choice], ids=["pydantic", "dataclass"])
 async def test_a_question_whose_answer_must_be_an_object_cannot_be_abandoned(peer: Peer, schema: Any) -> None:
     """LangGraph lets only such an object through."""
