@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
 from langchain_core.callbacks import adispatch_custom_event
 from langchain_core.messages import AIMessage
+from langchain_core.messages.ai import add_ai_message_chunks
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableConfig, RunnableLambda, chain
@@ -326,15 +328,13 @@ async def test_what_is_tagged_nostream_is_silent_and_still_stored(play: Player, 
                 "STEP_FINISHED stepName=loop/agent",
                 "STEP_FINISHED stepName=loop",
                 "STEP_STARTED stepName=last metadata=(langgraph=(node=last step=2 task_id=#8 checkpoint_ns=last:#8))",
-                "REASONING_START messageId=#9 metadata=(title=ask)",
-                "REASONING_END messageId=#9",
                 "STEP_FINISHED stepName=last",
                 "MESSAGES_SNAPSHOT",
                 "  user id=user-1 content=hi",
                 '  assistant id=lc_run--#3 toolCalls=[(id=call_1 type=function function=(name=count arguments="{\\"n\\":1}"))]',
                 '  tool id=tool-#5 content="2" toolCallId=call_1',
                 "  assistant id=lc_run--#7 content=Two.",
-                "  assistant id=lc_run--#10 content=Bye.",
+                "  assistant id=lc_run--#9 content=Bye.",
             ],
         }
     )
@@ -440,7 +440,7 @@ async def test_text_and_calls_as_chunks(play: Player) -> None:
             'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
             "STATE_SNAPSHOT snapshot=()",
             "REASONING_START messageId=lc_run--#2-reasoning-0",
-            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning",
+            "REASONING_MESSAGE_START messageId=lc_run--#2-reasoning-0 role=reasoning metadata=(langgraph=(form=thinking))",
             "REASONING_MESSAGE_CONTENT messageId=lc_run--#2-reasoning-0 delta=Hm.",
             "REASONING_MESSAGE_END messageId=lc_run--#2-reasoning-0",
             "REASONING_END messageId=lc_run--#2-reasoning-0",
@@ -454,6 +454,37 @@ async def test_text_and_calls_as_chunks(play: Player) -> None:
             'TEXT_MESSAGE_CHUNK messageId=lc_run--#6 delta="3."',
             "RUN_FINISHED threadId=thread runId=run-1",
         ]
+    )
+
+
+async def test_two_models_at_once_as_chunks(play: Player) -> None:
+    """Each chunk names its message: a client opens it again and appends."""
+
+    def build() -> Graph:
+        turns = [asyncio.Event() for _ in range(6)]
+        turns[0].set()
+
+        async def speak(first: int, config: RunnableConfig) -> Any:
+            parts, turn = [], first
+            await turns[turn].wait()
+            async for part in scripted([f"a{first} ", f"b{first} ", f"c{first}"]).astream("go", config):
+                parts.append(part)
+                if turn + 1 < len(turns):
+                    turns[turn + 1].set()
+                turn += 2
+                if turn < len(turns):
+                    await turns[turn].wait()
+            return add_ai_message_chunks(*parts)
+
+        async def both(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+            return {"messages": list(await asyncio.gather(speak(0, config), speak(1, config)))}
+
+        return in_a_row({"both": both})
+
+    played = await play(build, options=AdapterOptions(text_chunks=True), ignore=["AGUI104"])
+
+    assert [line.split(" ", 2)[2] for line in told(played, "TEXT_MESSAGE_CHUNK")] == snapshot(
+        ['delta="a0 "', 'delta="a1 "', 'delta="b0 "', 'delta="b1 "', "delta=c0", "delta=c1"]
     )
 
 
