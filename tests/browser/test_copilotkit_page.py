@@ -39,7 +39,7 @@ def built() -> Path:
 def address(built: Path) -> Iterator[str]:
     """Where the page is, with the runtime and the Python server behind it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("EXAMPLE_PAUSE", "0.05")
+        patch.setenv("EXAMPLE_PAUSE", "0.1")
         with serving(ROOT, "--no-inspector", "examples/copilotkit_page/agent.py:graph") as server:
             settings = {**os.environ, "AGENT_URL": f"{server.base}/", "PORT": "0"}
             runtime = subprocess.Popen(

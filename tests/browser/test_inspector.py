@@ -19,7 +19,7 @@ FINISHED = "[data-entry=run][data-status=finished]"
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("EXAMPLE_PAUSE", "0.05")
+        patch.setenv("EXAMPLE_PAUSE", "0.1")
         with serving(ROOT, "--inspector", f"trip={TRIP}", "chat=examples/chat/agent.py:graph") as started:
             yield started
 
