@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ag_ui.core import Message
-from langchain_core.messages import BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command
@@ -68,6 +68,7 @@ class Planner:
         if paused:
             return self._restated(plan, thread, found)
         if resuming:
+            state = {}  # of the time before the answer, which the thread has dealt with
             _logger.warning("the request answers questions, but thread %r has none open", self._run.run_input.thread_id)
         idle = not found.append and not state and (resuming or (bool(thread.saved) and self._takes_messages))
         idle = idle or (self._shape.functional and resuming and not paused)
@@ -116,17 +117,12 @@ class Planner:
         return plan
 
     def _base_plan(self, thread: Thread, call_ids: CallIds, found: Reconciliation) -> Plan:
-        made = {a.tool_call_id for a in found.answers}
         held = [*thread.messages, *thread.nested]
-        answered = {
-            call_ids.latest(m.tool_call_id)
-            for m in (*held, *found.append)
-            if isinstance(m, ToolMessage) and not (m in found.append and m.tool_call_id in made)
-        }
+        answered = _answered([*held, *(m for m in found.append if m not in found.answers)], call_ids)
         return Plan(
             call_ids=call_ids,
             taken=message_roles(self._request, held),
-            answered=frozenset(answered),
+            answered=answered,
             request=self._request,
             held=[m.id for m in self._request],
             foreign=self._foreign(),
@@ -189,7 +185,7 @@ class Planner:
         start = next(n for n, m in enumerate(thread.messages) if m.id == at)
         before = thread.messages[:start]
         plan.call_ids = CallIds.of(before)
-        plan.answered = frozenset(plan.call_ids.latest(m.tool_call_id) for m in before if isinstance(m, ToolMessage))
+        plan.answered = _answered(before, plan.call_ids)
         plan.nested, plan.lacking = (), True
         branch = await fork_thread(
             self._graph, self._shape, self.config, message_id=at, before=before, tail=found.append, state=state
@@ -202,6 +198,20 @@ class Planner:
         self.config = {**self.config, "configurable": {**self.config["configurable"], **branch["configurable"]}}
         plan.input = None
         return plan
+
+
+def _answered(messages: Sequence[BaseMessage], call_ids: CallIds) -> frozenset[str]:
+    """Wire ids of the calls that have a result: each tool message answers the last call before it that has its id."""
+    makers: dict[str, str] = {}
+    found: set[str] = set()
+    for message in messages:
+        if isinstance(message, AIMessage):
+            makers.update((call["id"], message.id or "") for call in message.tool_calls if call["id"])
+            makers.update((call["id"], message.id or "") for call in message.invalid_tool_calls if call["id"])
+        elif isinstance(message, ToolMessage):
+            raw = message.tool_call_id
+            found.add(call_ids.wire(makers[raw], raw) if raw in makers else call_ids.latest(raw))
+    return frozenset(found)
 
 
 def _with_answers(messages: list[BaseMessage], calls: dict[str, str], plan: Plan) -> list[BaseMessage]:

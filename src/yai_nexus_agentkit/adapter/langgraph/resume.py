@@ -93,8 +93,7 @@ def _cancelled(native: NativeInterrupt) -> Any:
     if isinstance(value, Mapping):
         if isinstance(requests := value.get("action_requests"), list):
             return {"decisions": [rejection for _ in requests]}
-        own = "approved" in ((schema_of(native) or {}).get("properties") or {})  # `require_approval` knows the status
-        if value.get("type") == "tool_approval" and not own:
+        if value.get("type") == "tool_approval" and not _is_ours(native):
             return rejection
     return {"status": "cancelled"}
 
@@ -107,6 +106,7 @@ def _translated(native: NativeInterrupt, payload: Any) -> Any:
         not isinstance(value, Mapping)
         or not isinstance(payload, Mapping)
         or not isinstance(payload.get("approved"), bool)
+        or _is_ours(native)
     ):
         return payload
     requests = value.get("action_requests")
@@ -115,6 +115,11 @@ def _translated(native: NativeInterrupt, payload: Any) -> Any:
     if value.get("type") == "tool_approval" and "decision" not in value:
         return _decision(payload, value.get("name"))
     return payload
+
+
+def _is_ours(native: NativeInterrupt) -> bool:
+    """Asked by `require_approval`, which understands the convention itself, and a cancelled entry."""
+    return "approved" in ((schema_of(native) or {}).get("properties") or {})
 
 
 def _decision(payload: Mapping[str, Any], name: Any) -> dict[str, Any]:
