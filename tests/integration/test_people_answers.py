@@ -183,6 +183,7 @@ async def test_the_same_answer_twice_from_a_client_that_lost_the_first_response(
     assert retry.state == {"runs": 1}
 
 
+@NEEDS_SCHEMAS
 async def test_an_answer_to_a_question_that_another_one_followed(peer: Peer) -> None:
     def ask(state: Counted) -> dict[str, Any]:
         heard = [interrupt("first?"), interrupt("second?")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import pytest
@@ -66,6 +67,12 @@ def hitl_agent(office: Office, mode: str, *later: Any, allowed: Any = True) -> G
     return graph
 
 
+def skip_rewritten_calls(mode: str) -> None:
+    """Older middleware changes the model's own message instead of noting what ran."""
+    if mode == "batched" and "edit_notice" not in inspect.signature(HumanInTheLoopMiddleware).parameters:
+        pytest.skip("this langchain rewrites an edited call in place")
+
+
 def results(tab: Tab) -> dict[str, str]:
     return {m["toolCallId"]: m["content"] for m in tab.messages if m["role"] == "tool"}
 
@@ -119,6 +126,8 @@ EDIT = {"type": "edit", "edited_action": {"name": "send_mail", "args": {"to": "e
 async def test_decisions(
     peer: Peer, mode: str, answers: tuple[Any, Any], done: list[str], said: tuple[str, str]
 ) -> None:
+    if EDIT in answers:
+        skip_rewritten_calls(mode)
     office = Office()
     tab = Tab(hitl_agent(office, mode, ["Later."]), peer)
     await tab.say("hi")
@@ -150,6 +159,8 @@ async def test_decisions(
 )
 async def test_the_protocols_own_approvals(peer: Peer, mode: str, payload: Any, done: list[str]) -> None:
     """``approved``, ``reason`` and ``editedArgs`` (AG-UI 1.0 §16) are understood beside the middleware's decisions."""
+    if "editedArgs" in payload:
+        skip_rewritten_calls(mode)
     office = Office()
     tab = Tab(hitl_agent(office, mode), peer)
     await tab.say("hi")

@@ -11,9 +11,9 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
 from tests.support.errands import Errands, Person, World
-from tests.support.people import PEERS
+from tests.support.people import NEEDS_SCHEMAS, PEERS
 
-pytestmark = pytest.mark.usefixtures("verifier")
+pytestmark = [pytest.mark.usefixtures("verifier"), NEEDS_SCHEMAS]
 
 TURNS = 10
 WORLDS: list[World] = ["by hand", "create_agent"]

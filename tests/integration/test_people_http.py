@@ -35,6 +35,7 @@ def texts(turn: Any, role: str) -> list[str]:
     return [message.get("content", "") for message in turn["messages"] if message["role"] == role]
 
 
+@NEEDS_SCHEMAS
 @pytest.mark.parametrize("agent", ["by-hand", "agent"])
 def test_questions_approvals_and_client_tools(server: str, client: str, agent: str) -> None:
     """A whole conversation: a mixed turn, questions one after the other, an approval with edits, and small talk."""

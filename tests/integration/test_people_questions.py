@@ -117,6 +117,7 @@ async def test_a_question_may_be_any_object(peer: Peer) -> None:
     assert tab.said[-1] == ("assistant", "answered None")
 
 
+@NEEDS_SCHEMAS
 async def test_several_questions_in_one_node(peer: Peer) -> None:
     """They come one after the other: each has an id of its own."""
     asked: list[str] = []
@@ -138,6 +139,7 @@ async def test_several_questions_in_one_node(peer: Peer) -> None:
     assert len(asked) == 3
 
 
+@NEEDS_SCHEMAS
 async def test_a_node_that_asks_in_a_loop(peer: Peer) -> None:
     def ask(state: MessagesState) -> dict[str, Any]:
         number, tries = "", 0

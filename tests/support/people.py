@@ -47,7 +47,8 @@ EACH_PEER = [pytest.mark.usefixtures("verifier"), pytest.mark.parametrize("peer"
 """``pytestmark`` of a module whose tests take `peer`."""
 
 NEEDS_SCHEMAS = pytest.mark.skipif(
-    "response_schema" not in inspect.signature(interrupt).parameters, reason="this langgraph's questions have no schema"
+    "response_schema" not in inspect.signature(interrupt).parameters,
+    reason="this langgraph's questions have no schema, and all of a node's have one id",
 )
 
 Shown = dict[str, Any]
