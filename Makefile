@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 LOWEST := .venvs/lowest
+PEER := .venvs/peer
 CLIENTS := tests/js/node_modules/.package-lock.json
 DRIVER := tests/browser/node_modules/.package-lock.json
 PAGE := tests/browser/page/node_modules/.package-lock.json
@@ -12,7 +13,7 @@ PIP := -m pip --disable-pip-version-check install --quiet
 # Extra arguments for pytest: make test PYTEST_ARGS="-x -k lifecycle"
 PYTEST_ARGS ?=
 
-.PHONY: help venv demo serve test lint format unit test-lowest bench bench-gate docs system browser clean
+.PHONY: help venv demo serve test lint format unit test-lowest bench bench-gate bench-peer docs system browser clean
 
 help:
 	@echo "make demo         a scripted agent in the terminal, nothing to configure"
@@ -23,7 +24,8 @@ help:
 	@echo "make browser      what the tests in a browser need; make unit and make lint do without"
 	@echo "make format       apply ruff's formatting and safe fixes"
 	@echo "make test-lowest  the fast tests with the lowest versions that pyproject.toml allows"
-	@echo "make bench        the benchmarks; make bench-gate fails when a limit is exceeded"
+	@echo "make bench        the benchmarks; make bench-gate fails when a budget is exceeded"
+	@echo "make bench-peer   the benchmarks with ag-ui-langgraph beside us, into docs/performance.md"
 	@echo "make docs         build the documentation, strictly, into site/"
 	@echo "make clean        remove everything that make made"
 
@@ -57,6 +59,13 @@ $(LOWEST)/.stamp: pyproject.toml tests/constraints/lowest.txt
 	$(LOWEST)/bin/python $(PIP) --constraint tests/constraints/lowest.txt --editable ".[langchain,server,fastapi,sqlite]" --group test
 	@touch $@
 
+# Ourselves and the peer in one environment of their own: its dependencies are none of ours.
+$(PEER)/.stamp: pyproject.toml
+	$(PYTHON) -m venv --clear $(PEER)
+	$(PEER)/bin/python $(PIP) --upgrade "pip>=25.1"
+	$(PEER)/bin/python $(PIP) --editable ".[langchain,server,fastapi]" --group peer
+	@touch $@
+
 # The official AG-UI clients, from the lock file.
 $(CLIENTS): tests/js/package.json tests/js/package-lock.json
 	@command -v node >/dev/null && command -v npm >/dev/null || { echo "make: the tests replay every stream through the official AG-UI clients, which need Node 20 or newer with npm; install Node" >&2; exit 1; }
@@ -82,7 +91,7 @@ browser: $(DRIVER) $(PAGE)
 	@.ci/system-packages chromium
 
 system:
-	@.ci/system-packages chromium postgresql
+	@.ci/system-packages chromium postgresql valgrind
 
 # ---------------------------------------------------------------- for users
 
@@ -112,6 +121,7 @@ test: $(CLIENTS) $(DRIVER) $(PAGE) $(VENV)/.dev system
 	$(MAKE) --no-print-directory lint
 	$(BIN)/pytest --inline-snapshot=disable $(PYTEST_ARGS)
 	$(MAKE) --no-print-directory test-lowest
+	$(MAKE) --no-print-directory bench-gate
 
 # Tests that need more than these extras live in tests/integration/extras.
 test-lowest: $(CLIENTS) $(LOWEST)/.stamp
@@ -120,8 +130,14 @@ test-lowest: $(CLIENTS) $(LOWEST)/.stamp
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
+# The package's own gate, and the one that it gives to others. Valgrind is needed for instruction counts.
 bench-gate: $(VENV)/.dev
+	@.ci/system-packages valgrind
 	$(BIN)/python -m benchmarks --gate
+	$(BIN)/yai-nexus-agentkit bench examples.demo.agent:graph
+
+bench-peer: $(PEER)/.stamp
+	$(PEER)/bin/python -m benchmarks --peer --docs
 
 docs: $(VENV)/.docs
 	$(BIN)/zensical build --clean --strict

@@ -18,7 +18,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -65,13 +65,26 @@ def ours() -> Any:
     return create_app(AGUIAdapter(graph()))
 
 
-def peer() -> Any:
-    """ag-ui-langgraph's endpoint, raw events off as far as it can."""
+def ours_callbacks() -> Any:
+    """The same with the callback source."""
+    from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
+    from yai_nexus_agentkit.server import create_app
+
+    return create_app(AGUIAdapter(graph(), options=AdapterOptions(source="callbacks")))
+
+
+def peer_raw_off() -> Any:
+    """ag-ui-langgraph's endpoint without raw events."""
+    return peer(emit_raw_events=False)
+
+
+def peer(**options: bool) -> Any:
+    """ag-ui-langgraph's endpoint as it comes."""
     from ag_ui_langgraph import LangGraphAgent, add_langgraph_fastapi_endpoint
     from fastapi import FastAPI
 
     app = FastAPI()
-    add_langgraph_fastapi_endpoint(app, LangGraphAgent(name="agent", graph=graph()), "/")
+    add_langgraph_fastapi_endpoint(app, LangGraphAgent(name="agent", graph=graph(), **options), "/")
     return app
 
 
@@ -264,17 +277,18 @@ async def idle(server: Server, streams: int) -> dict[str, Any]:
 async def main() -> None:
     """Measure, and print JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--server", choices=["ours", "peer"], default="ours")
+    parser.add_argument("--server", choices=["ours", "ours_callbacks", "peer", "peer_raw_off"], default="ours")
     parser.add_argument("--python", default=sys.executable, help="the server's interpreter")
     parser.add_argument("--port", type=int, default=8765)
     parser.add_argument("--only", choices=["load", "paced", "idle"])
     given = parser.parse_args()
     found: dict[str, Any] = {"server": given.server}
-    for name, measure in {
+    measures: dict[str, Callable[[Server], Awaitable[dict[str, Any]]]] = {
         "load": lambda server: load(server, 500, 200, 0),
         "paced": lambda server: load(server, 100, 100, 0.02),
         "idle": lambda server: idle(server, 300),
-    }.items():
+    }
+    for name, measure in measures.items():
         if given.only in (None, name):
             async with Server(given.python, given.server, given.port) as server:
                 found[name] = await measure(server)

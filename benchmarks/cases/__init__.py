@@ -1,0 +1,1 @@
+"""The cases, grouped by what they stress."""

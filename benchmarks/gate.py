@@ -1,0 +1,234 @@
+"""Driver. The gate: measures what `budgets.toml` names, and says what left its budget.
+
+Counts come first, while valgrind counts instructions in a process of its own; then times, when that is done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from pathlib import Path
+from shutil import which
+from types import FrameType
+from typing import Any, Literal, cast
+
+from benchmarks.budgets import Budgets, Finding
+from benchmarks.contenders import BARE, Contender, Stream
+from benchmarks.registry import AgentCase, Graph, Scene, all_cases
+from benchmarks.timing import measure
+from benchmarks.valgrind import ARCHITECTURES, counts
+from yai_nexus_agentkit import AGUIAdapter
+from yai_nexus_agentkit.testing import OverBudget, measure_overhead
+from yai_nexus_agentkit.testing.recording import Make
+
+__all__ = ["SECTIONS", "Gate", "instructions"]
+
+SECTIONS = ("counts", "ratios", "overhead", "instructions")
+
+_ATTEMPTS = 3
+_REPEATS = 4
+_ID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}")
+_ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A case as a section of the budgets wants it measured."""
+
+    name: str
+    case: AgentCase
+    size: int
+    source: Literal["events", "callbacks"] | None
+    """How the graph is observed; None: as the adapter does."""
+
+    def scene(self) -> Scene:
+        return self.case.scene(self.size)
+
+    def observed(self, make: Make) -> Make:
+        """The adapter with this item's source."""
+        if self.source is None:
+            return make
+        source = self.source
+
+        def other(agent: Any) -> AGUIAdapter:
+            made = make(agent)
+            return AGUIAdapter(made.source, options=replace(made.options, source=source), hooks=made.hooks)
+
+        return other
+
+
+@dataclass(slots=True)
+class Gate:
+    """One check of the adapter that `adapter` names (``module:function``, from an agent to an `AGUIAdapter`)."""
+
+    budgets: Budgets = field(default_factory=Budgets.load)
+    adapter: str = "yai_nexus_agentkit:AGUIAdapter"
+    cases: frozenset[str] | None = None
+    """Only these; None: all that have budgets."""
+
+    def check(self, sections: Iterable[str] = SECTIONS) -> Iterator[Finding]:
+        """Every figure beside its budget, as soon as it is known."""
+        wanted = set(sections)
+        make = cast(Make, _found(self.adapter))
+        with ExitStack() as stack:
+            counting = stack.enter_context(self._counting()) if "instructions" in wanted else None
+            if "counts" in wanted:
+                for item in self._of("counts"):
+                    yield from self.budgets.counts(item.name, asyncio.run(_counts(item.scene(), item.scene(), make)))
+            if counting is not None:
+                for name, found in counting().items():
+                    yield from self.budgets.instructions(name, found)
+            if "ratios" in wanted:
+                for item in self._of("ratios"):
+                    yield self._ratio(item, make)
+            if "overhead" in wanted:
+                for item in self._of("overhead"):
+                    yield self._overhead(item, make)
+
+    def _of(self, section: str) -> Iterator[_Item]:
+        known = all_cases()
+        for name, budget in self.budgets.cases(section).items():
+            case = cast(AgentCase, known[budget.get("case", name)])
+            if self.cases is None or case.name in self.cases:
+                yield _Item(name, case, budget["size"], budget.get("source"))
+
+    def _ratio(self, item: _Item, make: Make) -> Finding:
+        contender = Contender("adapter", _streams(item.observed(make)))
+        least = [float("inf"), float("inf")]
+        for _ in range(_ATTEMPTS):
+            result = measure(item.case, [contender], repeats=_REPEATS, size=item.size, memory=False)
+            least = [min(known, figures.least) for known, figures in zip(least, result.figures, strict=True)]
+            finding = self.budgets.ratio(item.name, least[1] / least[0])
+            if finding.ok:
+                break
+        return finding
+
+    def _overhead(self, item: _Item, make: Make) -> Finding:
+        scene = item.scene()
+        budget = self.budgets.cases("overhead")[item.name]["max_us"]
+        try:
+            overhead = asyncio.run(
+                measure_overhead(make(scene.graph), scene.turns[0].request, repeats=5, max_overhead_us=budget)
+            )
+        except OverBudget as error:
+            overhead = error.overhead
+        return self.budgets.overhead(item.name, overhead.overhead_us)
+
+    def _counting(self) -> AbstractContextManager[Callable[[], dict[str, dict[str, float]]]]:
+        return instructions({item.name: item.size for item in self._of("instructions")}, self.adapter)
+
+
+# ---------------------------------------------------------------- counts
+
+
+async def _counts(scene: Scene, bare: Scene, make: Make) -> dict[str, int]:
+    stream, turn = _streams(make)(scene.graph), scene.turns[0]
+    with _tasks() as created, _calls("jsonpatch", "from_diff") as diffs:
+        frames = [frame async for frame in stream(turn)]
+    with _tasks() as usual:
+        async for _ in BARE.open(bare.graph)(bare.turns[0]):
+            pass
+    body = _ID.sub(b"0" * 36, b"".join(frames))
+    return {
+        "events": body.count(b"\n\n"),
+        "bytes": len(body),
+        "tasks": len(created) - len(usual),
+        "jsonpatch": len(diffs),
+    }
+
+
+def _streams(make: Make) -> Callable[[Graph], Stream]:
+    def open_(graph: Graph) -> Stream:
+        adapter: AGUIAdapter = make(graph)
+        return lambda turn: adapter.stream_sse(turn.request)
+
+    return open_
+
+
+@contextmanager
+def _tasks() -> Iterator[list[object]]:
+    """The asyncio tasks that are created meanwhile."""
+    loop, created = asyncio.get_running_loop(), list[object]()
+
+    def make(loop: asyncio.AbstractEventLoop, coroutine: Any, **given: Any) -> asyncio.Task[Any]:
+        task: asyncio.Task[Any] = asyncio.Task(coroutine, loop=loop, **given)
+        created.append(task)
+        return task
+
+    loop.set_task_factory(make)
+    try:
+        yield created
+    finally:
+        loop.set_task_factory(None)
+
+
+@contextmanager
+def _calls(module: str, function: str) -> Iterator[list[str]]:
+    """The calls of a function that are made meanwhile, in this thread."""
+    calls: list[str] = []
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call" and frame.f_code.co_name == function and frame.f_globals.get("__name__") == module:
+            calls.append(function)
+
+    sys.setprofile(note)
+    try:
+        yield calls
+    finally:
+        sys.setprofile(None)
+
+
+# ---------------------------------------------------------------- instructions
+
+
+@contextmanager
+def instructions(sizes: Mapping[str, int], adapter: str) -> Iterator[Callable[[], dict[str, dict[str, float]]]]:
+    """Start counting the cases with these sizes; the result is a function that waits for the figures: by case,
+    instructions per native event of the translator and of the whole adapter, the replay alone taken off."""
+    program = which("valgrind")
+    if program is None or platform.machine() not in ARCHITECTURES:
+        raise RuntimeError(
+            f"instruction counts need valgrind on {' or '.join(sorted(ARCHITECTURES))}; this is {platform.machine()},"
+            f" {'without valgrind' if program is None else 'with valgrind'}"
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        command = [program, "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={folder}/out"]
+        command += [sys.executable, "-m", "benchmarks.counted", "--adapter", adapter]
+        command += [f"{name}={size}" for name, size in sizes.items()]
+        environment = {**os.environ, "PYTHONHASHSEED": "0"}
+        with subprocess.Popen(
+            command, cwd=_ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+
+            def finish() -> dict[str, dict[str, float]]:
+                out, problems = process.communicate()
+                if process.returncode != 0:
+                    raise RuntimeError(f"counting instructions failed:\n{problems[-2_000:]}")
+                return _per_event(json.loads(out), counts(Path(folder)))
+
+            try:
+                yield finish
+            finally:
+                process.kill()
+
+
+def _per_event(natives: Mapping[str, int], found: Mapping[str, int]) -> dict[str, dict[str, float]]:
+    return {
+        name: {part: (found[f"{name} {part}"] - found[f"{name} base"]) / number for part in ("translator", "adapter")}
+        for name, number in natives.items()
+    }
+
+
+def _found(spec: str) -> Any:
+    module, _, name = spec.partition(":")
+    return getattr(import_module(module), name)
