@@ -251,7 +251,7 @@ def test_few_changes_of_a_long_list_are_small() -> None:
 def test_a_value_inside_is_changed_there() -> None:
     keep = {"text": "long " * 100}
     patch = assert_brings({"a": {"keep": keep, "rows": [1, 2, 3]}}, {"a": {"keep": keep, "rows": [7, 8, 9]}})
-    assert {operation["path"].rpartition("/")[0] for operation in patch} == {"/a/rows"}
+    assert all(operation["path"].startswith("/a/rows") for operation in patch)
 
 
 def test_a_moved_item_is_not_sent_again() -> None:
