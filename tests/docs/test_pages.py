@@ -33,7 +33,7 @@ import yaml
 from packaging.requirements import Requirement
 
 from tests.docs.blocks import Block, Command, blocks_of, commands_of
-from tests.support.command_line import project_in
+from tests.support.command_line import imports_forgotten, project_in
 from yai_nexus_agentkit.cli import main, parse
 from yai_nexus_agentkit.cli.failures import CommandError
 from yai_nexus_agentkit.cli.loading import find, parse_spec
@@ -67,7 +67,7 @@ def test_python(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     # A module of its own: type hints of classes are looked up there.
     module = ModuleType(f"page_{re.sub(r'[^a-z0-9]+', '_', page.stem.lower())}")
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    with contextlib.redirect_stdout(io.StringIO()):
+    with imports_forgotten(tmp_path), contextlib.redirect_stdout(io.StringIO()):
         for block in of(page, "python", "py"):
             # Line numbers in a traceback are those of the page.
             exec(compile("\n" * (block.line - 1) + block.text, str(page), "exec"), module.__dict__)
@@ -85,7 +85,9 @@ def call_test(name: str, function: Callable[[], Any]) -> None:
 
 def files(page: Path, folder: Path) -> None:
     """The files that the page shows, and the examples beside them as in the repository."""
-    shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__", "node_modules")
+    )
     for block in BLOCKS:
         if block.page == page and block.title is not None:
             path = folder / block.title

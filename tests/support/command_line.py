@@ -16,7 +16,7 @@ import pytest
 
 from yai_nexus_agentkit.cli import main
 
-__all__ = ["Project", "Result", "project_in", "run_main"]
+__all__ = ["Project", "Result", "imports_forgotten", "project_in", "run_main"]
 
 
 @dataclass(frozen=True)
@@ -84,9 +84,16 @@ def project_in(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: py
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "100")
+    with imports_forgotten(folder):
+        yield Project(folder, capsys)
+
+
+@contextmanager
+def imports_forgotten(folder: Path) -> Iterator[None]:
+    """Modules imported from the folder meanwhile are forgotten: the next test has others of the same names."""
     before = set(sys.modules)
     try:
-        yield Project(folder, capsys)
+        yield
     finally:
         for name in [name for name in set(sys.modules) - before if _comes_from(name, folder)]:
             del sys.modules[name]
