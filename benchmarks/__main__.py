@@ -3,6 +3,7 @@
 python -m benchmarks                        # every case, as tables
 python -m benchmarks tokens tools --json    # two of them
 python -m benchmarks --peer                 # ag-ui-langgraph beside ours (make bench-peer has it installed)
+python -m benchmarks tokens --ladder        # where its time goes
 python -m benchmarks --gate                 # what CI checks; --update writes the measured figures as budgets
 """
 
@@ -27,6 +28,10 @@ from benchmarks.timing import Result, measure, measure_function
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     given = _parser().parse_args(argv)
+    if unknown := set(given.cases) - set(given.known):
+        sys.exit(f"unknown cases: {', '.join(sorted(unknown))}; known: {', '.join(given.known)}")
+    if given.ladder:
+        return _ladder(given)
     return _gate(given) if given.gate else _suite(given)
 
 
@@ -42,6 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--output", type=Path, metavar="FILE", help="also write the JSON to a file")
     parser.add_argument("--docs", action="store_true", help="write tables and plot into the documentation")
     parser.add_argument("--peer", action="store_true", help="also measure ag-ui-langgraph")
+    parser.add_argument("--ladder", action="store_true", help="the adapter's parts, added one after the other")
     parser.add_argument("--repeats", type=int, default=9, metavar="N", help="rounds (default: 9)")
     parser.add_argument(
         "--seconds",
@@ -63,8 +69,6 @@ def _suite(given: argparse.Namespace) -> int:
     from benchmarks.over_http import HTTP_CASES, http_servers, measure_http
     from benchmarks.report import about, as_json, http_table, markdown
 
-    if unknown := set(given.cases) - set(given.known):
-        sys.exit(f"unknown cases: {', '.join(sorted(unknown))}; known: {', '.join(given.known)}")
     if given.peer and not peer_is_there():
         sys.exit("ag-ui-langgraph is not installed here: make bench-peer makes an environment that has it")
     wanted = [name for name in given.known if not given.cases or name in given.cases]
@@ -88,6 +92,15 @@ def _suite(given: argparse.Namespace) -> int:
 
         insert({"tables": "\n\n".join(tables)})
         draw(results)
+    return 0
+
+
+def _ladder(given: argparse.Namespace) -> int:
+    from benchmarks.ladder import ladder
+
+    for name, case in all_cases().items():
+        if isinstance(case, AgentCase) and (not given.cases or name in given.cases):
+            print(ladder(case, repeats=given.repeats), flush=True)
     return 0
 
 

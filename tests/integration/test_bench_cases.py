@@ -55,6 +55,14 @@ def test_cases_can_be_run_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert adapter["peak_bytes"] > 0
 
 
+def test_the_ladder_has_a_rung_for_each_part(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tool_result", "--ladder", "--repeats", "1"]) == 0
+    title, *rungs = capsys.readouterr().out.splitlines()
+    assert title == "a tool that returns 34 kB, once: 53 native events, least of 1 rounds"
+    names = [line[:12].strip() for line in rungs]
+    assert names == ["bare loop", "+ handler", "+ prepare", "+ translate", "+ encode", "+ drive"]
+
+
 def test_an_unknown_case_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="unknown cases: toknes"):
         main(["toknes"])
