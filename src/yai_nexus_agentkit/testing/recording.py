@@ -22,6 +22,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.pregel import Pregel
 
 from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
+from yai_nexus_agentkit.adapter.langgraph.channels import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.source import LangGraphSource
 from yai_nexus_agentkit.adapter.source import RunContext, Source, SourceRun
 
@@ -150,10 +151,9 @@ async def record_natives(
     original: Runnable[Any, Any] | Source = source.agent if isinstance(source, LangGraphSource) else source
     before = original
     if isinstance(original, Pregel) and isinstance(original.checkpointer, BaseCheckpointSaver):
-        saver = original.checkpointer
         at = _root({"thread_id": run_input.thread_id, **given.get("configurable", {})})
-        before = original.copy({"checkpointer": await _thread_copy(saver, at)})
-        original = original.copy({"checkpointer": await _thread_copy(saver, at)})
+        before = original.copy({"checkpointer": await _thread_copy(original, at)})
+        original = original.copy({"checkpointer": await _thread_copy(original, at)})
     recorder = AGUIAdapter(original, options=adapter.options, hooks=_recording(adapter.hooks, tape))
     observed: RunnableConfig = {**given, "callbacks": _with(given.get("callbacks"), _Recorder(tape))}
     events = [event async for event in recorder.run(run_input, config=observed, context=context)]
@@ -257,27 +257,41 @@ def _root(configurable: dict[str, Any]) -> RunnableConfig:
     return {"configurable": {"checkpoint_ns": "", **configurable}}
 
 
-async def _thread_copy(saver: BaseCheckpointSaver[Any], at: RunnableConfig) -> InMemorySaver:
-    """A saver that holds the thread's newest checkpoint; of a paused thread, that of each subgraph too."""
+async def _thread_copy(graph: Pregel[Any, Any, Any, Any], at: RunnableConfig) -> InMemorySaver:
+    """A saver that holds what the graph needs to go on with the thread: its newest checkpoint; of a paused thread, that
+    of each subgraph too; the whole history, if the conversation is kept as its changes."""
+    saver = graph.checkpointer
+    assert isinstance(saver, BaseCheckpointSaver)
     made = InMemorySaver(serde=saver.serde)
     saved = await saver.aget_tuple(at)
     if saved is None:
         return made
-    newest = {"": saved}
-    if any(channel == "__interrupt__" for _, channel, _ in saved.pending_writes or ()):
-        async for inner in saver.alist({"configurable": {"thread_id": at["configurable"]["thread_id"]}}):
-            newest.setdefault(inner.config["configurable"].get("checkpoint_ns", ""), inner)
-    for namespace, found in newest.items():
-        await _put(made, namespace, found)
+    paused = any(channel == "__interrupt__" for _, channel, _ in saved.pending_writes or ())
+    incremental = GraphShape.of(graph).incremental
+    if not paused and not incremental:
+        await _put(made, saved)
+        return made
+    thread: RunnableConfig = {"configurable": {"thread_id": at["configurable"]["thread_id"]}}
+    history = [found async for found in saver.alist(thread)]
+    if not incremental:
+        history = list({_namespace(found): found for found in reversed(history)}.values())
+    for found in reversed(history):
+        await _put(made, found)
     return made
 
 
-async def _put(saver: InMemorySaver, namespace: str, found: CheckpointTuple) -> None:
-    thread_id = found.config["configurable"]["thread_id"]
-    target: RunnableConfig = {"configurable": {"thread_id": thread_id, "checkpoint_ns": namespace}}
+async def _put(saver: InMemorySaver, found: CheckpointTuple) -> None:
+    place = {**found.config["configurable"], "checkpoint_id": None}
+    if found.parent_config is not None:
+        place["checkpoint_id"] = found.parent_config["configurable"]["checkpoint_id"]
+    target: RunnableConfig = {"configurable": {**place, "checkpoint_ns": _namespace(found)}}
     stored = await saver.aput(target, found.checkpoint, found.metadata, found.checkpoint["channel_versions"])
     writes: dict[str, list[tuple[str, Any]]] = {}
     for task_id, channel, value in found.pending_writes or ():
         writes.setdefault(task_id, []).append((channel, value))
     for task_id, written in writes.items():
         await saver.aput_writes(stored, written, task_id)
+
+
+def _namespace(found: CheckpointTuple) -> str:
+    return str(found.config["configurable"].get("checkpoint_ns") or "")
