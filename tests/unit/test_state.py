@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+import enum
 import json
 import random
 import time
+from collections import OrderedDict, deque
 from collections.abc import Mapping
+from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
@@ -313,6 +316,65 @@ def test_the_official_clients_end_with_the_value(verifier: Verifier, client: str
         (True, [], exact(state)) for state in wanted
     ]
     assert seen == {"add", "remove", "replace", "move"}
+
+
+class Whole(enum.IntEnum):
+    ONE = 1
+
+
+class Word(str):
+    """Equal to the text it is made of."""
+
+
+class Agreeable:
+    """Equal to anything, and nothing that JSON knows."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Touchy:
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("do not compare me")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+LOOKALIKES: list[Any] = [1, True, 1.0, Decimal(1), Whole.ONE, "a", Word("a"), float("nan"), float("inf")]
+LOOKALIKES += [(1, 2), [1, 2.0], {1, 2}, deque([1, 2]), {"b": True}, OrderedDict(b=1), {"b": Whole.ONE}, {1: 1}]
+LOOKALIKES += ["\ud83d", "\ufffd", Agreeable(), Touchy()]
+
+
+@pytest.mark.parametrize("old", [1, True, 1.0, "1", "a", [1, 2], {"b": 1}, None, "\ufffd"])
+@pytest.mark.parametrize("new", LOOKALIKES, ids=repr)
+def test_values_that_are_equal_and_not_the_same(old: Any, new: Any) -> None:
+    """What is reused of the last document is what `json_safe` would make, wherever it stands."""
+    for wrap in (lambda x: x, lambda x: {"k": x, "kept": [1]}, lambda x: {"k": {"k": [x], "l": x}}):
+        tracker = StateTracker()
+        tracker.snapshot({"v": wrap(old)})
+        tracker.delta({"v": wrap(new)})
+        assert exact(tracker.current["v"]) == exact(json_safe(wrap(new)))
+
+
+def test_the_document_shares_nothing_with_the_graph() -> None:
+    live: dict[str, Any] = {"same": {"x": [1]}, "changed": {"x": [1]}}
+    tracker = StateTracker()
+    tracker.snapshot({"v": live})
+    live["changed"]["x"].append(2)
+    tracker.delta({"v": live})
+    live["same"]["x"].append("later")
+    live["changed"]["x"].append("later")
+    assert tracker.current["v"] == {"same": {"x": [1]}, "changed": {"x": [1, 2]}}
+
+
+def test_members_that_did_not_change_are_not_copied_again() -> None:
+    tracker = StateTracker()
+    tracker.snapshot({"v": {"same": {"x": [1]}, "changed": 1}})
+    before = tracker.current["v"]["same"]
+    tracker.delta({"v": {"same": {"x": [1]}, "changed": 2}})
+    assert tracker.current["v"]["same"] is before
 
 
 def test_values_are_copies_and_json_safe() -> None:

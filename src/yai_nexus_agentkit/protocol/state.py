@@ -78,7 +78,7 @@ class StateTracker:
             name = _name(key)
             if name is None:
                 continue
-            new = json_safe(value)
+            new = _copied(self._state.get(name), value)
             if name in self._state:
                 operations += _key_changes(pointer(name), self._state[name], new)
             else:
@@ -166,6 +166,22 @@ def _applied(document: Any, operation: Operation) -> Any:
     return jsonpatch.apply_patch(document, [operation], in_place=True)
 
 
+def _copied(old: Any, value: Any) -> Any:
+    """`json_safe(value)`, made of the same objects as `old` where both are the same: copying and comparing a large
+    value that changed in one place would take three times as long."""
+    if type(value) is not dict or type(old) is not dict or not {str}.issuperset(map(type, value)):
+        return json_safe(value)
+    try:
+        same = [name for name, item in old.items() if name in value and item == value[name]]
+        if to_json([old[name] for name in same]) != to_json([value[name] for name in same]):  # 1, True and 1.0
+            same = [name for name in same if to_json(old[name]) == to_json(value[name])]
+        unchanged = set(same)
+        "".join(value).encode()  # no lone surrogates in names
+        return {name: old[name] if name in unchanged else _copied(old.get(name), value[name]) for name in value}
+    except Exception:  # user code runs in here (`__eq__`, serialisers), and other threads may change the value
+        return json_safe(value)
+
+
 def _same(old: Any, new: Any) -> bool:
     """Equality of JSON data that tells 1, True and 1.0 apart, and knows no order of members."""
     return bool(old == new) and (to_json(old) == to_json(new) or _canonical(old) == _canonical(new))
@@ -176,25 +192,42 @@ def _canonical(value: Any) -> str:
 
 
 def _key_changes(path: str, old: Any, new: Any) -> list[Operation]:
-    """Changes of one top-level key. Whole values go by ``add``, which also mends a client that lost the key."""
-    if _same(old, new):
-        return []
+    """Changes of one top-level key, or of a member inside. Whole values go by ``add``, which also mends a client that
+    lost the key."""
     changes: list[Operation] | None = None
     if isinstance(old, dict) and isinstance(new, dict):
         changes = _member_changes(path, old, new)
+    elif _same(old, new):
+        changes = []
     elif isinstance(old, list) and isinstance(new, list):
-        changes = _patch(path, old, new)
+        changes = _item_changes(path, old, new)
+    if changes == []:
+        return changes
     whole: list[Operation] = [{"op": "add", "path": path, "value": new}]
+    if changes is None:
+        return whole
     # Of a top-level key the value alone counts; inside, its path as well: the operation is one of several.
-    limit = len(to_json(new if path.count("/") == 1 else whole))
-    return whole if changes is None or len(to_json(changes)) > limit else changes
+    length = len(to_json(changes))
+    shorter = length <= _least(new) or length <= len(to_json(new if path.count("/") == 1 else whole))
+    return changes if shorter else whole
+
+
+def _least(value: Any) -> int:
+    """A lower bound of the value's length as JSON, in a fraction of the time that writing it takes."""
+    if isinstance(value, dict):
+        return sum(
+            len(name) + 4 + (len(item) if isinstance(item, (str, list, dict)) else 0) for name, item in value.items()
+        )
+    return 2 * len(value) if isinstance(value, (str, list)) else 1
 
 
 def _member_changes(path: str, old: dict[str, Any], new: dict[str, Any]) -> list[Operation] | None:
     """Changes of an object, member by member: jsonpatch walks a value as a whole, which for a large one that changed in
-    one place takes a hundred times as long. None where a member cannot be addressed by clients."""
+    one place takes a hundred times as long. None where a changed member cannot be addressed by clients."""
     changes: list[Operation] = []
     for name in [*old, *(name for name in new if name not in old)]:
+        if name in old and name in new and (old[name] is new[name] or _same(old[name], new[name])):
+            continue
         child = path + pointer(name)
         if _unaddressable(child.split("/")):
             return None
@@ -207,25 +240,45 @@ def _member_changes(path: str, old: dict[str, Any], new: dict[str, Any]) -> list
     return changes
 
 
-def _patch(path: str, old: Any, new: Any) -> list[Operation] | None:
-    """A patch for the inside of a value; None where there is none that clients can use, or that is worth it."""
+def _item_changes(path: str, old: list[Any], new: list[Any]) -> list[Operation] | None:
+    """Changes of a list, by jsonpatch between the ends that both have in common. None where there is no patch that
+    clients can use, or that is worth making."""
+    head, tail = _common_ends(old, new)
+    before, after = old[head : len(old) - tail], new[head : len(new) - tail]
     try:
-        if _changed_items(old, new) > _REWRITTEN:
+        if _changed_items(before, after) > _REWRITTEN:
             return None
-        made = jsonpatch.make_patch(old, new)
+        made = jsonpatch.make_patch(before, after)
         changes = [
-            {name: path + part if name in ("path", "from") else part for name, part in operation.items()}
+            {
+                name: path + _moved_on(part, head) if name in ("path", "from") else part
+                for name, part in operation.items()
+            }
             for operation in made
         ]
-        if any(
-            _unaddressable(change[name].split("/")) for change in changes for name in ("path", "from") & change.keys()
-        ):
-            return None
-        if not _same(made.apply(old), new):
+        paths = [change[name] for change in changes for name in ("path", "from") if name in change]
+        if any(_unaddressable(place.split("/")) for place in paths) or not _same(made.apply(before), after):
             return None
     except (RecursionError, jsonpatch.JsonPatchException, jsonpatch.JsonPointerException):
         return None
     return changes
+
+
+def _common_ends(old: list[Any], new: list[Any]) -> tuple[int, int]:
+    """How many items at the beginning, and how many at the end, are the same."""
+    shorter = min(len(old), len(new))
+    head = next((n for n in range(shorter) if old[n] != new[n]), shorter)
+    tail = next((n for n in range(shorter - head) if old[-1 - n] != new[-1 - n]), shorter - head)
+    same = to_json(old[:head]) == to_json(new[:head]) and (
+        to_json(old[len(old) - tail :]) == to_json(new[len(new) - tail :])
+    )
+    return (head, tail) if same else (0, 0)  # equal, but 1 and True: jsonpatch tells them apart
+
+
+def _moved_on(path: str, by: int) -> str:
+    """A pointer into a list, with the first index raised."""
+    index, *inside = path[1:].split("/")
+    return "/" + "/".join([str(int(index) + by), *inside])
 
 
 def _changed_items(old: Any, new: Any) -> int:
@@ -238,7 +291,5 @@ def _changed_items(old: Any, new: Any) -> int:
         return 1
     if len(old) == len(new):
         return sum(map(_changed_items, old, new))
-    shorter = min(len(old), len(new))
-    head = next((n for n in range(shorter) if old[n] != new[n]), shorter)
-    tail = next((n for n in range(shorter - head) if old[-1 - n] != new[-1 - n]), shorter - head)
+    head, tail = _common_ends(old, new)
     return len(old) + len(new) - 2 * (head + tail)
