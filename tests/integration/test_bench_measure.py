@@ -252,3 +252,13 @@ async def test_a_run_that_fails_is_not_measured() -> None:
 
     with pytest.raises(RuntimeError, match="no luck"):
         await measured(in_a_row({"fail": fail}))
+
+
+async def test_a_request_that_brings_nothing_new_is_not_measured() -> None:
+    graph = chat(scripted(["first"]))
+    request = run_input("hi", thread_id="t")
+    answer = (await collect(AGUIAdapter(graph), request))[3]["messageId"]
+    held = [{"id": request.messages[0].id, "role": "user", "content": "hi"}]
+    held.append({"id": answer, "role": "assistant", "content": "first"})
+    with pytest.raises(RuntimeError, match="nothing new"):
+        await measured(graph, run_input(held, thread_id="t"))

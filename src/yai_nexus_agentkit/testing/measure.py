@@ -115,7 +115,7 @@ async def measure_overhead(
     `request`: the run, or the text of its only user message. `repeats`: replays, each alone and through the adapter. A
     budget that is exceeded is measured again before it counts, twice at most.
 
-    Raises `OverBudget`, and RuntimeError if the recorded run ends with ``RUN_ERROR``.
+    Raises `OverBudget`, and RuntimeError if the recorded run ends with ``RUN_ERROR`` or the agent had nothing to do.
     """
     given = make_run_input(request) if isinstance(request, str) else _parsed(request)
     began = time.process_time()

@@ -142,7 +142,7 @@ async def record_natives(
 ) -> Recording:
     """Run an agent once, and keep its native events.
 
-    Raises RuntimeError if the run ends with ``RUN_ERROR``.
+    Raises RuntimeError if the run ends with ``RUN_ERROR``, or if the agent had nothing to do.
     """
     adapter = agent if isinstance(agent, AGUIAdapter) else AGUIAdapter(agent)
     given: RunnableConfig = config or {}
@@ -157,17 +157,19 @@ async def record_natives(
     recorder = AGUIAdapter(original, options=adapter.options, hooks=_recording(adapter.hooks, tape))
     observed: RunnableConfig = {**given, "callbacks": _with(given.get("callbacks"), _Recorder(tape))}
     events = [event async for event in recorder.run(run_input, config=observed, context=context)]
-    _check(events)
+    _check(events, tape)
     # The native stream is the recording now, wherever it came from.
     make = partial(AGUIAdapter, options=replace(adapter.options, source="events"), hooks=adapter.hooks)
     types = tuple(event.type.value for event in events)
     return Recording(make, run_input, given, context, _replaying(before, tape), len(tape.steps), types)
 
 
-def _check(events: Sequence[BaseEvent]) -> None:
+def _check(events: Sequence[BaseEvent], tape: _Tape) -> None:
     last = events[-1]
     if last.type == EventType.RUN_ERROR:
         raise RuntimeError(f"the run failed, so there is nothing to measure: {getattr(last, 'message', '')}")
+    if not tape.steps:
+        raise RuntimeError("the request brings nothing new to its thread, so there is nothing to measure")
 
 
 def _recording(hooks: Hooks, tape: _Tape) -> Hooks:
