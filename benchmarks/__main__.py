@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _suite(given: argparse.Namespace) -> int:
     from benchmarks.over_http import HTTP_CASES, http_servers, measure_http
-    from benchmarks.report import about, as_json, http_table, markdown
+    from benchmarks.report import about, as_json, comparison, http_table, markdown
 
     if given.peer and not peer_is_there():
         sys.exit("ag-ui-langgraph is not installed here: make bench-peer makes an environment that has it")
@@ -88,9 +88,11 @@ def _suite(given: argparse.Namespace) -> int:
     if given.output is not None:
         given.output.write_text(json.dumps(data, indent=1) + "\n", "utf-8")
     if given.docs:
-        from benchmarks.documents import draw, insert
+        from benchmarks.documents import README, draw, insert
 
         insert({"tables": "\n\n".join(tables)})
+        if given.peer:
+            insert({"comparison": comparison(results)}, README)
         draw(results)
     return 0
 

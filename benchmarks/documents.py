@@ -9,9 +9,10 @@ from pathlib import Path
 
 from benchmarks.timing import Result
 
-__all__ = ["PAGE", "PLOT", "draw", "insert"]
+__all__ = ["PAGE", "PLOT", "README", "draw", "insert"]
 
-_DOCS = Path(__file__).resolve().parent.parent / "docs"
+README = Path(__file__).resolve().parent.parent / "README.md"
+_DOCS = README.with_name("docs")
 PAGE = _DOCS / "performance.md"
 PLOT = _DOCS / "images" / "performance.svg"
 

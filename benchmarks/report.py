@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.timing import Figures, Result
 
-__all__ = ["as_json", "environment", "http_table", "markdown"]
+__all__ = ["about", "as_json", "comparison", "environment", "http_table", "markdown"]
 
 _PACKAGES = ("langgraph", "langchain-core", "pydantic-core", "ag-ui-protocol", "ag-ui-langgraph")
 
@@ -87,6 +87,23 @@ def markdown(results: Sequence[Result]) -> str:
             ),
         ]
     return "\n\n".join(parts)
+
+
+def comparison(results: Sequence[Result]) -> str:
+    """The short table: times as multiples of the bare loop, and bytes on the wire, beside the peer as it is installed
+    and with its raw events off. Cases that were measured without the peer are left out."""
+    names = {
+        "adapter": "here",
+        "peer adapter, raw off": "ag-ui-langgraph, raw events off",
+        "peer adapter": "by default",
+    }
+    rows = [["CPU time (bytes)", *names.values()], ["---"] + ["---:"] * len(names)]
+    for result in results:
+        found = {figures.name: figures for figures in result.figures}
+        if found.keys() >= names.keys():
+            cells = (f"{result.ratio(found[name]):.2f} × ({found[name].samples[0].size:,})" for name in names)
+            rows.append([result.title, *cells])
+    return _lines(rows)
 
 
 def http_table(http: Mapping[str, Mapping[str, Any]], titles: Mapping[str, str]) -> str:
