@@ -8,7 +8,7 @@ import json
 import random
 import time
 from collections import OrderedDict, deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any
@@ -356,6 +356,28 @@ def test_values_that_are_equal_and_not_the_same(old: Any, new: Any) -> None:
         tracker.snapshot({"v": wrap(old)})
         tracker.delta({"v": wrap(new)})
         assert exact(tracker.current["v"]) == exact(json_safe(wrap(new)))
+
+
+def cyclic(leaf: Any) -> dict[str, Any]:
+    value: dict[str, Any] = {"leaf": leaf, "kept": [1]}
+    value["inside"] = {"around": value, "items": [value, leaf]}
+    return value
+
+
+def repeated(leaf: Any) -> dict[str, Any]:
+    """Thousands of ways to one leaf: too many for the fast way of `json_safe`."""
+    value: dict[str, Any] = {"leaf": leaf}
+    for _ in range(12):
+        value = {"a": value, "b": value}
+    return value
+
+
+@pytest.mark.parametrize("make", [cyclic, repeated])
+def test_values_that_refer_to_themselves(make: Callable[[Any], dict[str, Any]]) -> None:
+    tracker = StateTracker()
+    for leaf in (1, 1, 2, {"x": 1}):
+        tracker.delta({"v": make(leaf)})
+        assert exact(tracker.current["v"]) == exact(json_safe(make(leaf)))
 
 
 def test_the_document_shares_nothing_with_the_graph() -> None:

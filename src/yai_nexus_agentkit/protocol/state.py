@@ -21,7 +21,7 @@ from typing import Any
 import jsonpatch
 from pydantic_core import to_json
 
-from yai_nexus_agentkit.protocol.json_safe import clean_text, json_safe
+from yai_nexus_agentkit.protocol.json_safe import CYCLE, REPEATED, TOO_DEEP, clean_text, json_safe
 
 __all__ = ["Operation", "StateTracker", "pointer"]
 
@@ -32,6 +32,7 @@ _REWRITTEN = 1_000
 """Changed items above which no patch is looked for: aligning two lists takes time by the square of what changed (2,500
 of 5,000 numbers filtered out: 3 s), for a patch that is mostly longer than the value."""
 
+_CUT = re.compile("|".join(map(re.escape, (CYCLE, REPEATED, TOO_DEEP))).encode())
 _POINTER = re.compile(r"(/([^/~]|~[01])*)*")
 _VALUED = frozenset({"add", "replace", "test"})
 _SOURCED = frozenset({"move", "copy"})
@@ -78,7 +79,7 @@ class StateTracker:
             name = _name(key)
             if name is None:
                 continue
-            new = _copied(self._state.get(name), value)
+            new = _renewed(self._state.get(name), value)
             if name in self._state:
                 operations += _key_changes(pointer(name), self._state[name], new)
             else:
@@ -166,20 +167,30 @@ def _applied(document: Any, operation: Operation) -> Any:
     return jsonpatch.apply_patch(document, [operation], in_place=True)
 
 
-def _copied(old: Any, value: Any) -> Any:
+def _renewed(old: Any, value: Any) -> Any:
     """`json_safe(value)`, made of the same objects as `old` where both are the same: copying and comparing a large
     value that changed in one place would take three times as long."""
-    if type(value) is not dict or type(old) is not dict or not {str}.issuperset(map(type, value)):
+    if type(value) is not dict or type(old) is not dict:
         return json_safe(value)
     try:
-        same = [name for name, item in old.items() if name in value and item == value[name]]
-        if to_json([old[name] for name in same]) != to_json([value[name] for name in same]):  # 1, True and 1.0
-            same = [name for name in same if to_json(old[name]) == to_json(value[name])]
-        unchanged = set(same)
-        "".join(value).encode()  # no lone surrogates in names
-        return {name: old[name] if name in unchanged else _copied(old.get(name), value[name]) for name in value}
+        return _reusing(old, value)
     except Exception:  # user code runs in here (`__eq__`, serialisers), and other threads may change the value
         return json_safe(value)
+
+
+def _reusing(old: Any, value: Any) -> Any:
+    """Raises something if `json_safe` might make another thing of the value as a whole."""
+    if type(value) is not dict or type(old) is not dict or not {str}.issuperset(map(type, value)):
+        made = json_safe(value)
+        if type(made) in (dict, list) and _CUT.search(to_json(made)):
+            raise ValueError("where a value is cut depends on what is around it")
+        return made
+    same = [name for name, item in old.items() if name in value and item == value[name]]
+    if to_json([old[name] for name in same]) != to_json([value[name] for name in same]):  # 1, True and 1.0
+        same = [name for name in same if to_json(old[name]) == to_json(value[name])]
+    unchanged = set(same)
+    "".join(value).encode()  # no lone surrogates in names
+    return {name: old[name] if name in unchanged else _reusing(old.get(name), value[name]) for name in value}
 
 
 def _same(old: Any, new: Any) -> bool:
