@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import pytest
 from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler, CallbackManager
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
@@ -245,3 +245,22 @@ async def test_a_subgraph_with_a_thread_of_its_own(judge: Judge) -> None:
         events = await collect(AGUIAdapter(in_a_row({"ask": ask}), options=AdapterOptions(source=source)), "hi")
         assert [m["content"] for m in judge([events]).messages if m["role"] == "assistant"] == ["HELPER."]
         helper = chat(scripted("Helper."), checkpointer=InMemorySaver())
+
+
+@SOURCES
+async def test_a_run_inside_another_langchain_run(source: Any) -> None:
+    """The outer run's callbacks and tags hold for the inner one, as for anything called in a runnable."""
+    seen: list[Any] = []
+    handler = Seen()
+    adapter = AGUIAdapter(looking(seen), options=AdapterOptions(source=source))
+
+    async def outer(text: str) -> list[dict[str, Any]]:
+        return await collect(adapter, text)
+
+    events = await RunnableLambda(outer).ainvoke("hi", {"callbacks": [handler], "tags": ["outer"], "run_name": "outer"})
+
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert handler.starts[0] == "outer"
+    assert "look" in handler.starts
+    [(config, _)] = seen
+    assert "outer" in config["tags"]

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint, task
 from langgraph.graph.message import add_messages
 from langgraph.pregel import Pregel
-from langgraph.types import interrupt
+from langgraph.types import RetryPolicy, interrupt
 
 from tests.support.graphs import scripted
 from tests.support.playing import Player
@@ -270,5 +271,87 @@ async def test_a_task_that_fails(play: Player) -> None:
             "STEP_FINISHED stepName=agent/ask",
             "STEP_FINISHED stepName=agent",
             "RUN_ERROR message=down code=AGENT_ERROR",
+        ]
+    )
+
+
+async def test_a_task_that_is_tried_again(play: Player) -> None:
+    def build() -> Pregel[Any, Any, Any, Any]:
+        model = scripted(["Half ", ConnectionError("lost")], "Whole.")
+
+        @task(retry_policy=RetryPolicy(initial_interval=0.01, jitter=False))
+        async def ask(messages: list[BaseMessage]) -> BaseMessage:
+            return await model.ainvoke(messages)
+
+        @entrypoint(checkpointer=InMemorySaver())
+        async def agent(given: dict[str, Any]) -> BaseMessage:
+            return await ask(given["messages"])
+
+        return agent
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=0 task_id=#1 checkpoint_ns=agent:#1))",
+            "STEP_STARTED stepName=agent/ask metadata=(langgraph=(node=ask step=0 task_id=#2 checkpoint_ns=agent:#1|ask:#2))",
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="Half "',
+            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "STEP_FINISHED stepName=agent/ask",
+            "STEP_STARTED stepName=agent/ask metadata=(langgraph=(node=ask step=0 task_id=#2 checkpoint_ns=agent:#1|ask:#2))",
+            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta=Whole.",
+            "TEXT_MESSAGE_END messageId=lc_run--#4",
+            "STEP_FINISHED stepName=agent/ask",
+            "STEP_FINISHED stepName=agent",
+            "MESSAGES_SNAPSHOT",
+            "  user id=user-1 content=hi",
+            "  assistant id=lc_run--#4 content=Whole.",
+            "RUN_FINISHED threadId=thread runId=run-1",
+        ]
+    )
+    assert [m["content"] for m in played.messages] == ["hi", "Whole."]
+
+
+@awaits_tasks
+async def test_an_entrypoint_as_a_task_of_another(play: Player) -> None:
+    def build() -> Pregel[Any, Any, Any, Any]:
+        model = scripted("Inner words.")
+
+        @task
+        async def ask(messages: list[BaseMessage], config: RunnableConfig) -> BaseMessage:
+            return await model.ainvoke(messages, config)
+
+        @entrypoint()
+        async def inner(given: dict[str, Any]) -> BaseMessage:
+            return await ask(given["messages"])
+
+        @entrypoint(checkpointer=InMemorySaver())
+        async def outer(given: dict[str, Any]) -> str:
+            found = await inner.ainvoke(given)
+            return found.text.upper()
+
+        return outer
+
+    played = await play(build)
+
+    assert played.stream == snapshot(
+        [
+            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "STEP_STARTED stepName=outer metadata=(langgraph=(node=outer step=0 task_id=#1 checkpoint_ns=outer:#1))",
+            "STEP_STARTED stepName=outer/inner metadata=(langgraph=(node=inner step=0 task_id=#2 checkpoint_ns=outer:#1|inner:#2))",
+            "STEP_STARTED stepName=outer/inner/ask metadata=(langgraph=(node=ask step=0 task_id=#3 checkpoint_ns=outer:#1|inner:#2|ask:#3))",
+            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta="Inner words."',
+            "TEXT_MESSAGE_END messageId=lc_run--#4",
+            "STEP_FINISHED stepName=outer/inner/ask",
+            "STEP_FINISHED stepName=outer/inner",
+            "STEP_FINISHED stepName=outer",
+            "TEXT_MESSAGE_START messageId=run-1-output role=assistant",
+            'TEXT_MESSAGE_CONTENT messageId=run-1-output delta="INNER WORDS."',
+            "TEXT_MESSAGE_END messageId=run-1-output",
+            'RUN_FINISHED threadId=thread runId=run-1 result="INNER WORDS."',
         ]
     )

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -204,7 +205,7 @@ async def test_events_may_be_dropped_changed_and_added(judge: Judge) -> None:
                 'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
                 "CUSTOM name=hello value=null",
                 "STATE_SNAPSHOT snapshot=()",
-                "REASONING_MESSAGE_START messageId=lc_run--#1-reasoning-0 role=reasoning",
+                "REASONING_MESSAGE_START messageId=lc_run--#1-reasoning-0 role=reasoning metadata=(langgraph=(form=thinking))",
                 "REASONING_MESSAGE_CONTENT messageId=lc_run--#1-reasoning-0 delta=Hm.",
                 "REASONING_MESSAGE_END messageId=lc_run--#1-reasoning-0",
                 "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant",
@@ -376,3 +377,90 @@ async def test_hooks_before_the_run_that_raise(judge: Judge, caplog: pytest.LogC
     assert types(done) == ["RUN_STARTED", "RUN_ERROR"]
     assert done["events"][-1]["code"] == "HOOK_ERROR"
     judge([done])
+
+
+@pytest.mark.parametrize("hook", ["on_event", "record"])
+async def test_a_hook_that_raises_at_any_event(judge: Judge, hook: str) -> None:
+    """The run ends with HOOK_ERROR wherever it happens, and the stream is conformant."""
+    whole = len((await run(working(), Hooks()))["events"])
+    runs = []
+    for stop in range(whole):
+        counter = itertools.count()
+
+        def raising(event: Any, run: Any, counter: Iterator[int] = counter, stop: int = stop) -> Any:
+            if not isinstance(event, RunAgentInput) and next(counter) >= stop:
+                raise KeyError("hook")
+            return (event,)
+
+        done = await run(working(), Hooks(**{hook: raising}), given=request(thread_id=f"thread-{stop}"))
+        assert types(done)[-1] == "RUN_ERROR"
+        assert done["events"][-1]["code"] == "HOOK_ERROR"
+        runs.append(done)
+    for done in runs:
+        judge([done["events"]], ignore=["AGUI204"])
+
+
+async def test_a_redacted_state_that_comes_back(judge: Judge) -> None:
+    """What the client holds instead of a value is not the value: it must not be taken for a change."""
+
+    def redact(state: dict[str, Any], run: Any) -> dict[str, Any]:
+        return {key: "***" if key == "public" else value for key, value in state.items() if key != "secret"}
+
+    graph = in_a_row(
+        {
+            "count": lambda state: {
+                "count": state.get("count", 0) + 1,
+                **({} if state.get("public") else {"public": "y", "secret": "x"}),
+            }
+        },
+        Secretive,
+    )
+    first = await run(graph, Hooks(on_state=redact))
+    view = judge([first["events"]])
+    assert view.state == {"count": 1, "public": "***"}
+    again = request(run_id="run-2", state=view.state)
+    again.messages.append(again.messages[0].model_copy(update={"id": "user-2"}))
+    await run(graph, Hooks(on_state=redact), given=again)
+
+    values = (await graph.aget_state({"configurable": {"thread_id": "thread"}})).values
+    assert {key: values[key] for key in ("count", "public", "secret")} == {"count": 2, "public": "y", "secret": "x"}
+
+
+async def test_dropped_openers_of_a_run_that_fails(judge: Judge) -> None:
+    hidden = (EventType.TEXT_MESSAGE_START, EventType.STEP_STARTED)
+    seen: list[str] = []
+
+    def hook(event: BaseEvent, run: Any) -> Iterable[BaseEvent]:
+        seen.append(event.type)
+        return () if event.type in hidden else (event,)
+
+    done = await run(chat(scripted(["Half ", RuntimeError("down")])), Hooks(on_event=hook))
+
+    assert types(done) == ["RUN_STARTED", "STATE_SNAPSHOT", "RUN_ERROR"]
+    assert seen[-1] == "RUN_ERROR"
+    judge([done["events"]])
+
+
+async def test_every_event_may_be_doubled_by_a_custom_one(judge: Judge) -> None:
+    done = await run(working(), Hooks(on_event=lambda event, run: (event, CustomEvent(name="copy", value=event.type))))
+
+    assert types(done)[-1] == "RUN_FINISHED"
+    judge([done])
+
+
+@pytest.mark.parametrize("hook", ["on_state", "on_messages"])
+async def test_redaction_that_raises_sends_nothing(judge: Judge, hook: str) -> None:
+    def raising(value: Any, run: Any) -> Any:
+        raise KeyError("redaction")
+
+    written = {"on_state": {"secret": "TOP"}, "on_messages": {"messages": [HumanMessage("TOP", id="h")]}}
+    graph = in_a_row({"say": lambda state: written[hook]}, Secretive)
+    done = await run(graph, Hooks(**{hook: raising}))
+
+    assert done["events"][-1]["type"] == "RUN_ERROR"
+    assert done["events"][-1]["code"] == "HOOK_ERROR"
+    assert "TOP" not in json.dumps(done["events"])
+    judge([done["events"]])
+
+
+# ---------------------------------------------------------------- failures, the end

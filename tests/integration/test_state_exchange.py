@@ -481,3 +481,78 @@ async def test_an_answer_that_is_state_too(play: Player) -> None:
             ],
         ]
     )
+
+
+async def test_emitted_state_that_the_graph_never_writes(play: Player) -> None:
+    def build() -> Graph:
+        async def one(state: Shared, config: RunnableConfig) -> dict[str, Any]:
+            EventEmitter(config).state({"progress": 0.5, "city": "guess"})
+            return {"log": ["one"]}
+
+        async def two(state: Shared, config: RunnableConfig) -> dict[str, Any]:
+            EventEmitter(config).state({"progress": 1.0})
+            return {"log": ["two"]}
+
+        return in_a_row({"one": one, "two": two}, Shared)
+
+    played = await play(build, "hi", "again")
+
+    assert states(played) == snapshot(
+        [
+            [
+                "STATE_SNAPSHOT snapshot=(log=[])",
+                'STATE_DELTA delta=[(op=add path="/progress" value=0.5) (op=add path="/city" value=guess)]',
+                'STATE_DELTA delta=[(op=add path="/log" value=[one]) (op=remove path="/progress") (op=remove path="/city")]',
+                'STATE_DELTA delta=[(op=add path="/progress" value=1.0)]',
+                'STATE_DELTA delta=[(op=add path="/log" value=[one two]) (op=remove path="/progress")]',
+            ],
+            [
+                "STATE_SNAPSHOT snapshot=(log=[one two])",
+                'STATE_DELTA delta=[(op=add path="/progress" value=0.5) (op=add path="/city" value=guess)]',
+                'STATE_DELTA delta=[(op=add path="/log" value=[one two one]) (op=remove path="/progress") (op=remove path="/city")]',
+                'STATE_DELTA delta=[(op=add path="/progress" value=1.0)]',
+                'STATE_DELTA delta=[(op=add path="/log" value=[one two one two]) (op=remove path="/progress")]',
+            ],
+        ]
+    )
+
+
+async def test_state_predicted_from_a_calls_arguments(play: Player) -> None:
+    @tool
+    def write(document: str, title: str = "") -> str:
+        """Write."""
+        return "written"
+
+    text = "It was a dark and stormy night; the rain fell in torrents."
+
+    def build() -> Graph:
+        model = scripted(tool_call_parts("write", {"title": "Night", "document": text}, "call_1", pieces=4), "Done.")
+        graph = tool_loop(model, [write], Doc)
+        return graph
+
+    played = await play(
+        build, options=AdapterOptions(predict_state={"document": ("write", "document"), "title": ("write", "title")})
+    )
+
+    assert [line for line in played.stream if line.startswith(("STATE", "TOOL", "STEP"))] == snapshot(
+        [
+            "STATE_SNAPSHOT snapshot=()",
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
+            "TOOL_CALL_START toolCallId=call_1 toolCallName=write parentMessageId=lc_run--#2",
+            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"title\\": \\"Night\\", \\"doc"',
+            'TOOL_CALL_ARGS toolCallId=call_1 delta="ument\\": \\"It was a dark "',
+            'STATE_DELTA delta=[(op=add path="/document" value="It was a dark ") (op=add path="/title" value=Night)]',
+            'TOOL_CALL_ARGS toolCallId=call_1 delta="and stormy night; the r"',
+            'STATE_DELTA delta=[(op=add path="/document" value="It was a dark and stormy night; the r")]',
+            'TOOL_CALL_ARGS toolCallId=call_1 delta="ain fell in torrents.\\"}"',
+            'STATE_DELTA delta=[(op=add path="/document" value="It was a dark and stormy night; the rain fell in torrents.")]',
+            "TOOL_CALL_END toolCallId=call_1",
+            "STEP_FINISHED stepName=agent",
+            "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
+            "TOOL_CALL_RESULT messageId=tool-#4 toolCallId=call_1 content=written role=tool",
+            "STEP_FINISHED stepName=tools",
+            'STATE_DELTA delta=[(op=remove path="/document") (op=remove path="/title")]',
+            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=3 task_id=#5 checkpoint_ns=agent:#5))",
+            "STEP_FINISHED stepName=agent",
+        ]
+    )
