@@ -164,7 +164,8 @@ def test_a_file_elsewhere_finds_what_lies_beside_it(project: Project, tmp_path_f
     result = project.run(f"{path}:graph", "--json")
 
     assert result.code == 0, result.err
-    assert [event["snapshot"] for event in result.events if event["type"] == "STATE_SNAPSHOT"] == [{"name": "beside!"}]
+    [change] = [event["delta"] for event in result.events if event["type"] == "STATE_DELTA"]
+    assert change == [{"op": "add", "path": "/name", "value": "beside!"}]
 
 
 @pytest.mark.parametrize(

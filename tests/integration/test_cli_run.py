@@ -155,7 +155,7 @@ def test_context_reaches_the_graph(project: Project) -> None:
     result = project.run("my_agent:contextual", "--context", "tenant=acme", "--json")
 
     assert result.code == 0, result.err
-    assert result.events[-2]["snapshot"] == {"topic": "acme"}
+    assert result.events[-2]["delta"] == [{"op": "add", "path": "/topic", "value": "acme"}]
 
 
 def test_adapter_options_are_flags(project: Project) -> None:

@@ -136,7 +136,7 @@ async def test_the_callers_own_objects_are_left_alone(source: Any, form: str) ->
 @pytest.mark.parametrize(
     ("own", "given", "steps", "fails"),
     [
-        (None, None, 20, False),
+        (None, None, 50, False),
         (60, None, 50, False),
         (5, None, 10, True),
         (5, 30, 20, False),

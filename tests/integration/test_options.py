@@ -352,6 +352,7 @@ async def test_both_spellings_of_nostream_mean_the_same(play: Player) -> None:
 VISIBLE = {
     "function": lambda run: run.name != "second",
     "nodes": Visible(nodes={"first"}),
+    "tags": Visible(tags={"public"}),
     "names": Visible(names={"ScriptedChatModel"}),
     "names of nothing": Visible(names=frozenset()),
 }

@@ -164,6 +164,11 @@ def spoiling(kind: EventType, number: int = 1) -> Hooks:
 
 
 ENCODED = [
+    "STEP_STARTED",
+    "TEXT_MESSAGE_START",
+    "TOOL_CALL_START",
+    "REASONING_START",
+    "REASONING_MESSAGE_START",
     "RUN_STARTED",
     "STATE_SNAPSHOT",
     "REASONING_MESSAGE_CONTENT",

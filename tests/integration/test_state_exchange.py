@@ -160,6 +160,48 @@ async def test_a_value_of_the_wrong_type(play: Player) -> None:
     )
 
 
+class Strict(BaseModel):
+    messages: Annotated[list[Any], operator.add] = []
+    size: int = 0
+    names: list[str] = []
+
+
+async def test_a_value_that_the_schema_refuses(play: Player) -> None:
+    """Before the graph runs: LangGraph would store it, and no later run of the thread could start."""
+
+    def build() -> Graph:
+        return in_a_row({"grow": lambda state: {"size": state.size + 1}}, Strict)
+
+    played = await play(
+        build, says(1, size="big"), says(2, size=3, names=["a", 1]), says(3, size=3), in_step=False
+    )
+
+    assert [stream[-1] for stream in played.streams] == snapshot()
+    assert played.state == {"size": 4}
+
+
+class Silent(TypedDict):
+    """No conversation: the request's messages are no input."""
+
+    turns: int
+    guess: str
+
+
+@pytest.mark.parametrize("checkpointer", [True, False])
+async def test_the_state_is_told_before_a_graph_without_input_runs(play: Player, checkpointer: bool) -> None:
+    def build() -> Graph:
+        def count(state: Silent, config: RunnableConfig) -> dict[str, Any]:
+            EventEmitter(config).state({"guess": "soon"})
+            return {"turns": state.get("turns", 0) + 1}
+
+        return in_a_row({"count": count}, Silent, **({} if checkpointer else {"checkpointer": None}))
+
+    played = await play(build, "hi", "again")
+
+    expected = snapshot()
+    assert states(played) == expected[str(checkpointer)]
+
+
 class Color(enum.Enum):
     RED = "red"
 
