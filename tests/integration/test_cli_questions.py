@@ -143,7 +143,7 @@ def test_langchains_middleware_is_answered_for_all_its_calls(project: Project, a
     result = project.run("reviewed:agent", "hi", "--json", "--answer", answer)
 
     assert result.code == 0, result.last
-    contents = [event["content"] for event in result.events if event["type"] == "TOOL_CALL_RESULT"]
+    contents = sorted(event["content"] for event in result.events if event["type"] == "TOOL_CALL_RESULT")
     assert len(contents) == 2
     assert all(part in content for part, content in zip(told, contents, strict=True))
 

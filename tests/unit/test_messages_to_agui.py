@@ -46,10 +46,11 @@ def test_what_is_left_out() -> None:
     assert told(lc.RemoveMessage(id="x"), Odd(content="x", id="o"), pending) == []
 
 
-def test_empty_assistant_content_is_absent() -> None:
+def test_empty_assistant_content_is_absent_and_a_message_of_nothing_is_none() -> None:
     for content in ("", [], [{"type": "tool_use", "id": "c", "name": "f", "input": {}}]):
-        [message] = told(AIMessage(content, id="a"))
-        assert message == {"id": "a", "role": "assistant"}
+        [message] = told(AIMessage(content, id="a", tool_calls=[{"name": "f", "args": {}, "id": "c"}]))
+        assert message.keys() == {"id", "role", "toolCalls"}
+        assert told(AIMessage(content, id="a")) == []
 
 
 def test_block_content_of_an_answer_is_joined_text() -> None:
