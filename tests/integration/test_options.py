@@ -393,6 +393,12 @@ async def test_what_visible_excludes_is_silent(play: Player, kind: str) -> None:
                 "STEP_STARTED stepName=second metadata=(langgraph=(node=second step=2 task_id=#3 checkpoint_ns=second:#3))",
                 "STEP_STARTED stepName=third metadata=(langgraph=(node=third step=3 task_id=#5 checkpoint_ns=third:#5))",
             ],
+            "tags": [
+                "STEP_STARTED stepName=first metadata=(langgraph=(node=first step=1 task_id=#1 checkpoint_ns=first:#1))",
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=One.",
+                "STEP_STARTED stepName=second metadata=(langgraph=(node=second step=2 task_id=#3 checkpoint_ns=second:#3))",
+                "STEP_STARTED stepName=third metadata=(langgraph=(node=third step=3 task_id=#5 checkpoint_ns=third:#5))",
+            ],
         }
     )
     assert told(played, "STEP_STARTED", "TEXT_MESSAGE_CONTENT") == expected[kind]
