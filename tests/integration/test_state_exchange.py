@@ -183,7 +183,7 @@ async def test_a_value_that_the_schema_refuses(play: Player) -> None:
             "RUN_FINISHED threadId=thread runId=run-3",
         ]
     )
-    assert played.state == {"size": 4}
+    assert played.state == {"size": 4, "names": ["a"]}
 
 
 class Silent(TypedDict):
