@@ -19,7 +19,7 @@ from tests.conftest import Judge
 from tests.support.graphs import Graph, chat, chat_node, in_a_row, scripted
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
 from yai_nexus_agentkit.orchestration.client_tools import client_tools, context_entries
-from yai_nexus_agentkit.testing import collect, run_input
+from yai_nexus_agentkit.testing import ScriptedChatModel, collect, run_input, wire
 
 SOURCES = pytest.mark.parametrize("source", ["events", "callbacks"])
 
@@ -264,3 +264,24 @@ async def test_a_run_inside_another_langchain_run(source: Any) -> None:
     assert "look" in handler.starts
     [(config, _)] = seen
     assert "outer" in config["tags"]
+
+
+@SOURCES
+async def test_an_earlier_checkpoint(judge: Judge, source: Any) -> None:
+    """Named by the server: the run goes on from there, and the client is told what the thread was then."""
+    graph = chat(ScriptedChatModel(script=lambda messages: [f"{len(messages)} messages."]))
+    adapter = AGUIAdapter(graph, options=AdapterOptions(source=source))
+    users = [{"id": f"user-{number}", "role": "user", "content": f"q{number}"} for number in range(4)]
+    for number in (1, 2, 3):
+        await collect(adapter, run_input(users[:number], thread_id="t"))
+    thread: RunnableConfig = {"configurable": {"thread_id": "t"}}
+    states = [state async for state in graph.aget_state_history(thread)]
+    [early] = [state for state in states if len(state.values["messages"]) == 2 and not state.next]
+    checkpoint = {"checkpoint_id": early.config["configurable"]["checkpoint_id"]}
+
+    asked = run_input([*users[:1], users[3]], thread_id="t")
+    events = await collect(adapter, asked, config={"configurable": checkpoint})
+
+    shown = judge([{"events": events, "input": wire(asked.model_dump_json(by_alias=True))}]).messages
+    assert [m["content"] for m in shown] == ["q0", "1 messages.", "q3", "3 messages."]
+    assert [m.id for m in (await graph.aget_state(thread)).values["messages"]] == [m["id"] for m in shown]

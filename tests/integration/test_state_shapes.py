@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import operator
 import typing
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Annotated, Any
 
 import typing_extensions
 from inline_snapshot import snapshot
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.channels import AnyValue, DeltaChannel, EphemeralValue, Topic
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, RemoveMessage, add_messages
@@ -575,3 +578,78 @@ async def test_reducers_of_every_kind(play: Player) -> None:
         "counts": {"l": 4, "r": 2},
         "last": "right",
     }
+
+
+def joined(held: list[Any] | None, writes: Sequence[Any]) -> list[Any]:
+    return reduce(operator.add, writes, held or [])
+
+
+def merged(held: list[Any] | None, writes: Sequence[Any]) -> list[Any]:
+    return reduce(add_messages, writes, held or [])
+
+
+class Incremental(typing_extensions.TypedDict):
+    messages: Annotated[list[AnyMessage], DeltaChannel(merged)]
+    log: Annotated[list[str], DeltaChannel(joined)]
+
+
+async def test_channels_that_store_only_what_changed(play: Player) -> None:
+    def build() -> Graph:
+        return in_a_row({"chat": chat_node(counting()), "note": lambda state: {"log": ["x"]}}, Incremental)
+
+    played = await play(
+        build,
+        "hi",
+        "and?",
+        lambda view: {
+            "message": [*view["messages"], {"id": "user-3", "role": "user", "content": "well?"}],
+            "state": {"log": ["mine"]},
+        },
+    )
+
+    assert [line for stream in played.streams for line in stream if line.startswith("STATE")] == snapshot(
+        [
+            "STATE_SNAPSHOT snapshot=(log=[])",
+            'STATE_DELTA delta=[(op=add path="/log" value=[x])]',
+            "STATE_SNAPSHOT snapshot=(log=[x])",
+            'STATE_DELTA delta=[(op=add path="/log" value=[x x])]',
+            "STATE_SNAPSHOT snapshot=(log=[mine])",
+            'STATE_DELTA delta=[(op=add path="/log" value=[mine x])]',
+        ]
+    )
+    assert [m["content"] for m in played.messages] == [
+        "hi",
+        "1 messages.",
+        "and?",
+        "3 messages.",
+        "well?",
+        "5 messages.",
+    ]
+
+
+class Fleeting(MessagesState):
+    topic: Annotated[list[str], Topic(str)]
+    topics: Annotated[list[str], Topic(str, accumulate=True)]
+    passing: Annotated[str, EphemeralValue(str)]
+    any: Annotated[str, AnyValue(str)]
+
+
+async def test_channels_that_forget(play: Player) -> None:
+    """Values that live for one step only are gone at the client too."""
+
+    def build() -> Graph:
+        written = {"topic": ["a", "b"], "topics": ["x"], "passing": "e", "any": "first"}
+        return in_a_row({"write": lambda state: written, "other": lambda state: {"any": "second"}}, Fleeting)
+
+    played = await play(build, "hi", "again")
+
+    assert [line for stream in played.streams for line in stream if line.startswith("STATE")] == snapshot(
+        [
+            "STATE_SNAPSHOT snapshot=()",
+            'STATE_DELTA delta=[(op=add path="/topic" value=[a b]) (op=add path="/topics" value=[x]) (op=add path="/passing" value=e) (op=add path="/any" value=first)]',
+            'STATE_DELTA delta=[(op=add path="/any" value=second) (op=remove path="/topic") (op=remove path="/passing")]',
+            "STATE_SNAPSHOT snapshot=(topics=[x])",
+            'STATE_DELTA delta=[(op=add path="/topic" value=[a b]) (op=add path="/topics" value=[x x]) (op=add path="/passing" value=e) (op=add path="/any" value=first)]',
+            'STATE_DELTA delta=[(op=add path="/any" value=second) (op=remove path="/topic") (op=remove path="/passing")]',
+        ]
+    )

@@ -1,0 +1,150 @@
+"""Agents that are no graph: a model, a chain, a function."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from inline_snapshot import snapshot
+from langchain_core.messages import AIMessage
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import Runnable, RunnableGenerator, RunnableLambda
+
+from tests.support.graphs import scripted
+from tests.support.playing import Player
+from yai_nexus_agentkit import AGUIAdapter
+from yai_nexus_agentkit.testing import ScriptedChatModel, tool_call_parts
+
+
+async def letters(given: AsyncIterator[Any]) -> AsyncIterator[str]:
+    async for _ in given:
+        for letter in "abc":
+            yield letter
+
+
+def prompt() -> ChatPromptTemplate:
+    return ChatPromptTemplate.from_messages([("system", "Be brief."), ("placeholder", "{messages}")])
+
+
+AGENTS: dict[str, Any] = {
+    "model": lambda: scripted(["Hello ", "there."]),
+    "model that calls": lambda: scripted(tool_call_parts("look", {"at": "x"}, "call_1")),
+    "chain": lambda: prompt() | scripted(["Hello ", "there."]) | StrOutputParser(),
+    "chain that changes the words": lambda: scripted("Hello.") | StrOutputParser() | RunnableLambda(str.upper),
+    "function": lambda: RunnableLambda(lambda given: f"You said {given['messages'][-1].content}."),
+    "function with a message": lambda: RunnableLambda(lambda given: AIMessage("Hello.", id="answer")),
+    "function with data": lambda: RunnableLambda(lambda given: {"words": {"a"}}),
+    "generator": lambda: RunnableGenerator(letters),
+    "failing function": lambda: RunnableLambda(lambda given: 1 / 0),
+    "failing model": lambda: scripted(["Half ", RuntimeError("down")]),
+}
+
+
+@pytest.mark.parametrize("kind", AGENTS)
+async def test_what_is_told_of_an_agent_without_a_graph(play: Player, kind: str) -> None:
+    played = await play(AGENTS[kind])
+
+    expected = snapshot(
+        {
+            "model": [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant",
+                'TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta="Hello "',
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta=there.",
+                "TEXT_MESSAGE_END messageId=lc_run--#1",
+                "RUN_FINISHED threadId=thread runId=run-1",
+            ],
+            "model that calls": [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "TOOL_CALL_START toolCallId=call_1 toolCallName=look parentMessageId=lc_run--#1",
+                'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"at\\""',
+                'TOOL_CALL_ARGS toolCallId=call_1 delta=": \\"x\\"}"',
+                "TOOL_CALL_END toolCallId=call_1",
+                "RUN_FINISHED threadId=thread runId=run-1 outcome=(type=success pendingToolCallIds=[call_1])",
+            ],
+            "chain": [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant",
+                'TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta="Hello "',
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta=there.",
+                "TEXT_MESSAGE_END messageId=lc_run--#1",
+                'RUN_FINISHED threadId=thread runId=run-1 result="Hello there."',
+            ],
+            "chain that changes the words": [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant",
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta=Hello.",
+                "TEXT_MESSAGE_END messageId=lc_run--#1",
+                "REASONING_START messageId=#2 metadata=(title=upper)",
+                "REASONING_END messageId=#2",
+                "TEXT_MESSAGE_START messageId=run-1-output role=assistant",
+                "TEXT_MESSAGE_CONTENT messageId=run-1-output delta=HELLO.",
+                "TEXT_MESSAGE_END messageId=run-1-output",
+                "RUN_FINISHED threadId=thread runId=run-1 result=HELLO.",
+            ],
+            "function": [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "TEXT_MESSAGE_START messageId=run-1-output role=assistant",
+                'TEXT_MESSAGE_CONTENT messageId=run-1-output delta="You said hi."',
+                "TEXT_MESSAGE_END messageId=run-1-output",
+                'RUN_FINISHED threadId=thread runId=run-1 result="You said hi."',
+            ],
+            "function with a message": [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "TEXT_MESSAGE_START messageId=answer role=assistant",
+                "TEXT_MESSAGE_CONTENT messageId=answer delta=Hello.",
+                "TEXT_MESSAGE_END messageId=answer",
+                "RUN_FINISHED threadId=thread runId=run-1",
+            ],
+            "function with data": [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "RUN_FINISHED threadId=thread runId=run-1 result=(words=[a])",
+            ],
+            "generator": [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "TEXT_MESSAGE_START messageId=run-1-output role=assistant",
+                "TEXT_MESSAGE_CONTENT messageId=run-1-output delta=abc",
+                "TEXT_MESSAGE_END messageId=run-1-output",
+                "RUN_FINISHED threadId=thread runId=run-1 result=abc",
+            ],
+            "failing function": [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                'RUN_ERROR message="division by zero" code=AGENT_ERROR',
+            ],
+            "failing model": [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant",
+                'TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta="Half "',
+                "TEXT_MESSAGE_END messageId=lc_run--#1",
+                "RUN_ERROR message=down code=AGENT_ERROR",
+            ],
+        }
+    )
+    assert played.stream == expected[kind]
+
+
+async def test_the_conversation_comes_with_every_request(play: Player) -> None:
+    def build() -> Runnable[Any, Any]:
+        return prompt() | ScriptedChatModel(script=lambda messages: [f"{len(messages)} messages."]) | StrOutputParser()
+
+    played = await play(build, "hi", "and?", "well?")
+
+    assert [m["content"] for m in played.messages if m["role"] == "assistant"] == snapshot(
+        ["2 messages.", "4 messages.", "6 messages."]
+    )
+
+
+async def test_state_of_the_request_is_given_to_functions(play: Player) -> None:
+    played = await play(
+        lambda: RunnableLambda(lambda given: f"in {given['city']}"),
+        lambda view: {"message": [{"id": "user-1", "role": "user", "content": "hi"}], "state": {"city": "Rome"}},
+    )
+
+    assert [m["content"] for m in played.messages] == ["hi", "in Rome"]
+
+
+def test_what_is_no_agent() -> None:
+    with pytest.raises(TypeError, match="a compiled graph, a runnable or a Source, not str"):
+        AGUIAdapter("graph")  # type: ignore[arg-type]
