@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Annotated, Any
 
 import pytest
@@ -285,3 +286,25 @@ async def test_an_earlier_checkpoint(judge: Judge, source: Any) -> None:
     shown = judge([{"events": events, "input": wire(asked.model_dump_json(by_alias=True))}]).messages
     assert [m["content"] for m in shown] == ["q0", "1 messages.", "q3", "3 messages."]
     assert [m.id for m in (await graph.aget_state(thread)).values["messages"]] == [m["id"] for m in shown]
+
+
+@SOURCES
+@pytest.mark.skipif(version("langgraph") == "1.2.0", reason="in langgraph 1.2.0 a run's tags replace the graph's own")
+async def test_the_graphs_own_configuration_stays(source: Any) -> None:
+    seen: list[Any] = []
+    handler = Seen()
+    own = looking(seen).with_config(
+        tags=["own"], callbacks=[handler], metadata={"a": 1}, configurable={"size": 1, "color": "red"}
+    )
+
+    await collect(
+        AGUIAdapter(own, options=AdapterOptions(source=source)),
+        "hi",
+        config={"tags": ["mine"], "configurable": {"color": "blue"}, "metadata": {"b": 2}},
+    )
+
+    [(config, _)] = seen
+    assert {"own", "mine"} <= set(config["tags"])
+    assert (config["configurable"]["size"], config["configurable"]["color"]) == (1, "blue")
+    assert (config["metadata"]["a"], config["metadata"]["b"]) == (1, 2)
+    assert "look" in handler.starts
