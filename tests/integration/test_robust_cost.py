@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from tests.conftest import Judge
 from tests.support.graphs import Graph, chat
+from tests.support.heap import quiet_heap
 from tests.support.memory import LOOPS, forgetful, growth, peak
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
 from yai_nexus_agentkit.testing import ScriptedChatModel, parse_sse, run_input
@@ -107,20 +108,56 @@ async def test_a_long_thread_costs_little_more_than_the_bare_loop(source: Any) -
     ours, bare = [], []
     for number in range(rounds):
         request = asked(f"t{2 * number}", messages)
-        began = time.process_time()
-        async for _ in adapter.stream_sse(request):
-            pass
-        ours.append(time.process_time() - began)
-        began = time.process_time()
+        with quiet_heap():
+            began = time.process_time()
+            async for _ in adapter.stream_sse(request):
+                pass
+            ours.append(time.process_time() - began)
         given = {"messages": [HumanMessage("and?", id="new")]}
         config: RunnableConfig = {"configurable": {"thread_id": f"t{2 * number + 1}"}}
-        async for _ in graph.astream_events(
-            given, config, version="v2", stream_mode=["updates", "values", "custom"], subgraphs=True
-        ):
-            pass
-        bare.append(time.process_time() - began)
+        with quiet_heap():
+            began = time.process_time()
+            async for _ in graph.astream_events(
+                given, config, version="v2", stream_mode=["updates", "values", "custom"], subgraphs=True
+            ):
+                pass
+            bare.append(time.process_time() - began)
 
     assert min(ours) < 1.5 * min(bare)
+
+
+SHAPES: dict[str, Callable[[list[dict[str, Any]], list[dict[str, Any]]], list[dict[str, Any]]]] = {
+    "in sync": lambda held, new: [*held, new[0]],
+    "an empty client": lambda held, new: [new[0]],
+    "an edit of the first message": lambda held, new: [{**held[0], "content": "edited"}, *held[1:], new[0]],
+    "an edit of the last message": lambda held, new: [*held[:-2], {**held[-2], "content": "edited"}],
+    "the middle lost": lambda held, new: [*held[: len(held) // 4], *held[len(held) // 2 :], new[0]],
+    "as many new messages": lambda held, new: [*held, *new],
+    "in reverse": lambda held, new: [*held[::-1], new[0]],
+    "ids of its own": lambda held, new: [*({**m, "id": f"x{m['id']}"} for m in held), new[0]],
+    "everything twice": lambda held, new: [*held, *held, new[0]],
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_the_cost_of_a_turn_grows_no_faster_than_its_thread(shape: str) -> None:
+    """Whatever a request says of the thread. Processor time; four times the messages may take eight times as long."""
+    graph, messages = await long_threads(InMemorySaver(), 0)
+    adapter = AGUIAdapter(graph)
+    held = [{"id": m.id, "role": "user" if m.type == "human" else "assistant", "content": m.content} for m in messages]
+    new = [{"id": f"new{number}", "role": "user", "content": "and?"} for number in range(len(held))]
+
+    async def turn(thread: str, length: int) -> float:
+        config: RunnableConfig = {"configurable": {"thread_id": thread}}
+        await graph.aupdate_state(config, {"messages": messages[:length]}, as_node="chat")
+        request = run_input(SHAPES[shape](held[:length], new[:length]), thread_id=thread)
+        with quiet_heap():
+            began = time.process_time()
+            async for _ in adapter.stream_sse(request):
+                pass
+            return time.process_time() - began
+
+    assert await turn("long", LENGTH) < 8 * await turn("short", LENGTH // 4)
 
 
 @SOURCES

@@ -98,7 +98,8 @@ def _forked(
     if position is None:
         position = max((n for n, m in enumerate(own) if m.id in before), default=-1) + 1
     tail = [m for m in own[position:] if m.role in ("user", "tool", "system", "developer")]
-    found.lacking = any(m.id not in {o.id for o in own[:position]} for m in shown[:start])
+    kept = {m.id for m in own[:position]}
+    found.lacking = any(m.id not in kept for m in shown[:start])
     found.surplus = True  # what the client holds of the old branch is not part of the new one
     _compose(found, tail, shown[:start], call_ids, [])
     return found
@@ -161,8 +162,9 @@ def _compose(
             else:
                 answers += found.unanswered({raw: name}, _holder(before))
     found.append = [*changed, *answers, *rest]
-    own = [m.id for m in converted if m in rest or m.id in {a.id for a in answers}]
-    if own != [i for i in (m.id for m in (*answers, *rest)) if i in own]:
+    asked, stored = [m.id for m in converted], [m.id for m in (*answers, *rest)]
+    both = set(asked).intersection(stored)
+    if [i for i in asked if i in both] != [i for i in stored if i in both]:
         found.lacking = True  # the client has them in another order
 
 
