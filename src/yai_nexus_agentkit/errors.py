@@ -18,9 +18,7 @@ Every class knows the ``RUN_ERROR.code`` it becomes (`Code`, a closed set).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any
 
 __all__ = [
     "AGUIAdapterError",
@@ -136,13 +134,9 @@ class RunTimeoutError(AGUIAdapterError):
 
 
 class EncodingError(AGUIAdapterError):
-    """An event could not be turned into bytes. `lost`: the events that were not sent because of it, this one first."""
+    """An event could not be turned into bytes."""
 
     code = Code.ENCODING_ERROR
-
-    def __init__(self, message: str, *, lost: Sequence[object] = ()) -> None:
-        super().__init__(message)
-        self.lost: Sequence[Any] = lost
 
 
 class HookError(AGUIAdapterError):

@@ -339,3 +339,20 @@ def test_the_short_way_makes_the_same_events() -> None:
     assert event == TextMessageContentEvent(message_id="m", delta="y")
     with pytest.raises(ValidationError):
         life.text("L", "m", 5)  # type: ignore[arg-type]
+
+
+def test_deltas_of_one_message_share_nothing() -> None:
+    life = live()
+    life.text("L", "m", "x")
+    [one], [other] = life.text("L", "m", "y"), life.text("L", "m", "z")
+    one.timestamp = 5
+    one.note = "an extra"  # type: ignore[attr-defined]
+    assert other == TextMessageContentEvent(message_id="m", delta="z")
+    assert other.model_fields_set == {"message_id", "delta"}
+    assert one.model_copy().model_dump(by_alias=True) == {
+        "type": "TEXT_MESSAGE_CONTENT",
+        "timestamp": 5,
+        "messageId": "m",
+        "delta": "y",
+        "note": "an extra",
+    }

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ag_ui.core import BaseEvent, EventType, RunAgentInput, RunErrorEvent
+from ag_ui.core import BaseEvent, RunAgentInput
 
 from yai_nexus_agentkit.adapter.driver import Driver
 from yai_nexus_agentkit.adapter.options import AdapterOptions, Hooks
 from yai_nexus_agentkit.adapter.source import Source
-from yai_nexus_agentkit.errors import Code, EncodingError
 
 if TYPE_CHECKING:
     from langchain_core.runnables import Runnable, RunnableConfig
@@ -21,9 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["AGUIAdapter"]
 
+T = TypeVar("T")
+
 _DEFAULTS = AdapterOptions()
 _NO_HOOKS = Hooks()
-_TERMINAL = (EventType.RUN_FINISHED, EventType.RUN_ERROR)
 
 
 class AGUIAdapter:
@@ -44,7 +42,7 @@ class AGUIAdapter:
         self.hooks = hooks
         self.source: Source = _source(agent)
 
-    async def run(
+    def run(
         self,
         run_input: RunAgentInput | Mapping[str, Any],
         *,
@@ -62,17 +60,12 @@ class AGUIAdapter:
         Raises nothing of the run: every exception becomes ``RUN_ERROR``. Closing the generator, or cancelling its
         consumer, cancels the agent and leaves no task behind.
         """
-        async with aclosing(
-            self.batches(run_input, config=config, context=context, request=request, control=control)
-        ) as batches:
-            async for batch in batches:
-                for event in batch:
-                    yield event
+        return self.stream(run_input, _same, config=config, context=context, request=request, control=control)
 
     event_stream_adapter = run
     """`run` under the name that older code knows."""
 
-    async def stream_sse(
+    def stream_sse(
         self,
         run_input: RunAgentInput | Mapping[str, Any],
         *,
@@ -85,46 +78,30 @@ class AGUIAdapter:
         run with ``ENCODING_ERROR``, after closing what is open."""
         from yai_nexus_agentkit.transport.sse import SSEEncoder
 
-        encode = SSEEncoder().encode
-        ended = False
-        async with aclosing(
-            self.batches(run_input, config=config, context=context, request=request, control=control)
-        ) as batches:
-            step: Callable[[], Any] = batches.__anext__
-            while True:
-                try:
-                    batch = await step()
-                except StopAsyncIteration:
-                    break
-                step = batches.__anext__
-                for n, event in enumerate(batch):
-                    try:
-                        frame = encode(event)
-                    except EncodingError as error:
-                        error.lost = batch[n:]
-                        step = partial(batches.athrow, error)
-                        break
-                    yield frame
-                    ended = event.type in _TERMINAL
-        if not ended:
-            yield encode(RunErrorEvent(message="the end of the run could not be encoded", code=Code.ENCODING_ERROR))
+        wire = SSEEncoder().encode
+        return self.stream(run_input, wire, config=config, context=context, request=request, control=control)
 
-    def batches(
+    def stream(
         self,
         run_input: RunAgentInput | Mapping[str, Any],
+        wire: Callable[[BaseEvent], T],
         *,
         config: RunnableConfig | None = None,
         context: Any = None,
         request: Mapping[str, Any] | None = None,
         control: RunControl | None = None,
-    ) -> AsyncGenerator[list[BaseEvent], None]:
-        """What `run` gives, those events together that tell one native event; no batch is empty. For writers of a wire.
+    ) -> AsyncGenerator[T, None]:
+        """What `wire` returns for each event that `run` gives: for writers of a wire of their own.
 
-        An `EncodingError` thrown into the generator (``athrow``) ends the run with that code. Its `lost` says which
-        events were not sent.
+        `wire` is called once per event, in order, as soon as there is one. An `EncodingError` that it raises ends the
+        run with ``ENCODING_ERROR``, after closing what is open.
         """
         given = {"config": config, "context": context, "request": request or {}}
-        return Driver(self.source, run_input, control, options=self.options, hooks=self.hooks, **given).batches()
+        return Driver(self.source, run_input, control, options=self.options, hooks=self.hooks, **given).stream(wire)
+
+
+def _same(event: BaseEvent) -> BaseEvent:
+    return event
 
 
 def _source(agent: Any) -> Source:

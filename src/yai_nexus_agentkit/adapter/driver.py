@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ag_ui.core import BaseEvent, EventType, RunAgentInput, RunErrorEvent
 
 from yai_nexus_agentkit.adapter.control import RunControl, Stopped, Watch
-from yai_nexus_agentkit.adapter.filters import EventFilter
 from yai_nexus_agentkit.adapter.options import AdapterOptions, Hooks
+from yai_nexus_agentkit.adapter.outlet import Outlet
 from yai_nexus_agentkit.adapter.source import Outcome, RunContext, Source, SourceRun, Translator, call_hook, error_text
-from yai_nexus_agentkit.errors import AGUIAdapterError, Code, EncodingError, HookError, RunInputError
+from yai_nexus_agentkit.errors import AGUIAdapterError, Code, HookError, RunInputError
 from yai_nexus_agentkit.protocol.json_safe import clean_text
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 from yai_nexus_agentkit.protocol.request import parse_request, peer_declares
@@ -29,7 +29,6 @@ __all__ = ["Driver"]
 T = TypeVar("T")
 
 _logger = logging.getLogger(__name__)
-_TERMINAL = (EventType.RUN_FINISHED, EventType.RUN_ERROR)
 _OUTCOMES: Mapping[str, Outcome] = {"interrupt": "interrupt", "cancelled": "cancelled"}
 
 
@@ -53,25 +52,28 @@ class Driver:
         self._watch: Watch | None = None
         self._prepared: SourceRun | None = None
 
-    async def batches(self) -> AsyncGenerator[list[BaseEvent], None]:
-        """The run's events, those of one native event together; no batch is empty."""
+    def stream(self, wire: Callable[[BaseEvent], T]) -> AsyncGenerator[T, None]:
+        """What `wire` makes of each of the run's events, as they come."""
         warnings: list[str] = []
         try:
             parsed = parse_request(self._raw, warnings=warnings)
         except RunInputError as error:
-            yield [RunErrorEvent(message=clean_text(str(error)), code=error.code)]
-            return
+            return _refused(RunErrorEvent(message=clean_text(str(error)), code=error.code), wire)
         for warning in warnings:
             _logger.warning("request of run %s: %s", parsed.run_id, warning)
-        run = self._run = self._context(run_input=parsed, declared=peer_declares(parsed))
-        run.outcome = "abandoned"
-        self._filter = EventFilter(run)
+        self._run = self._context(run_input=parsed, declared=peer_declares(parsed))
+        self._run.outcome = "abandoned"
+        return self._events(Outlet(self._run, wire))
+
+    async def _events(self, outlet: Outlet[T]) -> AsyncGenerator[T, None]:
         failure: Exception | None = None
         try:
             try:
                 prepared = await self._prepare()
-                yield self._filter(prepared.translator.start())
-                told = self._teller(prepared.translator)
+                for sent in outlet.pass_on(prepared.translator.start()):
+                    yield sent
+                outlet.check()
+                told = self._teller(prepared.translator, outlet)
                 async with aclosing(prepared.events()) as natives:
                     step = natives.__anext__ if self._control is None else partial(self._wait, natives.__anext__)
                     while True:
@@ -79,17 +81,18 @@ class Driver:
                             native = await step()
                         except StopAsyncIteration:
                             break
-                        if events := told(native):
-                            yield events
-                        if self._filter.error is not None:
-                            raise self._filter.error
-                yield self._finished(prepared.translator)
-                if self._filter.error is not None:
-                    raise self._filter.error
+                        for sent in told(native):
+                            yield sent
+                        if outlet.failure is not None:
+                            raise outlet.failure
+                for sent in self._finished(prepared.translator, outlet):
+                    yield sent
+                outlet.check()
             except Exception as error:
                 failure = error
-            if failure is not None and (events := self._failed(failure)):
-                yield events
+            if failure is not None:
+                for sent in self._failed(failure, outlet):
+                    yield sent
         finally:
             if self._watch is not None:
                 self._watch.end()
@@ -114,21 +117,32 @@ class Driver:
 
     # ------------------------------------------------------------------ events on their way out
 
-    def _teller(self, translator: Translator) -> Callable[[Any], list[BaseEvent]]:
-        """How a native event becomes events, chosen once: it happens for every token."""
-        hooks = self._run.hooks
-        if hooks.on_native is None and hooks.on_event is None and hooks.record is None:
-            return partial(_fed, translator)
-        return partial(self._translated, translator)
+    def _teller(self, translator: Translator, outlet: Outlet[T]) -> Callable[[Any], Iterable[T]]:
+        """How a native event becomes what is sent, chosen once: it happens for every token."""
+        hooks, feed = self._run.hooks, translator.feed
+        hooked = hooks.on_event is not None or hooks.record is not None
+        send = outlet.pass_on if hooked else outlet.send
 
-    def _translated(self, translator: Translator, native: Any) -> list[BaseEvent]:
+        def told(native: Any) -> Iterable[T]:
+            try:
+                events = feed(native)
+            except HookError:
+                raise
+            except Exception as error:
+                _skipped(native, error)
+                return ()
+            return send(events) if events else ()
+
+        return told if hooks.on_native is None else partial(self._replaced, told)
+
+    def _replaced(self, told: Callable[[Any], Iterable[T]], native: Any) -> Iterable[T]:
+        """What is sent for what the `on_native` hook makes of a native event."""
         on_native = self._run.hooks.on_native
-        natives: Iterable[Any] = (native,)
-        if on_native is not None:
-            natives = call_hook("on_native", lambda: list(on_native(native, self._run)))
-        return self._filter([event for one in natives for event in _fed(translator, one)])
+        assert on_native is not None
+        for one in call_hook("on_native", lambda: list(on_native(native, self._run))):
+            yield from told(one)
 
-    def _finished(self, translator: Translator) -> list[BaseEvent]:
+    def _finished(self, translator: Translator, outlet: Outlet[T]) -> list[T]:
         try:
             events = translator.finish()
         except AGUIAdapterError:
@@ -138,38 +152,25 @@ class Driver:
             failed = AGUIAdapterError(f"the end of the run could not be told: {error}")
             failed.code = Code.TRANSLATION_ERROR
             raise failed from error
-        outcome = _outcome(events[-1])
-        events = self._filter(events)
-        if self._filter.ended:
-            self._run.outcome = outcome
-        return events
+        sent = outlet.pass_on(events)
+        if outlet.ended:
+            self._run.outcome = _outcome(events[-1])
+        return sent
 
-    def _failed(self, error: Exception) -> list[BaseEvent]:
+    def _failed(self, error: Exception, outlet: Outlet[T]) -> list[T]:
         """The end of a run that failed or was stopped."""
         run = self._run
-        if isinstance(error, EncodingError):
-            self._filter.lose(error.lost)
         if isinstance(error, Stopped) and error.error is None:
             run.outcome = "cancelled"
-            return self._last(self._ending().cancel("the run was cancelled"))
+            message = "the run was cancelled"
+            return outlet.end(self._ending().cancel(message), RunErrorEvent(message=message, code=Code.CANCELLED))
         if isinstance(error, Stopped) and error.error is not None:
             error = error.error
         if not isinstance(error, AGUIAdapterError):
             _logger.warning("run %s failed", run.run_input.run_id, exc_info=error)
         run.outcome = "error"
         message, code = clean_text(error_text(error, run)), _code(error)
-        events = self._last(self._ending().fail(message, code))
-        return events if self._filter.ended else [*events, RunErrorEvent(message=message, code=code)]
-
-    def _last(self, events: list[BaseEvent]) -> list[BaseEvent]:
-        """Through the hooks, unless one of them is why the run ends."""
-        if self._filter.error is None:
-            passed = self._filter(events)
-            if self._filter.ended:
-                return passed
-            events = [event for event in events if event.type in _TERMINAL]
-            return [*passed, *self._filter.without_hooks(events)]
-        return self._filter.without_hooks(events)
+        return outlet.end(self._ending().fail(message, code), RunErrorEvent(message=message, code=code))
 
     def _ending(self) -> Translator | RunLifecycle:
         """Who ends the run: its translator, or, before there is one, a bare grammar."""
@@ -202,16 +203,15 @@ class Driver:
             _logger.exception("the after_run hook raised")
 
 
-def _fed(translator: Translator, native: Any) -> list[BaseEvent]:
+async def _refused(event: BaseEvent, wire: Callable[[BaseEvent], T]) -> AsyncGenerator[T, None]:
+    """The whole stream of a request that is not valid."""
+    yield wire(event)
+
+
+def _skipped(native: Any, error: Exception) -> None:
     """One event that cannot be told is logged and skipped; what is open still gets closed."""
-    try:
-        return translator.feed(native)
-    except HookError:
-        raise
-    except Exception as error:
-        kind = native.get("event") if isinstance(native, Mapping) else type(native).__name__
-        _logger.error("skipping a native event that cannot be translated: %s", kind, exc_info=error)
-        return []
+    kind = native.get("event") if isinstance(native, Mapping) else type(native).__name__
+    _logger.error("skipping a native event that cannot be translated: %s", kind, exc_info=error)
 
 
 async def _acall(name: str, hook: Callable[..., Any], *args: Any) -> Any:

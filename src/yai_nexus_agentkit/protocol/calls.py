@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,6 +19,7 @@ from ag_ui.core import (
     ToolMessage,
 )
 
+from yai_nexus_agentkit.protocol.deltas import deltas
 from yai_nexus_agentkit.protocol.entities import OpenEntities
 from yai_nexus_agentkit.protocol.lanes import Lanes
 from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
@@ -29,17 +30,15 @@ __all__ = ["Calls"]
 UNNAMED = "tool"
 """Name of a call that the model gave none. Clients refuse a chunk without, and show nothing for an empty one."""
 
-_ARGS = ToolCallArgsEvent.__pydantic_validator__.validate_python
-"""An argument delta's event, checked as by the class in three quarters of the time."""
-
 
 @dataclass(slots=True)
 class _Call:
-    name: str
-    parent: str
+    parent: str | None
     """Id of the message that carries the call."""
     lane: str
     owner: str | None
+    args_with: Callable[[str], BaseEvent]
+    """The event of a piece of its arguments."""
     open: bool = True
 
 
@@ -79,10 +78,13 @@ class Calls:
         if not usable(call_id) or self.known(call_id) or call_id in self._told:
             return []
         it = self._lanes.get(lane)
-        call = _Call(usable(name) or UNNAMED, self._lanes.parent(it, parent, call_id), lane, it.owner)
         event = (ToolCallChunkEvent if self._chunks else ToolCallStartEvent)(
-            tool_call_id=call_id, tool_call_name=call.name, parent_message_id=call.parent, subagent_run_id=call.owner
+            tool_call_id=call_id,
+            tool_call_name=usable(name) or UNNAMED,
+            parent_message_id=self._lanes.parent(it, parent, call_id),
+            subagent_run_id=it.owner,
         )
+        call = _Call(event.parent_message_id, lane, it.owner, self._args_with(event))
         events = [*self._lanes.make_room(lane, it), *self._subagents.introduce(it.owner), event]
         self._calls[call_id] = call
         it.calls.append(call_id)
@@ -94,17 +96,15 @@ class Calls:
         call = self._calls.get(call_id)
         if call is None or not call.open or not delta:
             return []
+        return [call.args_with(delta)]
+
+    def _args_with(self, start: ToolCallStartEvent | ToolCallChunkEvent) -> Callable[[str], BaseEvent]:
+        call = {"tool_call_id": start.tool_call_id, "subagent_run_id": start.subagent_run_id}
         if not self._chunks:
-            return [_ARGS({"toolCallId": call_id, "delta": delta, "subagentRunId": call.owner})]
-        return [
-            ToolCallChunkEvent(  # complete, since any event between two chunks ends the client's stream of chunks
-                tool_call_id=call_id,
-                tool_call_name=call.name,
-                parent_message_id=call.parent,
-                delta=delta,
-                subagent_run_id=call.owner,
-            )
-        ]
+            return deltas(ToolCallArgsEvent, **call)
+        # Each chunk is complete, since any event between two chunks ends the client's stream of chunks.
+        named = {"tool_call_name": start.tool_call_name, "parent_message_id": start.parent_message_id}
+        return deltas(ToolCallChunkEvent, **call, **named)
 
     def end(self, call_id: str) -> list[BaseEvent]:
         """``TOOL_CALL_END``: the arguments are complete, or cut off."""

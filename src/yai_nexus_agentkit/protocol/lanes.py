@@ -10,8 +10,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ag_ui.core import BaseEvent, Message, TextMessageEndEvent, TextMessageStartEvent
+from ag_ui.core import (
+    BaseEvent,
+    Message,
+    TextMessageChunkEvent,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
+)
 
+from yai_nexus_agentkit.protocol.deltas import deltas
 from yai_nexus_agentkit.protocol.entities import OpenEntities
 from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
 from yai_nexus_agentkit.protocol.reasoning import ReasoningWriter
@@ -21,6 +29,10 @@ __all__ = ["Lane", "Lanes"]
 
 _NOTHING = object()
 """Equal to no id: the value of `Lane.ready` when text cannot simply go on."""
+
+
+def _unopened(delta: str) -> BaseEvent:
+    raise AssertionError("no text message is open")
 
 
 @dataclass(slots=True)
@@ -37,6 +49,8 @@ class Lane:
     """The wish under which text may go on with nothing to close or open before."""
     text: str = ""
     """Id of the open text message; empty if none is open."""
+    event_with: Callable[[str], BaseEvent] = field(default=_unopened)
+    """The event of a delta of the open text message."""
     wish: str = ""
     """The open text message's wish."""
     message: str | None = None
@@ -117,6 +131,8 @@ class Lanes:
         events = [*self.end_text(name), *self.make_room(name, lane), *self._subagents.introduce(lane.owner)]
         lane.text = lane.message = self._text_id(name, lane, wish)
         lane.ready = lane.wish = wish
+        content = TextMessageChunkEvent if self._chunks else TextMessageContentEvent
+        lane.event_with = deltas(content, message_id=lane.text, subagent_run_id=lane.owner)
         self._open.add("text", name, lane.owner, self.end_text)
         if self._chunks:
             return events

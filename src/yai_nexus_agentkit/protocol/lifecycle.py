@@ -26,8 +26,6 @@ from ag_ui.core import (
     RunStartedEvent,
     StateDeltaEvent,
     StateSnapshotEvent,
-    TextMessageChunkEvent,
-    TextMessageContentEvent,
     TokenUsage,
 )
 
@@ -44,8 +42,6 @@ from yai_nexus_agentkit.protocol.subagents import Subagents
 __all__ = ["RunLifecycle"]
 
 Metadata = dict[str, Any]
-_CONTENT = TextMessageContentEvent.__pydantic_validator__.validate_python
-"""A text delta's event, checked as by the class in three quarters of the time: a run has thousands of them."""
 
 
 class RunLifecycle:
@@ -72,7 +68,6 @@ class RunLifecycle:
     ) -> None:
         self.thread_id, self.run_id, self.parent_run_id = thread_id, run_id, parent_run_id
         self.declared = declared
-        self._text_chunks = text_chunks
         self._phase: Literal["new", "live", "ended"] = "new"
         self._open = OpenEntities()
         self._ids = MessageIds(taken or {})
@@ -172,13 +167,7 @@ class RunLifecycle:
         it = self._by_name.get(lane)
         if it is None or it.ready != message_id:
             return self._open_text(lane, message_id, delta)
-        if not delta:
-            return []
-        if self._text_chunks:
-            return [TextMessageChunkEvent(message_id=it.text, delta=delta, subagent_run_id=it.owner)]
-        if it.owner is None:
-            return [_CONTENT({"messageId": it.text, "delta": delta})]
-        return [_CONTENT({"messageId": it.text, "delta": delta, "subagentRunId": it.owner})]
+        return [it.event_with(delta)] if delta else []
 
     def _open_text(self, lane: str, message_id: str, delta: str) -> list[BaseEvent]:
         if self._phase != "live" or not usable(delta):

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
-from ag_ui.core import BaseEvent, EventType, RunAgentInput, RunErrorEvent
+from ag_ui.core import BaseEvent, RunAgentInput
 
 from yai_nexus_agentkit.adapter.control import RunControl
-from yai_nexus_agentkit.errors import Code, EncodingError, OverloadedError, ThreadBusyError
+from yai_nexus_agentkit.adapter.outlet import TERMINAL
+from yai_nexus_agentkit.errors import OverloadedError, ThreadBusyError
 from yai_nexus_agentkit.runs.identity import Identity, ThreadRef
 from yai_nexus_agentkit.runs.index import MemoryThreadIndex, ThreadIndex, ThreadStatus
 from yai_nexus_agentkit.runs.limits import Capacity
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 __all__ = ["LiveRun", "RunService", "ServiceSettings"]
 
 _logger = logging.getLogger(__name__)
-_TERMINAL = (EventType.RUN_FINISHED, EventType.RUN_ERROR)
 _STATUS = {"interrupt": ThreadStatus.PAUSED, "error": ThreadStatus.FAILED}
 
 
@@ -82,39 +81,23 @@ class LiveRun:
         """
         record = self.record
         with run_span(record, self.headers):
-            async with aclosing(self._batches()) as batches:
-                step: Callable[[], Awaitable[list[BaseEvent]]] = batches.__anext__
-                while True:
-                    try:
-                        batch = await step()
-                    except StopAsyncIteration:
-                        break
-                    step = batches.__anext__
-                    for n, event in enumerate(batch):
-                        try:
-                            put(event)
-                        except EncodingError as error:
-                            error.lost = batch[n:]
-                            step = partial(batches.athrow, error)
-                            break
-                        if event.type in _TERMINAL:
-                            self._note_end(event)
+            async with aclosing(self._events(put)) as events:
+                async for _ in events:
                     if not record.events:
                         record.note_first()
                         await asyncio.sleep(0)  # whoever writes shall do so before the agent begins its work
-                    record.events += len(batch)
-            if not record.ended:
-                last = RunErrorEvent(message="the end of the run could not be encoded", code=Code.ENCODING_ERROR)
-                self._note_end(last)
-                put(last)
+                    record.events += 1
 
-    def _note_end(self, event: BaseEvent) -> None:
-        self.ending = True
-        self.record.note_end(event)
+    def _events(self, put: Callable[[BaseEvent], None]) -> AsyncGenerator[None, None]:
+        def noting(event: BaseEvent) -> None:
+            put(event)
+            if event.type in TERMINAL:
+                self.ending = True
+                self.record.note_end(event)
 
-    def _batches(self) -> AsyncGenerator[list[BaseEvent], None]:
-        return self.adapter.batches(
+        return self.adapter.stream(
             self.run_input,
+            noting,
             config=_run_config(self.identity.config, self.thread.key),
             context=self.identity.context,
             request=self.request,

@@ -45,6 +45,9 @@ _DELTAS: dict[type[BaseEvent], str] = {
 ``delta`` is their last field on the wire.
 """
 
+_PLAIN = frozenset({"type", "message_id", "tool_call_id", "subagent_run_id", "delta"})
+"""Fields of a delta that is like the others of its message."""
+
 _EMPTY_DELTA = b'"delta":""}'
 
 
@@ -96,15 +99,7 @@ class SSEEncoder:
         """The frame of an event that has nothing but a delta and the name of its message; None for any other."""
         fields = event.__dict__
         delta = fields["delta"]
-        if (
-            delta.__class__ is not str
-            or fields["metadata"] is not None
-            or fields["raw_event"] is not None
-            or fields["timestamp"] is not None
-            or event.__pydantic_extra__
-            or fields.get("role") is not None
-            or fields.get("name") is not None
-        ):
+        if delta.__class__ is not str or not event.__pydantic_fields_set__ <= _PLAIN or event.__pydantic_extra__:
             return None
         key = (event.__class__, fields[named_by], fields["subagent_run_id"])
         template = self._templates.get(key)

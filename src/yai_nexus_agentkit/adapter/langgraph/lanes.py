@@ -94,14 +94,12 @@ class ModelLane:
         self._all: list[_Call] = []
         life.lane(self.key, owner=run.owner, within=tuple(a.id for a in run.ancestors() if a.span))
 
-    def plain(self, chunk: AIMessageChunk) -> bool:
-        """The message is open, and the chunk has nothing but more of its text: what most chunks are."""
-        return (
-            self._plain
-            and chunk.content.__class__ is str
-            and not chunk.tool_call_chunks
-            and not chunk.additional_kwargs
-        )
+    def more(self, chunk: AIMessageChunk) -> list[BaseEvent] | None:
+        """More text of the open message, if the chunk has nothing but that: what most chunks are. Else None."""
+        text = chunk.content
+        if not self._plain or text.__class__ is not str or chunk.tool_call_chunks or chunk.additional_kwargs:
+            return None
+        return self.tell(text)
 
     def stream(self, chunk: AIMessageChunk) -> list[BaseEvent]:
         """One streamed chunk (``AIMessageChunk``), whatever it carries."""

@@ -56,8 +56,9 @@ class ModelCalls:
         lane = self._lanes.get(native["run_id"])
         if lane is None:
             return []
-        if lane.plain(chunk := native["data"]["chunk"]):
-            return lane.tell(chunk.content)
+        chunk = native["data"]["chunk"]
+        if (events := lane.more(chunk)) is not None:
+            return events
         spoke = lane.spoke
         events = lane.stream(chunk)
         if lane.spoke and not spoke:

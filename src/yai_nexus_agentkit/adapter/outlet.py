@@ -1,4 +1,5 @@
-"""Pure. What of a run's events is really sent: the hooks that see them, and what follows from one that was not sent.
+"""Pure. The way out of a run: the hooks that see its events, the wire that writes them, and what follows from an event
+that was not sent.
 
 The grammar of a run counts every event it made. So whatever is not sent after all (dropped by a hook, lost with a hook
 that raised, refused by an encoder) takes along what belongs to it: content and end of a message that never began.
@@ -6,14 +7,17 @@ that raised, refused by an encoder) takes along what belongs to it: content and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Generic, TypeVar
 
-from ag_ui.core import BaseEvent, EventType
+from ag_ui.core import BaseEvent, EventType, RunErrorEvent
 
 from yai_nexus_agentkit.adapter.source import RunContext, call_hook
-from yai_nexus_agentkit.errors import HookError
+from yai_nexus_agentkit.errors import Code, EncodingError, HookError
 
-__all__ = ["EventFilter"]
+__all__ = ["TERMINAL", "Outlet"]
+
+T = TypeVar("T")
 
 _KEYS: dict[str, tuple[str, str]] = {
     EventType.TEXT_MESSAGE_START: ("text", "message_id"),
@@ -37,51 +41,84 @@ _KEYS: dict[str, tuple[str, str]] = {
 """What an event belongs to: kind of span, and the field that names it."""
 _OPENERS = frozenset(t for t in _KEYS if t.endswith(("_START", "_STARTED")))
 _CLOSERS = frozenset(t for t in _KEYS if t.endswith(("_END", "_FINISHED", "SUBAGENT_ERROR")))
-_TERMINAL = frozenset({EventType.RUN_FINISHED, EventType.RUN_ERROR})
-_FIXED = _TERMINAL | {EventType.RUN_STARTED}
+TERMINAL = frozenset({EventType.RUN_FINISHED, EventType.RUN_ERROR})
+"""Exactly one of these is the last event of a run."""
+_FIXED = TERMINAL | {EventType.RUN_STARTED}
 
 
-class EventFilter:
-    """The way out of one run."""
+class Outlet(Generic[T]):
+    """The way out of one run. `wire` takes each event that is sent, and what it returns is the run's output.
 
-    def __init__(self, run: RunContext) -> None:
-        self._run = run
+    `wire` raises `EncodingError` for an event that it cannot write.
+    """
+
+    def __init__(self, run: RunContext, wire: Callable[[BaseEvent], T]) -> None:
+        self._run, self._wire = run, wire
         self._dropped: set[tuple[str, str]] = set()
         """Spans whose opener was not sent; a call stays in it until its result, other spans until their end."""
-        self.error: HookError | None = None
-        """A hook raised. The events before that were returned, the others are lost."""
+        self.failure: HookError | EncodingError | None = None
+        """A hook raised, or an event could not be written. What came before it was sent, the others are lost."""
         self.ended = False
         """The terminal event went out."""
 
-    def __call__(self, events: list[BaseEvent]) -> list[BaseEvent]:
-        """The events to send, through the hooks."""
-        sent: list[BaseEvent] = []
+    def check(self) -> None:
+        """Raises `failure`, if there is one."""
+        if self.failure is not None:
+            raise self.failure
+
+    def send(self, events: Sequence[BaseEvent]) -> list[T]:
+        """Write the events, without hooks. Those of a native event: none of them is terminal, and most come alone."""
+        sent: list[T] = []
+        try:
+            for event in events:
+                sent.append(self._wire(event))
+        except EncodingError as error:
+            self._lose(events[len(sent) :])
+            self.failure = error
+        return sent
+
+    def pass_on(self, events: Sequence[BaseEvent]) -> list[T]:
+        """Send the events through the hooks."""
+        kept: list[BaseEvent] = []
         for n, event in enumerate(events):
             try:
-                kept = self._hooked(event)
-                for one in kept:
+                for one in self._hooked(event):
                     if self._run.hooks.record is not None:
                         call_hook("record", self._run.hooks.record, one, self._run)
-                    sent.append(one)
+                    kept.append(one)
             except HookError as error:
-                self.error = error
-                self.lose(events[n:])
+                self.failure = error
+                self._lose(events[n:])
                 break
-        return self._noted(sent)
+        return self._sent(kept)
 
-    def without_hooks(self, events: list[BaseEvent]) -> list[BaseEvent]:
-        """The events to send when a hook is why the run ends."""
-        return self._noted([event for event in events if not self._follows_dropped(event)])
+    def end(self, events: Sequence[BaseEvent], last: BaseEvent) -> list[T]:
+        """Send the last events of a run that failed or was stopped: through the hooks until one of them raises, and
+        without those that cannot be written. `last`: the terminal event, if none of them is or can be sent."""
+        sent: list[T] = []
+        for event in events:
+            if not isinstance(self.failure, HookError):
+                sent += self.pass_on([event])
+                if not isinstance(self.failure, HookError):
+                    continue
+            if not self._follows_dropped(event):
+                sent += self._sent([event])
+        unwritable = RunErrorEvent(message="the end of the run could not be encoded", code=Code.ENCODING_ERROR)
+        for terminal in (last, unwritable):
+            if not self.ended:
+                sent += self._sent([terminal])
+        return sent
 
-    def lose(self, events: Iterable[BaseEvent]) -> None:
+    def _sent(self, events: Sequence[BaseEvent]) -> list[T]:
+        sent = self.send(events)
+        self.ended = self.ended or (len(sent) == len(events) and any(event.type in TERMINAL for event in events))
+        return sent
+
+    def _lose(self, events: Iterable[BaseEvent]) -> None:
         """These events were not sent."""
         for event in events:
             if event.type in _OPENERS:
                 self._dropped.add(_key(event))
-
-    def _noted(self, events: list[BaseEvent]) -> list[BaseEvent]:
-        self.ended = self.ended or any(event.type in _TERMINAL for event in events)
-        return events
 
     def _follows_dropped(self, event: BaseEvent) -> bool:
         if event.type not in _KEYS or event.type in _OPENERS:
