@@ -64,6 +64,8 @@ def to_agui(messages: Sequence[lc.BaseMessage], *, declared: bool = True, reason
 
 def is_shown(message: lc.BaseMessage) -> bool:
     """Whether a client has a message for this one: placeholders and answers that say nothing are not shown."""
+    if message.type == "human":
+        return True
     if message.type == "tool":
         return not message.additional_kwargs.get(PENDING)
     if not isinstance(message, lc.AIMessage) or message.tool_calls or message.invalid_tool_calls:

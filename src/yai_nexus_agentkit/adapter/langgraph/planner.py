@@ -206,8 +206,9 @@ def _answered(messages: Sequence[BaseMessage], call_ids: CallIds) -> frozenset[s
     found: set[str] = set()
     for message in messages:
         if isinstance(message, AIMessage):
-            makers.update((call["id"], message.id or "") for call in message.tool_calls if call["id"])
-            makers.update((call["id"], message.id or "") for call in message.invalid_tool_calls if call["id"])
+            for call in (*message.tool_calls, *message.invalid_tool_calls):
+                if call["id"]:
+                    makers[call["id"]] = message.id or ""
         elif isinstance(message, ToolMessage):
             raw = message.tool_call_id
             found.add(call_ids.wire(makers[raw], raw) if raw in makers else call_ids.latest(raw))
@@ -228,5 +229,6 @@ def _with_answers(messages: list[BaseMessage], calls: dict[str, str], plan: Plan
 
 def message_roles(request: Sequence[Message], held: Sequence[BaseMessage]) -> dict[str, str]:
     roles: dict[str, str] = {m.id: _ROLES.get(m.type, m.type) for m in held if m.id}
-    roles.update((m.id, m.role) for m in request)
+    for message in request:
+        roles[message.id] = message.role
     return roles

@@ -70,11 +70,11 @@ def reconcile(
     found = Reconciliation()
     known = [n for n, m in enumerate(own) if m.id in at]
     last_known = known[-1] if known else -1
+    differing = [m for m in (own[n] for n in known) if not _alike(m, shown[at[m.id]], call_ids)]
     if not resuming and known:
-        found.fork = _fork(own, shown, at, known, paused=paused)
+        found.fork = _fork(own, shown, at, known, differing, paused=paused)
     if found.fork is not None:
         return _forked(found, own, shown, call_ids)
-    differing = [own[n] for n in known if not _alike(own[n], shown[at[own[n].id]], call_ids)]
     fresh = _fresh(own, last_known)
     found.lacking = len(known) < len(shown) or any(m.role not in ("system", "developer") for m in differing)
     taken = {m.id for m in fresh}
@@ -106,11 +106,18 @@ def _forked(
 
 
 def _fork(
-    own: Sequence[Message], shown: Sequence[BaseMessage], at: dict[str, int], known: Sequence[int], *, paused: bool
+    own: Sequence[Message],
+    shown: Sequence[BaseMessage],
+    at: dict[str, int],
+    known: Sequence[int],
+    differing: Sequence[Message],
+    *,
+    paused: bool,
 ) -> str | None:
-    """The user message to restart before; None for a request that just goes on, or shows only the newest messages."""
-    for n in known:
-        message, held = own[n], shown[at[own[n].id]]
+    """The user message to restart before; None for a request that just goes on, or shows only the newest messages.
+    `known`: where the thread's messages stand in the request. `differing`: those that it shows in another form."""
+    for message in differing:
+        held = shown[at[message.id]]
         if message.role == "user" and held.type == "human" and not _same_content(message, held):
             return held.id
     final = own[-1]
@@ -188,6 +195,8 @@ def _holder(messages: Sequence[BaseMessage]) -> str:
 def _alike(message: Message, held: BaseMessage, call_ids: CallIds) -> bool:
     """The client shows this message as the thread has it. Plain text is compared without conversion: there may be
     thousands."""
+    if held.type == "human" and message.content.__class__ is str and message.content == held.content:
+        return True
     if isinstance(held.content, str) and held.type in ("human", "system"):
         return message.content == held.content or message.content == clean_text(held.content)
     if (

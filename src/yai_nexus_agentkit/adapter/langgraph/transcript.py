@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from operator import attrgetter, is_
 from typing import Any
 
 from ag_ui.core import Message
@@ -19,6 +20,8 @@ from yai_nexus_agentkit.adapter.langgraph.classify import NativeRun
 from yai_nexus_agentkit.adapter.langgraph.messages import is_shown, to_agui, tool_content
 
 __all__ = ["Judgement", "Told", "Transcript", "same_message"]
+
+_id, _content = attrgetter("id"), attrgetter("content")
 
 
 class Judgement(Enum):
@@ -77,8 +80,12 @@ class Transcript:
         self._declared, self._reasoning = declared, reasoning
         self._foreign: dict[str, Message] = {m.id: m for m in foreign}
         self._nested: dict[str, BaseMessage] = {m.id: m for m in nested if m.id}
-        self._base: dict[str, tuple[BaseMessage, Any]] = {}
+        self._before: list[BaseMessage] = []
+        self._contents: list[Any] = []
+        """The thread's messages at the beginning, and what they said: nodes may edit them in place."""
         self._ids: list[str | None] = []
+        self._base: dict[str, int] = {}
+        """Position by id."""
         self._told: dict[str, Told] = {}
         self._hidden: set[str] = set()
         self._unshown: set[str] = set()
@@ -97,8 +104,11 @@ class Transcript:
         """The thread's messages after the request was applied."""
         self.began = True
         self.latest = messages
-        self._ids = [m.id for m in messages]
-        self._base = {m.id: (m, m.content) for m in messages if m.id}
+        # Thousands of them, and two passes per turn: the loops run in C.
+        self._before = list(messages)
+        self._contents = list(map(_content, messages))
+        self._ids = list(map(_id, messages))
+        self._base = {message_id: n for n, message_id in enumerate(self._ids) if message_id}
 
     # ------------------------------------------------------------------ telling
 
@@ -168,12 +178,8 @@ class Transcript:
             return Judgement.KNOWN
         if (told := self._told.get(message_id)) is not None:
             return Judgement.KNOWN if told.still(message) else Judgement.CHANGED
-        if (held := self._base.get(message_id)) is not None:
-            before, content = held
-            if message is before and message.content is content:
-                return Judgement.KNOWN
-            same = message is not before and same_message(before, message)
-            return Judgement.KNOWN if same else Judgement.CHANGED
+        if (position := self._base.get(message_id)) is not None:
+            return Judgement.KNOWN if self._unchanged(message, position) else Judgement.CHANGED
         if (paused := self._nested.get(message_id)) is not None:
             return Judgement.KNOWN if same_message(paused, message) else Judgement.CHANGED
         return Judgement.NEW
@@ -194,9 +200,7 @@ class Transcript:
         final = self.latest
         if not self.touched and not own:
             return bool(self._nested)
-        if len(final) < len(self._ids) or not all(
-            self._unchanged(message, message_id) for message, message_id in zip(final, self._ids, strict=False)
-        ):
+        if not self._begins_as_before(final):
             return True
         tail = [m for m in final[len(self._ids) :] if is_shown(m)]
         told = own.keys() | self._nested.keys()
@@ -227,19 +231,29 @@ class Transcript:
             order.insert(at, message)
         return order
 
-    def _unchanged(self, message: BaseMessage, message_id: str | None) -> bool:
-        held = self._base.get(message_id or "")
-        if held is None or message.id != message_id:
+    def _begins_as_before(self, final: Sequence[BaseMessage]) -> bool:
+        """The messages of the beginning are still the first, and the same."""
+        if len(final) < len(self._ids):
             return False
-        before, content = held
-        return (message is before and message.content is content) or (
-            message is not before and same_message(before, message)
+        if all(map(is_, final, self._before)) and all(map(is_, map(_content, final), self._contents)):
+            return True
+        return all(
+            message.id == message_id and self._unchanged(message, position)
+            for position, (message, message_id) in enumerate(zip(final, self._ids, strict=False))
         )
+
+    def _unchanged(self, message: BaseMessage, position: int) -> bool:
+        before = self._before[position]
+        if message is before:
+            return message.content is self._contents[position]
+        return same_message(before, message)
 
     # ------------------------------------------------------------------ snapshots
 
     def unnest(self) -> None:
         """The run ended: what paused subgraphs held and the thread did not get is not part of the conversation."""
+        if not self._nested:
+            return
         kept = {m.id for m in self.latest}
         if any(message_id not in kept for message_id in self._nested):
             self.in_sync = False
