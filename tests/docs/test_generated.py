@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pydoc
 import re
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.docs.blocks import blocks_of
 from tests.docs.generated import DOCS, PAGES, arguments, events, fields, fresh, groups_of, members, regions, tree
 from yai_nexus_agentkit.cli import COMMANDS
 
@@ -58,6 +60,20 @@ def test_arguments_as_a_table() -> None:
     assert "| `--reasoning` `standard`, `thinking`, `off` | [`reasoning`](hooks-and-options.md#reasoning) |" in (
         arguments("run: the adapter (AdapterOptions)")
     )
+
+
+def test_the_page_of_the_api_says_how_to_import_what_it_lists() -> None:
+    page = DOCS / "api.md"
+    imported: dict[str, Any] = {}
+    for block in blocks_of(page):
+        exec(block.text, imported)
+    listed = [pydoc.locate(path) for path in re.findall(r"^::: (\S+)$", page.read_text("utf-8"), re.M)]
+
+    for item in listed:
+        names = [getattr(item, name) for name in item.__all__] if inspect.ismodule(item) else [item]
+        for one in names:
+            if inspect.isfunction(one) or inspect.isclass(one):
+                assert imported.get(one.__name__) is one, f"{one.__name__} is not imported on the page"
 
 
 def test_ids_that_differ_in_each_run_have_names_that_do_not() -> None:
