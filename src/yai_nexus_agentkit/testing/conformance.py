@@ -2,14 +2,14 @@
 
 - ``model``: every event against the ``ag_ui`` models, strictly, with nulls and unknown fields reported
 - rule names: `yai_nexus_agentkit.testing.rules`
-- ``AGUI...``: ag-ui-validate, errors only, without what it gets wrong about 1.0; left out where it is not installed
-  (the ``verify`` extra)
+- ``AGUI...``: ag-ui-validate, errors only, without what it gets wrong about 1.0 and what a rule said of the same event;
+  left out where it is not installed (the ``verify`` extra)
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ag_ui.core import BaseEvent, Event
@@ -25,6 +25,8 @@ AnyRun: TypeAlias = Sequence[AnyEvent] | Run | Mapping[str, Any] | str
 """Events (models, wire dicts or JSON texts), ``{"events": ..., "input": request}``, or SSE text."""
 
 _EVENT: TypeAdapter[Any] = TypeAdapter(Event)
+_STRUCTURAL = ("AGUI00", "AGUI10", "AGUI201", "AGUI202", "AGUI203", "AGUI205", "AGUI207", "AGUI40", "AGUI60")
+"""Beginnings of ag-ui-validate's codes for what the grammar is about too: one fault is told once."""
 
 
 def parse_sse(text: str) -> list[WireEvent]:
@@ -77,8 +79,9 @@ def conformance_problems(runs: Sequence[AnyRun], *, advice: bool = False, ignore
         events, given = run["events"], run["input"]
         thread.learn((given or {}).get("messages"))
         known_calls = set(thread.calls)
-        problems = [*_model_problems(events), *_rule_problems(events, given, thread, advice)]
-        problems += _validator_problems(events, known_calls)
+        ruled = _rule_problems(events, given, thread, advice)
+        problems = [*_model_problems(events), *(text for texts in ruled.values() for text in texts)]
+        problems += _validator_problems(events, known_calls, ruled.keys())
         found += [f"run {number} {problem}" for problem in problems]
     dropped = tuple(f"[{name}]" for name in ignore)
     return [problem for problem in dict.fromkeys(found) if not any(name in problem for name in dropped)]
@@ -160,15 +163,17 @@ def _inner_models(alias: str, value: Any) -> Iterable[tuple[str, BaseModel]]:
 
 def _rule_problems(
     events: Sequence[WireEvent], given: Mapping[str, Any] | None, thread: ThreadFacts, advice: bool
-) -> Iterable[str]:
+) -> dict[int, list[str]]:
+    """By position of the event; those of the run as a whole under -1, as ag-ui-validate counts."""
     starts = [n for n, event in enumerate(events) if event.get("type") == "RUN_STARTED"]
     rules = RunRules(thread, given, last_start=starts[-1] if starts else -1, advice=advice)
-    for position, event in enumerate(events):
-        yield from rules.feed(position, event)
-    yield from rules.finish()
+    found = {position: rules.feed(position, event) for position, event in enumerate(events)}
+    found[-1] = rules.finish()
+    return {position: problems for position, problems in found.items() if problems}
 
 
-def _validator_problems(events: Sequence[WireEvent], known_calls: set[str]) -> Iterable[str]:
+def _validator_problems(events: Sequence[WireEvent], known_calls: set[str], ruled: Collection[int]) -> Iterable[str]:
+    """`ruled`: the events that the rules found something at."""
     try:
         from ag_ui_validate import ValidatorOptions, create_validator
     except ImportError:
@@ -179,6 +184,8 @@ def _validator_problems(events: Sequence[WireEvent], known_calls: set[str]) -> I
     validator.finalize()
     for found in validator.report().diagnostics:
         event = events[found.event_index] if 0 <= found.event_index < len(events) else {}
+        if found.event_index in ruled and found.rule.startswith(_STRUCTURAL):
+            continue
         if found.severity == "error" and not _admitted(found.rule, found.pointer, event, known_calls):
             place = f"event {found.event_index} {event.get('type')}: " if event else ""
             yield f"{place}[{found.rule}] {found.message}"
