@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from yai_nexus_agentkit.checks import check_options
 from yai_nexus_agentkit.protocol.reasoning import ReasoningMode
 
 if TYPE_CHECKING:
@@ -20,17 +21,23 @@ __all__ = ["AdapterOptions", "Hooks", "Visible"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visible:
-    """What clients see of a graph's work. A model, tool or node is shown if it is in each of the given sets; ``None``
-    admits all."""
+    """What clients see of a graph's work. A model, tool or node is shown if it is in each of the given sets (or lists);
+    ``None`` admits all."""
 
-    nodes: frozenset[str] | set[str] | None = None
+    nodes: Collection[str] | None = None
     """Names of nodes; what runs inside a named node counts as in it."""
 
-    tags: frozenset[str] | set[str] | None = None
+    tags: Collection[str] | None = None
     """At least one of the tags of a model or tool run; nodes, which have no tags of their own, are not judged by it."""
 
-    names: frozenset[str] | set[str] | None = None
+    names: Collection[str] | None = None
     """Names of model and tool runs; nodes are not judged by this set."""
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        for name in ("nodes", "tags", "names"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, None if given is None else frozenset(given))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +108,9 @@ class AdapterOptions:
     durability: Literal["sync", "async", "exit"] | None = None
     """When LangGraph writes checkpoints; ``None`` leaves it to LangGraph."""
 
+    def __post_init__(self) -> None:
+        check_options(self, positive=("execution_timeout", "idle_timeout", "tool_timeout"))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hooks:
@@ -137,3 +147,6 @@ class Hooks:
 
     record: Callable[[RunAgentInput | BaseEvent, RunContext], None] | None = None
     """The request as it came, then every event as it goes: for an audit trail."""
+
+    def __post_init__(self) -> None:
+        check_options(self)

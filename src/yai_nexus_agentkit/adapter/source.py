@@ -63,7 +63,7 @@ def error_text(error: BaseException, run: RunContext) -> str:
         if not isinstance(error, AGUIAdapterError) or error.code in UNEXPECTED:
             # Where a hook words it, nobody but the log has the exception.
             level = logging.WARNING if run.hooks.on_error is None else logging.ERROR
-            _logger.log(level, "run %s failed, the client reads %r", run.run_input.run_id, text, exc_info=error)
+            _logger.log(level, "error in run %s, the client reads %r", run.run_input.run_id, text, exc_info=error)
     return text
 
 
