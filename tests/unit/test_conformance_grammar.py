@@ -67,6 +67,18 @@ def test_one_fault_is_told_once() -> None:
             assert len(conformance_problems([events], ignore=["version", "model"])) == 1, name
 
 
+JUNK: list[Any] = [None, 5, True, [], {}, [1], {"a": 1}, "x", [{}], {"id": 5}, [{"id": []}], {"messages": 5}]
+
+
+def test_whatever_a_field_holds_is_a_problem_and_no_exception() -> None:
+    random = Random(1)
+    for _ in range(300):
+        events = [wire(event) for event in sound(random).events]
+        damaged = random.choice(events)
+        damaged[random.choice(list(damaged))] = random.choice(JUNK)
+        assert isinstance(conformance_problems([{"events": events, "input": REQUEST}]), list)
+
+
 # ---------------------------------------------------------------- against the client
 
 

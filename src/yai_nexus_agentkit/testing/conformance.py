@@ -79,8 +79,9 @@ def conformance_problems(runs: Sequence[AnyRun], *, advice: bool = False, ignore
         events, given = run["events"], run["input"]
         thread.learn((given or {}).get("messages"))
         known_calls = set(thread.calls)
-        ruled = _rule_problems(events, given, thread, advice)
-        problems = [*_model_problems(events), *(text for texts in ruled.values() for text in texts)]
+        modelled = {n: list(_model_problems(n, event)) for n, event in enumerate(events)}
+        ruled = _rule_problems(events, given, thread, advice, wrong={n for n, texts in modelled.items() if texts})
+        problems = [text for texts in (*modelled.values(), *ruled.values()) for text in texts]
         problems += _validator_problems(events, known_calls, ruled.keys())
         found += [f"run {number} {problem}" for problem in problems]
     dropped = tuple(f"[{name}]" for name in ignore)
@@ -126,16 +127,15 @@ def _short(event: WireEvent) -> str:
     return f"{event.get('type')} {text if len(text) <= 160 else text[:157] + '...'}"
 
 
-def _model_problems(events: Sequence[WireEvent]) -> Iterable[str]:
-    for position, event in enumerate(events):
-        where = f"event {position} {event.get('type')}: [model]"
-        try:
-            model = _EVENT.validate_json(json.dumps(event), strict=True)
-        except ValidationError as error:
-            for detail in error.errors()[:3]:
-                yield f"{where} {'/'.join(str(x) for x in detail['loc'][1:]) or 'type'}: {detail['msg']}"
-        else:
-            yield from (f"{where} {problem}" for problem in _walk(model, ""))
+def _model_problems(position: int, event: WireEvent) -> Iterable[str]:
+    where = f"event {position} {event.get('type')}: [model]"
+    try:
+        model = _EVENT.validate_json(json.dumps(event), strict=True)
+    except ValidationError as error:
+        for detail in error.errors()[:3]:
+            yield f"{where} {'/'.join(str(x) for x in detail['loc'][1:]) or 'type'}: {detail['msg']}"
+    else:
+        yield from (f"{where} {problem}" for problem in _walk(model, ""))
 
 
 def _walk(model: BaseModel, path: str) -> Iterable[str]:
@@ -162,12 +162,24 @@ def _inner_models(alias: str, value: Any) -> Iterable[tuple[str, BaseModel]]:
 
 
 def _rule_problems(
-    events: Sequence[WireEvent], given: Mapping[str, Any] | None, thread: ThreadFacts, advice: bool
+    events: Sequence[WireEvent],
+    given: Mapping[str, Any] | None,
+    thread: ThreadFacts,
+    advice: bool,
+    *,
+    wrong: Collection[int],
 ) -> dict[int, list[str]]:
-    """By position of the event; those of the run as a whole under -1, as ag-ui-validate counts."""
+    """By position of the event; those of the run as a whole under -1, as ag-ui-validate counts. `wrong`: the events
+    that the models refuse, so that a list may stand where the rules expect an id."""
     starts = [n for n, event in enumerate(events) if event.get("type") == "RUN_STARTED"]
     rules = RunRules(thread, given, last_start=starts[-1] if starts else -1, advice=advice)
-    found = {position: rules.feed(position, event) for position, event in enumerate(events)}
+    found: dict[int, list[str]] = {}
+    for position, event in enumerate(events):
+        try:
+            found[position] = rules.feed(position, event)
+        except (TypeError, AttributeError):
+            if position not in wrong:
+                raise
     found[-1] = rules.finish()
     return {position: problems for position, problems in found.items() if problems}
 

@@ -182,7 +182,7 @@ class RunRules:
     def _call_opened(self, _position: int, event: _Event) -> list[str]:
         call = event.get("toolCallId")
         opens = event["type"] == "TOOL_CALL_START" or event.get("toolCallName") is not None
-        if call is None or call in self._calls or not opens:
+        if not isinstance(call, str) or call in self._calls or not opens:
             return []
         self._calls.append(call)
         found = []
