@@ -626,6 +626,24 @@ async def test_a_failure_is_logged_once(caplog: pytest.LogCaptureFixture) -> Non
         assert repr(done["events"][-1]["message"]) in logged.getMessage()
 
 
+async def test_a_failure_that_is_told_twice_has_one_text(caplog: pytest.LogCaptureFixture) -> None:
+    """A subagent's exception that ends the run too."""
+    texts = itertools.count()
+    inner = in_a_row({"fail": broken}, checkpointer=None)
+
+    @tool
+    async def delegate() -> str:
+        """Delegate."""
+        return str(await inner.ainvoke({"messages": []}))
+
+    graph = tool_loop(scripted(tool_call_parts("delegate", {}, "call_1")), [delegate], handle_tool_errors=False)
+    done = await run(graph, Hooks(on_error=lambda error, run: f"error {next(texts)}"))
+
+    told = {event["type"]: event["message"] for event in done["events"] if "message" in event}
+    assert told == {"SUBAGENT_ERROR": "error 0", "RUN_ERROR": "error 0"}
+    assert len([record for record in caplog.records if record.exc_info]) == 1
+
+
 async def test_what_is_no_surprise_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     def refuse(run: Any) -> None:
         raise RunInputError("no")
