@@ -28,7 +28,7 @@ def test_every_field_has_a_section() -> None:
     text = fields("yai_nexus_agentkit.Visible")
 
     assert [line for line in text.splitlines() if line.startswith("#")] == ["### `nodes`", "### `tags`", "### `names`"]
-    assert "`frozenset[str] | set[str] | None`, default `None`" in text
+    assert "`Collection[str] | None`, default `None`" in text
     assert "``" not in text
 
 

@@ -42,6 +42,7 @@ def create_app(agents: Agent | Mapping[str, Agent], *, settings: ServerSettings 
     limits; their `RunService` is ``app.state.agui``. Raises ValueError for names that cannot stand in a path.
     """
     named = agents if isinstance(agents, Mapping) else {_ONLY: agents}
+    _require(settings)
     for name in named:
         if not _NAME.fullmatch(name):
             raise ValueError(f"{name!r} cannot be an agent's name: letters, digits, '.', '_', '~' and '-' only")
@@ -80,6 +81,7 @@ def add_agui_routes(
     path. `service`: the one that an earlier call returned, for limits and an index in common; it ends with the
     application. Raises TypeError for other applications, and for dependencies without FastAPI.
     """
+    _require(settings)
     if not path.startswith("/"):
         raise ValueError(f"a path begins with '/', not {path!r}")
     path = path.rstrip("/")
@@ -103,6 +105,11 @@ def add_agui_routes(
     if janitor is not None:
         _live_with(router, janitor.working)
     return running
+
+
+def _require(settings: object) -> None:
+    if not isinstance(settings, ServerSettings):
+        raise TypeError(f"settings are ServerSettings(...), not {type(settings).__name__}")
 
 
 def _service(settings: ServerSettings) -> RunService:

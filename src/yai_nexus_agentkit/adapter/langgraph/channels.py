@@ -114,7 +114,7 @@ class SharedState:
     sent: LangGraph's objects are live, and a node may have changed them in place."""
 
     def __init__(
-        self, shape: GraphShape, life: RunLifecycle, redact: Callable[[dict[str, Any]], dict[str, Any]] | None
+        self, shape: GraphShape, life: RunLifecycle, redact: Callable[[dict[str, Any]], dict[str, Any] | None] | None
     ) -> None:
         self._shape, self._life, self._redact = shape, life, redact
         self._tracker = StateTracker()
@@ -145,7 +145,7 @@ class SharedState:
             return []
         self._written.clear()
         self._ahead.clear()
-        return self._life.state_snapshot(self._tracker.snapshot(self._public(values)))
+        return self._sent_whole(values)
 
     def wrote(self, keys: Iterable[str]) -> None:
         """A node wrote these channels; their new values come with the next ``values`` chunk."""
@@ -177,6 +177,8 @@ class SharedState:
             return []
         events = [] if self.begun else self.snapshot()
         shown = values if self._redact is None else self._redact(values)
+        if shown is None:
+            return events
         self._ahead.update(shown)
         if call is not None:
             self._awaited.update(dict.fromkeys(shown, call))
@@ -214,7 +216,7 @@ class SharedState:
         if not isinstance(self._values, Mapping):
             return []
         self._ahead.clear()
-        return self._life.state_snapshot(self._tracker.snapshot(self._public(self._values)))
+        return self._sent_whole(self._values)
 
     def _correct(self, keys: Iterable[str]) -> list[BaseEvent]:
         keys = set(keys)
@@ -224,10 +226,17 @@ class SharedState:
         if not keys:
             return []
         values = self._public(self._values, keys)
+        if values is None:
+            return []
         gone = [key for key in self._tracker.current if key in keys and key not in values]
         return self._send([*self._tracker.delta(values), *self._tracker.remove(gone)])
 
-    def _public(self, values: Any, keys: Iterable[str] | None = None) -> dict[str, Any]:
+    def _sent_whole(self, values: Any) -> list[BaseEvent]:
+        public = self._public(values)
+        return [] if public is None else self._life.state_snapshot(self._tracker.snapshot(public))
+
+    def _public(self, values: Any, keys: Iterable[str] | None = None) -> dict[str, Any] | None:
+        """None: the application's hook failed, and nothing may be sent."""
         public = self._shape.state_of(values, keys)
         return public if self._redact is None else self._redact(public)
 
