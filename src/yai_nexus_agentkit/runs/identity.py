@@ -34,6 +34,13 @@ class Identity:
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What else hooks shall find in ``RunContext.request``: roles, locale, ..."""
 
+    def __post_init__(self) -> None:
+        """Raise TypeError for what is no identity: a session without a user would share None's threads."""
+        if not isinstance(self.user, str):
+            raise TypeError(f"the user of an identity is a text, not {type(self.user).__name__}")
+        if self.thread is not None and not isinstance(self.thread, str):
+            raise TypeError(f"the thread of an identity is a text or None, not {type(self.thread).__name__}")
+
 
 ANONYMOUS = Identity()
 
