@@ -314,6 +314,34 @@ async def test_a_busy_thread_is_refused_before_the_stream() -> None:
     await first.end()
 
 
+@pytest.mark.parametrize("busy", ["reject", "wait"])
+async def test_a_blocked_event_loop_costs_no_run_its_thread(busy: Any) -> None:
+    """Whoever blocks the loop keeps all others from renewing their locks; none of them crashed."""
+    blocked = asyncio.Event()
+
+    async def agent(state: MessagesState) -> dict[str, Any]:
+        if len(state["messages"]) == 1:
+            await asyncio.sleep(0.05)
+            time.sleep(0.7)
+            blocked.set()
+            await asyncio.sleep(1)
+        return {"messages": [("ai", f"answer {len(state['messages'])}")]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("agent", agent)
+    builder.add_edge(START, "agent")
+    app = app_of(builder.compile(checkpointer=InMemorySaver()), lease=0.3, busy=busy)
+    first = post(app, run_body(run="r1"))
+    other = post(app, run_body(run="r1", thread="t2"))
+    early = post(app, run_body("early", run="r2")) if busy == "wait" else None
+    await blocked.wait()
+    late = await call(app, "POST", "/", run_body("late", run="r3"))
+    for exchange in (first, other, *([early] if early else [])):
+        await exchange.end()
+        assert exchange.types()[-1] == "RUN_FINISHED"
+    assert late.status == (200 if busy == "wait" else 409)
+
+
 async def test_the_wait_policy_runs_one_after_the_other() -> None:
     app = app_of(talker(5, 0.05), busy="wait")
     first, second = post(app, run_body("one", run="r1")), post(app, run_body("two", run="r2"))
