@@ -11,6 +11,7 @@ import pytest
 from langchain_core.messages import AnyMessage
 from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.func import entrypoint
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.message import add_messages
 from pydantic import BaseModel, model_validator
@@ -321,6 +322,27 @@ async def test_every_patch_counts_as_the_named_node_s(operations: list[Any], due
     assert ran == []
     await thread.graph.ainvoke(None, CONFIG)
     assert ran == [due]
+
+
+async def test_graphs_without_keys_take_an_empty_patch() -> None:
+    """Whose state is the list of messages, or which have a return value for one."""
+    builder: Any = StateGraph(Annotated[list[AnyMessage], add_messages])  # type: ignore[type-var]
+    builder.add_node("work", lambda messages: [("ai", "hello")])
+    builder.add_edge(START, "work")
+    bare = Thread(builder.compile(checkpointer=InMemorySaver()))
+
+    @entrypoint(checkpointer=InMemorySaver())
+    async def work(given: Any) -> dict[str, Any]:
+        return {"done": True}
+
+    for thread in (bare, Thread(work)):
+        assert await thread.run() == "RUN_FINISHED"
+        before = await thread.stored()
+        assert await thread.patch() == (200, "")
+        assert (await thread.put("anything", 1))[0] == 422
+        assert await thread.stored() == before
+        assert (await thread.patch(query="?as_node=work"))[0] in (200, 422)
+        assert await thread.run() == "RUN_FINISHED"
 
 
 async def test_a_removal_leaves_nothing_due() -> None:

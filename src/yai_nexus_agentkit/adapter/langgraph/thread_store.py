@@ -146,7 +146,8 @@ class LangGraphThreadStore:
         for name in removed:
             if self._shape.fitting.needs(name):
                 raise StatePatchError("the graph cannot do without this key", path=pointer(name))
-        left = {key: value for key, value in (thread.values or {}).items() if key not in removed}
+        held = thread.values if isinstance(thread.values, Mapping) else {}
+        left = {key: value for key, value in held.items() if key not in removed}
         try:
             fitted = self._shape.fitted({name: wanted[name] for name in changed}, left)
         except RunInputError as error:
