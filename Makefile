@@ -12,6 +12,8 @@ PAGE := tests/browser/page/node_modules/.package-lock.json
 PIP := -m pip --disable-pip-version-check install --quiet
 # Extra arguments for pytest: make test PYTEST_ARGS="-x -k lifecycle"
 PYTEST_ARGS ?=
+# Extra arguments for the server: make serve SERVE_ARGS="--port 9000"
+SERVE_ARGS ?=
 
 .PHONY: help venv demo serve test lint format unit test-lowest bench bench-gate bench-peer docs system browser clean
 
@@ -100,7 +102,7 @@ demo: $(VENV)/.base
 	@$(BIN)/yai-nexus-agentkit run examples/demo/agent.py:graph "What is the weather in Berlin and Paris, and what is 6 times 7?"
 
 serve: $(VENV)/.server
-	@$(BIN)/yai-nexus-agentkit serve examples/demo/agent.py:graph
+	@$(BIN)/yai-nexus-agentkit serve examples/demo/agent.py:graph $(SERVE_ARGS)
 
 # ---------------------------------------------------------------- for contributors
 

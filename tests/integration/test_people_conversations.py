@@ -35,6 +35,16 @@ async def test_a_conversation(seed: int) -> None:
     world = WORLDS[seed % 2]
     if world == "create_agent":
         pytest.importorskip("langchain")
+    await converse(world, seed)
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_a_conversation_with_a_deep_agent(seed: int) -> None:
+    pytest.importorskip("deepagents")
+    await converse("deepagents", seed)
+
+
+async def converse(world: World, seed: int) -> None:
     peer = list(PEERS.values())[seed // 2 % 2]
     async with saver(seed) as made:
         person = Person(Errands(world, made, recurring_ids=seed % 5 == 0), peer, seed)

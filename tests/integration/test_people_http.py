@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -14,6 +15,10 @@ from tests.support.people import NEEDS_SCHEMAS
 from tests.support.serving import official_client, served
 
 pytestmark = pytest.mark.parametrize("client", ["1.0.0", "0.0.59"])
+
+
+DEEP = pytest.mark.skipif(find_spec("deepagents") is None, reason="deepagents is not installed")
+AGENTS = ["by-hand", "agent", *(pytest.param(name, marks=DEEP) for name in ("deep", "deep-callbacks"))]
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +41,7 @@ def texts(turn: Any, role: str) -> list[str]:
 
 
 @NEEDS_SCHEMAS
-@pytest.mark.parametrize("agent", ["by-hand", "agent"])
+@pytest.mark.parametrize("agent", AGENTS)
 def test_questions_approvals_and_client_tools(server: str, client: str, agent: str) -> None:
     """A whole conversation: a mixed turn, questions one after the other, an approval with edits, and small talk."""
     results = {"pick": "red", "show": {"$error": "no screen"}}
@@ -59,7 +64,7 @@ def test_questions_approvals_and_client_tools(server: str, client: str, agent: s
     assert texts(fifth, "assistant")[-1] == "You said hello. "
 
 
-@pytest.mark.parametrize("agent", ["by-hand", "agent"])
+@pytest.mark.parametrize("agent", AGENTS)
 def test_an_approval_with_edits(server: str, client: str, agent: str) -> None:
     edited = {"approved": True, "editedArgs": {"q": "less"}}
     asked, paid = turns(f"{server}/{agent}", client, {"user": "pay"}, {"resume": {"payload": edited}})
@@ -70,6 +75,23 @@ def test_an_approval_with_edits(server: str, client: str, agent: str) -> None:
         1,
         0,
     ]
+
+
+@DEEP
+@pytest.mark.parametrize(("payload", "says"), [({"approved": True}, "paid 5"), ({"approved": False}, "not executed")])
+def test_a_subagent_of_a_deep_agent_asks(server: str, client: str, payload: Any, says: str) -> None:
+    """The question goes to the user, the answer to the file that the agent writes, the file to the client's state."""
+    asked, done, again = turns(
+        f"{server}/delegating", client, {"user": "pay"}, {"resume": {"payload": payload}}, {"user": "again"}
+    )
+    [question] = asked["pendingInterrupts"]
+    assert question["reason"] == "tool_call"
+    assert done["pendingInterrupts"] == []
+    assert texts(done, "assistant")[-1] == "All done."
+    [(_, file)] = done["state"]["files"].items()
+    assert says in str(file["content"])
+    assert len(again["pendingInterrupts"]) == 1
+    assert again["state"]["files"] == done["state"]["files"]
 
 
 def test_a_batch_of_approvals(server: str, client: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -278,6 +279,57 @@ async def test_a_permission_error_is_403_and_any_other_is_hidden(caplog: pytest.
         answer = await call(app, "POST", "/", run_body())
         assert answer.status == status
         assert b"swordfish" not in answer.body
+
+
+@pytest.mark.parametrize(
+    ("detail", "says"),
+    [
+        ({"code": "nope", "why": ["x"]}, '{"code": "nope", "why": ["x"]}'),
+        (["a", 1], '["a", 1]'),
+        ({"since": datetime(2026, 1, 1)}, '{"since": "2026-01-01 00:00:00"}'),
+        (7, "7"),
+        (None, "Unauthorized"),
+    ],
+)
+async def test_a_refusal_may_carry_any_detail(detail: Any, says: str) -> None:
+    """FastAPI's ``HTTPException`` takes any data; so do headers whose values are numbers."""
+
+    def refuse(request: Any) -> Any:
+        raise HTTPException(401, detail, headers={"retry-after": 5})  # type: ignore[dict-item]
+
+    by_resolver = create_app(AGUIAdapter(talker()), settings=ServerSettings(identity=refuse))
+    for app in (by_resolver, create_app(refuse)):
+        for method, path in (("POST", "/"), ("GET", "/threads/t1/state")):
+            answer = await call(app, method, path, run_body() if method == "POST" else None)
+            assert (answer.status, answer.error) == (401, "UNAUTHORIZED")
+            assert answer.json["detail"]["error_description"] == says
+            assert answer.headers["retry-after"] == "5"
+
+
+async def test_a_refusal_without_a_body_has_none() -> None:
+    def refuse(request: Any) -> Identity:
+        raise HTTPException(304)
+
+    answer = await call(create_app(AGUIAdapter(talker()), settings=ServerSettings(identity=refuse)), "GET", "/threads")
+    assert (answer.status, answer.body) == (304, b"")
+
+
+@pytest.mark.parametrize("given", [{"user": None}, {"user": 5}, {"user": b"ann"}, {"user": "ann", "thread": 5}])
+async def test_an_identity_without_a_user_is_nobody(given: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """``Identity(user=session.get("user"))`` must not give all who have no session one user's threads."""
+    app = create_app(AGUIAdapter(talker()), settings=ServerSettings(identity=lambda request: Identity(**given)))
+    for method, path in (("POST", "/"), ("GET", "/threads"), ("GET", "/threads/t1/state")):
+        answer = await call(app, method, path, run_body() if method == "POST" else None)
+        assert (answer.status, answer.error) == (500, "INTERNAL_ERROR"), path
+    assert "Identity." in caplog.text
+
+
+@pytest.mark.parametrize("key", [None, 5, ""])
+async def test_a_thread_key_that_is_no_text_reaches_no_thread(key: Any, caplog: pytest.LogCaptureFixture) -> None:
+    app = create_app(AGUIAdapter(talker()), settings=ServerSettings(thread_key=lambda agent, user, thread: key))
+    assert (await call(app, "POST", "/", run_body())).status == 500
+    assert (await call(app, "GET", "/threads/t1/state")).status == 500
+    assert "thread_key returned" in caplog.text
 
 
 async def test_a_user_never_reaches_another_user_s_thread() -> None:

@@ -314,6 +314,34 @@ async def test_a_busy_thread_is_refused_before_the_stream() -> None:
     await first.end()
 
 
+@pytest.mark.parametrize("busy", ["reject", "wait"])
+async def test_a_blocked_event_loop_costs_no_run_its_thread(busy: Any) -> None:
+    """Whoever blocks the loop keeps all others from renewing their locks; none of them crashed."""
+    blocked = asyncio.Event()
+
+    async def agent(state: MessagesState) -> dict[str, Any]:
+        if len(state["messages"]) == 1:
+            await asyncio.sleep(0.05)
+            time.sleep(0.7)
+            blocked.set()
+            await asyncio.sleep(1)
+        return {"messages": [("ai", f"answer {len(state['messages'])}")]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("agent", agent)
+    builder.add_edge(START, "agent")
+    app = app_of(builder.compile(checkpointer=InMemorySaver()), lease=0.3, busy=busy)
+    first = post(app, run_body(run="r1"))
+    other = post(app, run_body(run="r1", thread="t2"))
+    early = post(app, run_body("early", run="r2")) if busy == "wait" else None
+    await blocked.wait()
+    late = await call(app, "POST", "/", run_body("late", run="r3"))
+    for exchange in (first, other, *([early] if early else [])):
+        await exchange.end()
+        assert exchange.types()[-1] == "RUN_FINISHED"
+    assert late.status == (200 if busy == "wait" else 409)
+
+
 async def test_the_wait_policy_runs_one_after_the_other() -> None:
     app = app_of(talker(5, 0.05), busy="wait")
     first, second = post(app, run_body("one", run="r1")), post(app, run_body("two", run="r2"))
@@ -395,6 +423,59 @@ async def test_time_limits_end_the_run_with_their_codes() -> None:
     assert exchange.events[-1]["code"] == "EXECUTION_TIMEOUT"
     exchange = await post(app_of(Watched().graph(), idle_timeout=0.2), run_body()).end()
     assert exchange.events[-1]["code"] == "IDLE_TIMEOUT"
+
+
+class Hanging:
+    """A hook that hangs the first time."""
+
+    def __init__(self) -> None:
+        self.reached, self.cancelled = asyncio.Event(), asyncio.Event()
+
+    async def __call__(self, run: Any) -> None:
+        if self.reached.is_set():
+            return
+        self.reached.set()
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            self.cancelled.set()
+            raise
+
+
+@pytest.mark.parametrize("name", ["before_run", "config"])
+@pytest.mark.parametrize("limit", ["run_timeout", "idle_timeout"])
+async def test_time_limits_reach_hooks_before_the_run(name: str, limit: str, judge: Any) -> None:
+    hook, body = Hanging(), run_body()
+    app = app_of(talker(1), hooks=Hooks(**{name: hook}), **{limit: 0.2})
+    exchange = await asyncio.wait_for(post(app, body).end(), 5)
+    assert exchange.types() == ["RUN_STARTED", "RUN_ERROR"]
+    assert exchange.events[-1]["code"] == {"run_timeout": "EXECUTION_TIMEOUT", "idle_timeout": "IDLE_TIMEOUT"}[limit]
+    assert hook.cancelled.is_set()
+    judge([{"events": exchange.events, "input": body}])
+    assert (await call(app, "POST", "/", run_body(run="r2"))).types()[-1] == "RUN_FINISHED"
+
+
+@pytest.mark.parametrize("name", ["before_run", "config"])
+async def test_a_hook_before_the_run_can_be_cancelled(name: str) -> None:
+    hook = Hanging()
+    app = app_of(talker(1), hooks=Hooks(**{name: hook}))
+    exchange = post(app, run_body())
+    await hook.reached.wait()
+    assert (await call(app, "POST", "/threads/t1/cancel")).status == 202
+    await asyncio.wait_for(exchange.end(), 5)
+    assert exchange.types() == ["RUN_STARTED", "RUN_FINISHED"]
+    assert exchange.events[-1]["outcome"] == {"type": "cancelled"}
+    assert hook.cancelled.is_set()
+
+
+async def test_an_after_run_hook_that_hangs_does_not_hold_the_thread_for_ever(caplog: pytest.LogCaptureFixture) -> None:
+    hook = Hanging()
+    app = app_of(talker(1), hooks=Hooks(after_run=hook), idle_timeout=0.2)
+    exchange = await asyncio.wait_for(post(app, run_body()).end(), 5)
+    assert exchange.types()[-1] == "RUN_FINISHED"
+    assert hook.cancelled.is_set()
+    assert "the after_run hook took longer than 0.2 seconds" in caplog.text
+    assert (await call(app, "POST", "/", run_body(run="r2"))).types()[-1] == "RUN_FINISHED"
 
 
 async def test_a_client_that_leaves_after_run_finished_does_not_cut_the_after_run_hook_off() -> None:

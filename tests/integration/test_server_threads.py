@@ -7,9 +7,11 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 
 from tests.support.serving import asker, call, living, post, run_body, talker
 from yai_nexus_agentkit import AGUIAdapter, Hooks
+from yai_nexus_agentkit.runs.index import MemoryThreadIndex
 from yai_nexus_agentkit.server import Identity, ServerSettings, create_app
 
 
@@ -215,6 +217,50 @@ async def test_a_deleted_thread_is_gone(app: Any) -> None:
     assert (await call(app, "DELETE", "/threads/t1")).status == 404
     await call(app, "POST", "/", run_body("anew", run="r2"))
     assert (await snapshot(app))["count"] == 1
+
+
+class Unreliable(InMemorySaver):
+    """Deletes nothing while it is down."""
+
+    down = False
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        if self.down:
+            raise ConnectionError("swordfish")
+        await super().adelete_thread(thread_id)
+
+
+async def test_a_thread_that_could_not_be_deleted_is_still_listed(caplog: pytest.LogCaptureFixture) -> None:
+    saver = Unreliable()
+    app = create_app(AGUIAdapter(talker(1, checkpointer=saver)))
+    await call(app, "POST", "/", run_body())
+    saver.down = True
+    refused = await call(app, "DELETE", "/threads/t1")
+    assert (refused.status, refused.error) == (500, "INTERNAL_ERROR")
+    assert await listed(app) == ["t1"]
+    saver.down = False
+    assert (await call(app, "DELETE", "/threads/t1")).status == 200
+    assert await listed(app) == []
+
+
+async def test_a_thread_that_only_the_index_knows_can_be_deleted(caplog: pytest.LogCaptureFixture) -> None:
+    class Forgetting(MemoryThreadIndex):
+        down = False
+
+        async def remove(self, key: str) -> None:
+            if self.down:
+                raise ConnectionError("swordfish")
+            await super().remove(key)
+
+    index = Forgetting()
+    app = create_app(AGUIAdapter(talker(1)), settings=ServerSettings(index=index))
+    await call(app, "POST", "/", run_body())
+    index.down = True
+    assert (await call(app, "DELETE", "/threads/t1")).status == 500
+    index.down = False
+    assert await listed(app) == ["t1"]
+    assert (await call(app, "DELETE", "/threads/t1")).status == 404
+    assert await listed(app) == []
 
 
 async def test_thread_ids_may_hold_anything(app: Any) -> None:

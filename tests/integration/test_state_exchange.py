@@ -136,7 +136,8 @@ async def test_state_of_the_wrong_form_is_ignored(play: Player, caplog: pytest.L
 
 
 async def test_a_value_of_the_wrong_type(play: Player) -> None:
-    """What the graph makes of it is the graph's business: its run fails, until the client mends the value."""
+    """A value that the reducer could combine with nothing is refused before the graph runs and stored nowhere; the client
+    keeps it, and sends it until it mends it."""
     played = await play(
         logging_graph, says(1, city="Rome"), says(2, log="no list"), says(3), says(4, log=["ok"]), in_step=False
     )
@@ -150,8 +151,8 @@ async def test_a_value_of_the_wrong_type(play: Player) -> None:
                 "STATE_SNAPSHOT snapshot=(city=Rome log=[])",
                 'STATE_DELTA delta=[(op=add path="/log" value=["in Rome"])]',
             ],
-            ['STATE_SNAPSHOT snapshot=(city=Rome log="no list")'],
-            ['STATE_SNAPSHOT snapshot=(city=Rome log="no list")'],
+            [],
+            [],
             [
                 "STATE_SNAPSHOT snapshot=(city=Rome log=[ok])",
                 'STATE_DELTA delta=[(op=add path="/log" value=[ok "in Rome"])]',

@@ -30,7 +30,7 @@ from yai_nexus_agentkit.testing import tool_calls_part
 
 __all__ = ["CLIENT_TOOLS", "Errands", "Person", "World"]
 
-World: TypeAlias = Literal["by hand", "create_agent"]
+World: TypeAlias = Literal["by hand", "create_agent", "deepagents"]
 
 CLIENT_TOOLS = [
     {"name": name, "description": name, "parameters": {"type": "object", "properties": {}}} for name in ("pick", "show")
@@ -62,7 +62,8 @@ class Errands:
         """Executions by message and call."""
         self._recurring = recurring_ids
         self._model = strict_model(self._answer, ids="all")
-        self.graph = self._by_hand(saver) if world == "by hand" else self._agent(saver)
+        build = {"by hand": self._by_hand, "create_agent": self._agent, "deepagents": self._deep_agent}[world]
+        self.graph = build(saver)
 
     def _answer(self, messages: list[BaseMessage]) -> Any:
         last = messages[-1]
@@ -148,6 +149,28 @@ class Errands:
             self._tools(),
             middleware=[ClientToolsMiddleware()],
             state_schema=Clerk,
+            checkpointer=saver,
+        )
+        return graph  # type: ignore[no-any-return]
+
+    def _deep_agent(self, saver: BaseCheckpointSaver[Any]) -> Graph:
+        """Its messages are a channel of their own kind, and it has middleware of its own for calls left open."""
+        from deepagents import create_deep_agent
+        from langchain.agents import AgentState
+        from langchain.agents.middleware import AgentMiddleware
+
+        from yai_nexus_agentkit.orchestration.middleware import ClientToolsMiddleware
+
+        class Clerk(AgentState[Any]):
+            notes: Annotated[list[str], operator.add]
+
+        class Notes(AgentMiddleware[Any, Any]):
+            state_schema = Clerk
+
+        graph: Any = create_deep_agent(
+            model=self._model,
+            tools=self._tools(),
+            middleware=[Notes(), ClientToolsMiddleware()],
             checkpointer=saver,
         )
         return graph  # type: ignore[no-any-return]

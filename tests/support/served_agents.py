@@ -14,7 +14,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
 from tests.support.serving import last_text, talker
-from yai_nexus_agentkit import AGUIAdapter
+from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
 from yai_nexus_agentkit.orchestration.middleware import ClientToolsMiddleware
 from yai_nexus_agentkit.server import ServerSettings, create_app
 from yai_nexus_agentkit.testing import ScriptedChatModel, tool_call_parts
@@ -91,5 +91,7 @@ def everything() -> Any:
         "approval": AGUIAdapter(approval()),
         "slow": AGUIAdapter(Counting().graph()),
         "talk": AGUIAdapter(talker(30, 0.005)),
+        "load": AGUIAdapter(talker(200)),
+        "load-callbacks": AGUIAdapter(talker(200), options=AdapterOptions(source="callbacks")),
     }
     return create_app(agents, settings=ServerSettings(keep_alive=float(os.environ.get("KEEP_ALIVE", "15"))))

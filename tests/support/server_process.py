@@ -11,13 +11,13 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from yai_nexus_agentkit.testing import parse_sse
 
-__all__ = ["Server", "serving"]
+__all__ = ["Server", "serving", "started"]
 
 
 class Server:
@@ -55,15 +55,16 @@ class Server:
         return "".join(e["delta"] for e in self.post(path, **given) if e["type"] == "TEXT_MESSAGE_CONTENT")
 
 
-@contextmanager
-def serving(folder: Path, *args: str) -> Iterator[Server]:
+def serving(folder: Path, *args: str) -> AbstractContextManager[Server]:
     command = [sys.executable, "-c", "from yai_nexus_agentkit.cli import main; raise SystemExit(main())"]
+    return started(folder, *command, "serve", "--port", "0", *args)
+
+
+@contextmanager
+def started(folder: Path, *command: str) -> Iterator[Server]:
+    """What a command serves that ends in ``serve``. It and its children are interrupted at the end, as by Ctrl-C."""
     process = subprocess.Popen(
-        [*command, "serve", "--port", "0", *args],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     )
     server = Server(process)
     try:
@@ -72,11 +73,12 @@ def serving(folder: Path, *args: str) -> Iterator[Server]:
         server.base = next(word for word in server.shown.split() if word.startswith("http")).rpartition("/")[0]
         yield server
     finally:
-        process.send_signal(signal.SIGINT)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGINT)
         try:
             process.wait(timeout=20)
         except subprocess.TimeoutExpired:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         assert process.stdout is not None
         process.stdout.close()

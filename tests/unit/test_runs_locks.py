@@ -46,6 +46,21 @@ async def test_a_crashed_holder_loses_its_lock_when_the_lease_runs_out() -> None
     assert await locks.state("t") is Lease.HELD
 
 
+async def test_a_lock_that_ran_out_is_still_its_holder_s_until_somebody_takes_it() -> None:
+    """A process whose event loop was blocked renews late."""
+    clock = Clock()
+    locks = MemoryThreadLocks(clock)
+    assert await locks.acquire("t", "a", lease=10)
+    clock.now += 25
+    assert await locks.state("t") is Lease.FREE
+    assert await locks.renew("t", "a", lease=10) is Lease.HELD
+    assert not await locks.acquire("t", "b", lease=10)
+    clock.now += 25
+    assert await locks.release("t", "a")
+    assert await locks.renew("t", "a", lease=10) is Lease.LOST, "given back is given back"
+    assert await locks.state("t") is Lease.FREE
+
+
 async def test_the_holder_hears_of_a_cancel_when_it_renews() -> None:
     locks = MemoryThreadLocks()
     assert not await locks.request_cancel("t")

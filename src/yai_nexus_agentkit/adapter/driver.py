@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
@@ -106,11 +107,11 @@ class Driver:
         if hooks.record is not None:
             call_hook("record", hooks.record, run.run_input, run)
         if hooks.before_run is not None:
-            replaced = await acall_hook("before_run", hooks.before_run, run)
+            replaced = await self._wait(partial(acall_hook, "before_run", hooks.before_run, run))
             if replaced is not None:
                 run.run_input = replaced
         if hooks.config is not None:
-            mapped = await acall_hook("config", hooks.config, run)
+            mapped = await self._wait(partial(acall_hook, "config", hooks.config, run))
             run.config = _merge(mapped, run.config)
         self._prepared = await self._wait(partial(self._source.prepare, run))
         return self._prepared
@@ -203,11 +204,16 @@ class Driver:
         return self._prepared.oldest_tool() if self._prepared is not None else None
 
     async def _after(self) -> None:
-        hook = self._run.hooks.after_run
+        """The hook has as long as an agent may be silent: the thread is held until it returns."""
+        hook, options = self._run.hooks.after_run, self._run.options
         if hook is None:
             return
+        limit = options.execution_timeout if options.idle_timeout is None else options.idle_timeout
         try:
-            await acall_hook("after_run", hook, self._run)
+            async with asyncio.timeout(limit):
+                await acall_hook("after_run", hook, self._run)
+        except TimeoutError:  # of the limit: the hook's own would be a HookError
+            _logger.error("the after_run hook took longer than %g seconds and was cancelled", limit)
         except AGUIAdapterError:
             _logger.exception("the after_run hook raised")
 

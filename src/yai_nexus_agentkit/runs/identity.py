@@ -37,6 +37,7 @@ class Identity:
     """What else hooks shall find in ``RunContext.request``: roles, locale, ..."""
 
     def __post_init__(self) -> None:
+        """Raises ValueError for what is no identity: a session without a user would share None's threads."""
         check_options(self)
         if self.config is not None and not isinstance(self.config, Mapping):
             raise ValueError(f"Identity.config is a mapping, or None, not {self.config!r}")

@@ -1,6 +1,7 @@
 """Driver. One run per thread: who holds a thread, for how long, and who asked the holder to stop.
 
-A lock is a lease. The holder renews it while its run lives; a holder that crashed loses it when the lease runs out.
+A lock is a lease. The holder renews it while its run lives; a holder that crashed loses it to the next one who wants it
+after the lease ran out.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Lease(StrEnum):
     CANCELLING = "cancelling"
     """Held, and the holder was asked to stop."""
     LOST = "lost"
-    """As an answer to its holder: somebody else has it, or it ran out."""
+    """As an answer to its holder: somebody else has it, or nobody."""
 
 
 class ThreadLocks(Protocol):
@@ -37,7 +38,8 @@ class ThreadLocks(Protocol):
         """Take the lock for `lease`, waiting for it up to `wait`. False: somebody else holds it."""
 
     async def renew(self, key: str, holder: str, *, lease: float) -> Lease:
-        """Hold it for `lease` more. `Lease.CANCELLING`: held, but somebody asked for the run's end."""
+        """Hold it for `lease` more, even if it ran out meanwhile, unless somebody took it: a busy process renews late.
+        `Lease.CANCELLING`: held, but somebody asked for the run's end."""
 
     async def release(self, key: str, holder: str) -> bool:
         """Give it back. False, and nothing happened, if `holder` does not hold it."""
@@ -62,7 +64,7 @@ class MemoryThreadLocks:
 
     clock: Callable[[], float] = time.monotonic
     _held: dict[str, _Held] = field(default_factory=dict)
-    """By key; gone when released, kept when a lease ran out until somebody looks."""
+    """By key; gone when released, kept when a lease ran out until somebody takes the lock."""
     _waiting: dict[str, deque[asyncio.Future[None]]] = field(default_factory=dict)
     """Who waits for a key; the entry lives as long as somebody does."""
 
@@ -73,7 +75,7 @@ class MemoryThreadLocks:
         return wait > 0 and await self._in_turn(key, holder, lease, self.clock() + wait)
 
     async def renew(self, key: str, holder: str, *, lease: float) -> Lease:
-        held = self._current(key)
+        held = self._held.get(key)
         if held is None or held.holder != holder:
             return Lease.LOST
         held.until = self.clock() + lease
@@ -100,11 +102,9 @@ class MemoryThreadLocks:
         return Lease.CANCELLING if held.cancelling else Lease.HELD
 
     def _current(self, key: str) -> _Held | None:
+        """The lock, unless its lease ran out."""
         held = self._held.get(key)
-        if held is not None and held.until <= self.clock():
-            del self._held[key]
-            return None
-        return held
+        return held if held is not None and held.until > self.clock() else None
 
     async def _in_turn(self, key: str, holder: str, lease: float, deadline: float) -> bool:
         """Take the lock when it is free and everybody who came before was served; False after `deadline`."""

@@ -227,6 +227,9 @@ class RunService:
 
     async def _acquire(self, key: str, holder: str) -> bool:
         settings = self.settings
+        run = self._live.get(key)
+        if run is not None:  # of this process, so it did not crash: it may be late to renew where the loop was blocked
+            await self.locks.renew(key, run.holder, lease=settings.lease)
         if await self.locks.acquire(key, holder, lease=settings.lease):
             return True
         wait = settings.settle

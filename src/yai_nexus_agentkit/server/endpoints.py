@@ -146,8 +146,12 @@ class Endpoints:
         """Delete a thread."""
         store, thread, _ = await self._stored(request)
         async with self.service.hold(thread):
-            await self.service.index.remove(thread.key)
-            await store.delete(thread.key)
+            try:
+                await store.delete(thread.key)
+            except ThreadNotFoundError:
+                await self.service.index.remove(thread.key)  # deleted before, and the index was not reached then
+                raise
+            await self.service.index.remove(thread.key)  # last: what could not be deleted is still listed
         return JSONResponse({"status": "deleted"})
 
     @_answered
@@ -189,7 +193,9 @@ class Endpoints:
 
     def _thread(self, identity: Identity, thread_id: str) -> ThreadRef:
         agent, user = self.agent.name, identity.user
-        key = self.settings.thread_key(agent, user, thread_id if identity.thread is None else identity.thread)
+        key: Any = self.settings.thread_key(agent, user, thread_id if identity.thread is None else identity.thread)
+        if not isinstance(key, str) or not key:
+            raise TypeError(f"thread_key returned {key!r}, not a text")  # None would be one thread for everybody
         return ThreadRef(agent, user, thread_id, key)
 
     async def _stored(self, request: Request) -> tuple[ThreadStore, ThreadRef, RunContext]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import Any
 
 from starlette.requests import Request
@@ -17,9 +19,10 @@ __all__ = ["add_routes"]
 def add_routes(app: Any, endpoints: Endpoints, path: str, dependencies: Sequence[Any]) -> None:
     """Add every route of an agent. `dependencies` guard all of them."""
     name = endpoints.agent.name
+    prefix = getattr(app, "prefix", "")
     table = entries(endpoints)
     for entry in table:
-        for position, full in enumerate(paths_of(path, entry)):
+        for position, full in enumerate(paths_of(path, entry, prefix)):
             app.add_api_route(
                 full,
                 _endpoint(entry.handler),
@@ -27,14 +30,28 @@ def add_routes(app: Any, endpoints: Endpoints, path: str, dependencies: Sequence
                 dependencies=list(dependencies),
                 summary=(entry.handler.__doc__ or "").partition("\n")[0],
                 tags=[name],
-                operation_id=f"{entry.operation}_{'_'.join(part for part in full.split('/') if part.isalnum())}",
+                name=entry.operation,
+                generate_unique_id_function=_operation_id,
                 responses=entry.answers,
                 response_class=Response,
                 openapi_extra=entry.openapi,
                 include_in_schema=position == 0,
             )
     router = getattr(app, "router", app)
-    router.routes.extend(refusals(table, getattr(app, "prefix", "") + path))
+    router.routes.extend(refusals(table, path, prefix))
+
+
+def _operation_id(route: Any) -> str:
+    """Unique in the whole document. FastAPI calls this where the whole path is known, with the prefixes of routers.
+
+    Client generators reduce ids to letters, digits and underscores; what they would make equal is told apart by a hash.
+    """
+    parts = [part for part in route.path_format.split("/") if part not in ("", "{thread_id}")]
+    lossy = [part for part in parts if not (part.isascii() and part.isalnum())]
+    words = [re.sub(r"[^A-Za-z0-9]+", "_", part).strip("_") for part in (route.name, *parts)]
+    if lossy:
+        words.append(sha256(route.path_format.encode()).hexdigest()[:8])
+    return "_".join(words)
 
 
 def _endpoint(handler: Handler) -> Any:

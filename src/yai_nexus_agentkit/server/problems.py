@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -10,7 +11,7 @@ from uuid import uuid4
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
 from yai_nexus_agentkit.errors import (
     UNEXPECTED,
@@ -27,6 +28,7 @@ from yai_nexus_agentkit.runs.telemetry import trace_id
 __all__ = ["Problem", "client_text", "problem_of", "problem_response", "shown_text"]
 
 _logger = logging.getLogger(__name__)
+_WITHOUT_BODY = frozenset({204, 205, 304})
 
 
 class Problem(Exception):
@@ -46,7 +48,10 @@ def problem_of(error: Exception, *, retry_after: int, expose: bool) -> Problem:
         return error
     if isinstance(error, HTTPException):
         return Problem(
-            error.status_code, _HTTP.get(error.status_code, "HTTP_ERROR"), error.detail, headers=error.headers
+            error.status_code,
+            _HTTP.get(error.status_code, "HTTP_ERROR"),
+            _detail_text(error.detail),
+            headers={name: str(value) for name, value in (error.headers or {}).items()},
         )
     if isinstance(error, ClientDisconnect):
         return Problem(400, "BAD_REQUEST", "the connection was closed before the body was complete")
@@ -66,8 +71,11 @@ def problem_of(error: Exception, *, retry_after: int, expose: bool) -> Problem:
     return Problem(500, "INTERNAL_ERROR", client_text(error, expose=expose))
 
 
-def problem_response(problem: Problem) -> JSONResponse:
-    """``{"detail": {"error", "error_description", "path", "timestamp", "trace_id"}}``."""
+def problem_response(problem: Problem) -> Response:
+    """``{"detail": {"error", "error_description", "path", "timestamp", "trace_id"}}``; nothing for a status that has no
+    body."""
+    if problem.status in _WITHOUT_BODY:
+        return Response(status_code=problem.status, headers=problem.headers)
     detail: dict[str, Any] = {
         "error": problem.error,
         "error_description": clean_text(problem.description),
@@ -76,6 +84,16 @@ def problem_response(problem: Problem) -> JSONResponse:
         "trace_id": trace_id() or uuid4().hex,
     }
     return JSONResponse({"detail": detail}, status_code=problem.status, headers=problem.headers)
+
+
+def _detail_text(detail: Any) -> str:
+    """What an ``HTTPException`` says. FastAPI's may hold any data."""
+    if isinstance(detail, str):
+        return detail
+    try:
+        return json.dumps(detail, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError):
+        return type(detail).__name__
 
 
 def client_text(error: BaseException, *, expose: bool) -> str:
@@ -89,7 +107,10 @@ def client_text(error: BaseException, *, expose: bool) -> str:
 def shown_text(error: BaseException, *, expose: bool) -> str:
     """What a client is told of an exception: the text of our own errors, else an id. Whoever tells it logs both."""
     if expose or not _is_hidden(error):
-        return str(error) or type(error).__name__
+        try:
+            return str(error) or type(error).__name__
+        except Exception:  # an exception whose own text fails
+            return type(error).__name__
     return f"internal error (id {trace_id() or uuid4().hex})"
 
 

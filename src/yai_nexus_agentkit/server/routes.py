@@ -106,12 +106,12 @@ def starlette_routes(endpoints: Endpoints, path: str) -> list[BaseRoute]:
     return [*routes, *refusals(table, path)]
 
 
-def refusals(table: Sequence[Entry], path: str) -> list[BaseRoute]:
+def refusals(table: Sequence[Entry], path: str, prefix: str = "") -> list[BaseRoute]:
     """What answers other methods on the paths of the table: 405 with all that are allowed. To stand after the table."""
     allowed: dict[str, list[str]] = {}
     for entry in table:
-        for full in paths_of(path, entry):
-            allowed.setdefault(full, []).append(entry.method)
+        for full in paths_of(path, entry, prefix):
+            allowed.setdefault(prefix + full, []).append(entry.method)
     return [Route(full, _Refusal(methods), include_in_schema=False) for full, methods in allowed.items()]
 
 
@@ -126,10 +126,13 @@ class _Refusal:
         await problem_response(problem)(scope, receive, send)
 
 
-def paths_of(path: str, entry: Entry) -> list[str]:
-    """Where an entry is served: redirects of a POST are what browsers dislike, so the run has both spellings."""
+def paths_of(path: str, entry: Entry, prefix: str = "") -> list[str]:
+    """Where an entry is served, behind a router's `prefix`: redirects of a POST are what browsers dislike, so the run
+    has both spellings."""
     full = path + entry.path
-    return [full or "/"] if entry.path or not path else [full, full + "/"]
+    if entry.path:
+        return [full]
+    return [full, full + "/"] if prefix + full else ["/"]
 
 
 def _seed(it: Endpoints) -> list[Entry]:

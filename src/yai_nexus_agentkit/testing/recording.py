@@ -261,7 +261,7 @@ def _root(configurable: dict[str, Any]) -> RunnableConfig:
 
 async def _thread_copy(graph: Pregel[Any, Any, Any, Any], at: RunnableConfig) -> InMemorySaver:
     """A saver that holds what the graph needs to go on with the thread: its newest checkpoint; of a paused thread, that
-    of each subgraph too; the whole history, if the conversation is kept as its changes."""
+    of each subgraph too; the whole history, if something is kept as its changes."""
     saver = graph.checkpointer
     assert isinstance(saver, BaseCheckpointSaver)
     made = InMemorySaver(serde=saver.serde)
@@ -269,7 +269,7 @@ async def _thread_copy(graph: Pregel[Any, Any, Any, Any], at: RunnableConfig) ->
     if saved is None:
         return made
     paused = any(channel == "__interrupt__" for _, channel, _ in saved.pending_writes or ())
-    incremental = GraphShape.of(graph).incremental
+    incremental = GraphShape.of(graph).replayed
     if not paused and not incremental:
         await _put(made, saved)
         return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 import schemathesis
@@ -78,6 +79,52 @@ async def test_a_router_may_be_given() -> None:
     async with living(whole):
         assert (await call(whole, "POST", "/api/agent", run_body())).types()[-1] == "RUN_FINISHED"
         assert (await call(whole, "POST", "/api/agent/", run_body(run="r2"))).status == 200
+
+
+@pytest.mark.parametrize(
+    ("own", "path", "included", "base"),
+    [
+        ("/api", "/", "", "/api"),
+        ("/api", "/", "/v1", "/v1/api"),
+        ("/api", "/agent", "/v1", "/v1/api/agent"),
+        ("", "/agent", "/v1", "/v1/agent"),
+    ],
+)
+async def test_prefixes_of_routers_are_part_of_the_path(own: str, path: str, included: str, base: str) -> None:
+    router = APIRouter(prefix=own)
+    add_agui_routes(router, AGUIAdapter(talker(1)), path)
+    whole = FastAPI()
+    whole.include_router(router, prefix=included)
+    for full in (base, base + "/"):
+        done = await call(whole, "POST", full, run_body(thread=full))
+        assert (done.status, done.types()[-1]) == (200, "RUN_FINISHED"), full
+        other = await call(whole, "PUT", full)
+        assert (other.status, other.headers["allow"]) == (405, "POST"), full
+    assert (await call(whole, "GET", f"{base}/threads/{quote(base, safe='')}/state")).json["snapshot"]["count"] == 1
+    document = (await call(whole, "GET", "/openapi.json")).json
+    assert "post" in document["paths"][base]
+    assert base + "/" not in document["paths"]
+
+
+async def test_operations_of_all_agents_have_names_of_their_own() -> None:
+    """Also those that a client generator makes equal, and those of a router that is included twice."""
+    whole = FastAPI()
+    for path in ("/", "/agent-one", "/agent_one", "/agent/one", "/agent.one", "/agent-one/two", "/{tenant}/agent"):
+        add_agui_routes(whole, AGUIAdapter(talker(1)), path)
+    for name in ("left", "right"):
+        router = APIRouter(prefix=f"/{name}")
+        add_agui_routes(router, AGUIAdapter(talker(1)))
+        whole.include_router(router)
+    twice = APIRouter()
+    add_agui_routes(twice, AGUIAdapter(talker(1)), "/agent")
+    whole.include_router(twice, prefix="/v1")
+    whole.include_router(twice, prefix="/v2")
+    document = (await call(whole, "GET", "/openapi.json")).json
+    operations = [op["operationId"] for item in document["paths"].values() for op in item.values()]
+    assert len(operations) == 10 * 11
+    assert len({name.lower() for name in operations}) == len(operations)
+    assert all(name.replace("_", "").isalnum() for name in operations)
+    assert document["paths"]["/agent/one"]["post"]["operationId"] == "run_agent_one"
 
 
 async def test_a_starlette_application_keeps_its_own_routes_and_lifespan() -> None:

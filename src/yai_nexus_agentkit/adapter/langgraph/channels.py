@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ag_ui.core import BaseEvent
 from langchain_core.messages import BaseMessage
 from langgraph.channels import BinaryOperatorAggregate, DeltaChannel, EphemeralValue, Topic, UntrackedValue
 from langgraph.pregel import Pregel
-from pydantic import BaseModel, ValidationError
 
-from yai_nexus_agentkit.errors import RunInputError
+from yai_nexus_agentkit.adapter.langgraph.fitting import Fitting
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 from yai_nexus_agentkit.protocol.state import StateTracker
 
@@ -45,8 +44,10 @@ class GraphShape:
     """The graph's whole state is the list of messages (``StateGraph(Annotated[list, add_messages])``)."""
     incremental: bool
     """The conversation is a `DeltaChannel`: a checkpoint alone does not hold it."""
-    schema: type[BaseModel] | None = None
-    """The input schema, where it is a model that refuses wrong values."""
+    replayed: bool = False
+    """Some channel is a `DeltaChannel`, the conversation or another: a checkpoint alone does not hold the state."""
+    fitting: Fitting = field(default_factory=lambda: Fitting((), {}))
+    """What its schemas and reducers ask of values."""
     functional: bool = False
     """Made by ``@entrypoint``: no channels, a return value."""
 
@@ -64,7 +65,7 @@ class GraphShape:
         outputs = graph.output_channels
         bare = outputs == "__root__"
         schemas = builder.schemas.get(builder.input_schema, {}) if builder is not None else {}
-        schema = builder.input_schema if builder is not None else None
+        read = (builder.input_schema, builder.state_schema) if builder is not None else ()
         inputs = frozenset(key for key in schemas if key in channels)
         names = frozenset() if isinstance(outputs, str) else frozenset(outputs)
         return cls(
@@ -77,20 +78,15 @@ class GraphShape:
             messages=bare or MESSAGES in names,
             bare=bare,
             incremental=isinstance(channels.get("__root__" if bare else MESSAGES), DeltaChannel),
-            schema=schema if isinstance(schema, type) and issubclass(schema, BaseModel) else None,
+            replayed=any(isinstance(channel, DeltaChannel) for channel in channels.values()),
+            fitting=Fitting(read, channels),
             functional=builder is None,
         )
 
-    def check(self, key: str, value: Any) -> None:
-        """Raise `RunInputError` for a value that the input schema refuses. LangGraph would store it first, and the
-        thread could not be used any more."""
-        if self.schema is None:
-            return
-        try:
-            self.schema.__pydantic_validator__.validate_assignment(self.schema.model_construct(), key, value)
-        except ValidationError as error:
-            path = "/".join(["/state", *(str(part) for part in error.errors()[0]["loc"])])
-            raise RunInputError(error.errors()[0]["msg"], path=path) from error
+    def fitted(self, changed: Mapping[str, Any], held: Any) -> dict[str, Any]:
+        """Values from a client as the channels can hold them, `held` being the present ones. Raises `RunInputError` for
+        one that the graph could not read: LangGraph would store it, and the thread could not be used any more."""
+        return self.fitting.fitted(changed, held)
 
     def messages_of(self, values: Any) -> Sequence[BaseMessage]:
         """The conversation in a ``values`` chunk."""

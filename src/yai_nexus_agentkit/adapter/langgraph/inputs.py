@@ -12,6 +12,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.types import Overwrite
 
 from yai_nexus_agentkit.adapter.langgraph.channels import MESSAGES, GraphShape
+from yai_nexus_agentkit.errors import RunInputError
 from yai_nexus_agentkit.protocol.json_safe import json_safe
 
 __all__ = ["changed_state", "context_entries", "graph_input", "request_tools"]
@@ -57,9 +58,12 @@ def changed_state(state: Any, held: Any, shape: GraphShape, shown: Mapping[str, 
         if known is _ABSENT and value is None:
             continue
         if known is _ABSENT or json_safe(known) != value:
-            shape.check(key, value)
-            changed[key] = Overwrite(value) if key in shape.reducing else value
-    return changed
+            changed[key] = value
+    try:
+        fitted = shape.fitted(changed, current)
+    except RunInputError as error:
+        raise RunInputError(error.reason, path=f"/state{error.path}") from error
+    return {key: Overwrite(value) if key in shape.reducing else value for key, value in fitted.items()}
 
 
 def graph_input(

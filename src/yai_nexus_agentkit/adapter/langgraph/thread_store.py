@@ -20,9 +20,10 @@ from langgraph.types import Overwrite, StateUpdate
 
 from yai_nexus_agentkit.adapter.langgraph.channels import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.messages import to_agui
+from yai_nexus_agentkit.adapter.langgraph.staging import StagedSaver
 from yai_nexus_agentkit.adapter.langgraph.threads import Graph, Thread, read_thread
 from yai_nexus_agentkit.adapter.source import RunContext
-from yai_nexus_agentkit.errors import StatePatchError, ThreadNotFoundError, ThreadPausedError
+from yai_nexus_agentkit.errors import RunInputError, StatePatchError, ThreadNotFoundError, ThreadPausedError
 from yai_nexus_agentkit.protocol.state import StateTracker, pointer
 
 __all__ = ["LangGraphThreadStore"]
@@ -38,6 +39,8 @@ _MEMBERS: Mapping[str, tuple[str, ...]] = {
     "copy": ("from", "path"),
 }
 """Operations of RFC 6902, and what each must have."""
+_UNREADABLE = (InvalidUpdateError, ValueError, TypeError, LookupError, AttributeError)
+"""What code raises that reads a value of another kind: LangGraph's, a schema's, an edge's."""
 
 
 class LangGraphThreadStore:
@@ -85,7 +88,8 @@ class LangGraphThreadStore:
         """Apply RFC 6902 operations to the public state, as the client sees it.
 
         Channels of the input schema can be changed; their reducers are passed by. Without `as_node` nothing is due to
-        run afterwards, as before; with it, what follows that node is (LangGraph, ``update_state``).
+        run afterwards; with it, what follows that node is (LangGraph, ``update_state``). All is tried before any of it
+        is stored.
 
         Raises `ThreadNotFoundError`, `ThreadPausedError` (an update would erase the open questions), `StatePatchError`.
         """
@@ -97,11 +101,8 @@ class LangGraphThreadStore:
         shown = self._shown(thread, run)
         wanted = _patched(shown, operations)
         values, removed = self._changes(thread, shown, wanted)
-        config = _config(key)
-        if values:
-            config = await self._update(config, values, as_node)
-        if removed:
-            await self._remove(config, removed)
+        if values or removed or as_node is not None:
+            await self._store(_config(key), values, removed, as_node)
 
     async def delete(self, key: str) -> None:
         """Remove every checkpoint of the thread, subgraphs included."""
@@ -142,34 +143,57 @@ class LangGraphThreadStore:
                 raise StatePatchError("the state has no such key that may be changed", path=pointer(name))
             if stored.get(name) != shown.get(name):
                 raise StatePatchError("the key is not shown as it is, so it cannot be changed", path=pointer(name))
-        reducing = self._shape.reducing
-        return {name: Overwrite(wanted[name]) if name in reducing else wanted[name] for name in changed}, removed
-
-    async def _update(self, config: RunnableConfig, values: dict[str, Any], as_node: str | None) -> RunnableConfig:
-        if as_node is not None:
-            supersteps = [[StateUpdate(values, as_node)]]
-        else:
-            # Written as an input, which makes the first node due; then whatever is due is cleared without running.
-            supersteps = [[StateUpdate(values, START)], [StateUpdate(None, END)]]
+        for name in removed:
+            if self._shape.fitting.needs(name):
+                raise StatePatchError("the graph cannot do without this key", path=pointer(name))
+        held = thread.values if isinstance(thread.values, Mapping) else {}
+        left = {key: value for key, value in held.items() if key not in removed}
         try:
-            return await self._graph.abulk_update_state(config, supersteps)
-        except (InvalidUpdateError, ValueError, TypeError) as error:
-            raise StatePatchError(f"the graph refuses the new values ({type(error).__name__})") from error
+            fitted = self._shape.fitted({name: wanted[name] for name in changed}, left)
+        except RunInputError as error:
+            raise StatePatchError(error.reason, path=error.path) from error
+        fitted |= (emptied := self._shape.fitting.emptied(removed))
+        reducing = self._shape.reducing
+        values = {name: Overwrite(value) if name in reducing else value for name, value in fitted.items()}
+        return values, [name for name in removed if name not in emptied]
 
-    async def _remove(self, config: RunnableConfig, keys: Sequence[str]) -> None:
-        """Empty channels. LangGraph has no update for that, so the checkpoint is written anew without them."""
+    async def _store(
+        self, config: RunnableConfig, values: Mapping[str, Any], removed: Sequence[str], as_node: str | None
+    ) -> None:
         saver = self._saver
-        saved = await saver.aget_tuple(config) if saver is not None else None
-        if saver is None or saved is None:
-            raise ThreadNotFoundError("the thread was deleted meanwhile")
-        step = saved.metadata.get("step", -1) + 1
-        checkpoint: Checkpoint = copy_checkpoint(saved.checkpoint)
-        checkpoint["id"] = str(uuid6(clock_seq=step))
-        checkpoint["ts"] = datetime.now(UTC).isoformat()
-        for key in keys:
-            checkpoint["channel_values"].pop(key, None)
-            checkpoint["channel_versions"].pop(key, None)
-        await saver.aput(saved.config, checkpoint, {**saved.metadata, "source": "update", "step": step}, {})
+        assert saver is not None, "a thread was read"
+        staged = StagedSaver(saver)
+        graph = self._graph.copy({"checkpointer": staged})
+        try:
+            if as_node is not None:
+                # The edges that leave the node see the state without what is removed.
+                await _remove(staged, config, removed)
+                await graph.abulk_update_state(config, [[StateUpdate(dict(values) or None, as_node)]])
+            else:
+                # Written as an input, which makes the first node due; then whatever is due is cleared without running.
+                written = [[StateUpdate(dict(values), START)]] if values else []
+                await graph.abulk_update_state(config, [*written, [StateUpdate(None, END)]])
+                await _remove(staged, config, removed)
+        except _UNREADABLE as error:
+            raise StatePatchError(f"the graph refuses the new values ({type(error).__name__})") from error
+        await staged.commit()
+
+
+async def _remove(saver: BaseCheckpointSaver[Any], config: RunnableConfig, keys: Sequence[str]) -> None:
+    """Empty channels. LangGraph has no update for that, so the checkpoint is written anew without them."""
+    if not keys:
+        return
+    saved = await saver.aget_tuple(config)
+    if saved is None:
+        raise ThreadNotFoundError("the thread was deleted meanwhile")
+    step = saved.metadata.get("step", -1) + 1
+    checkpoint: Checkpoint = copy_checkpoint(saved.checkpoint)
+    checkpoint["id"] = str(uuid6(clock_seq=step))
+    checkpoint["ts"] = datetime.now(UTC).isoformat()
+    for key in keys:
+        checkpoint["channel_values"].pop(key, None)
+        checkpoint["channel_versions"].pop(key, None)
+    await saver.aput(saved.config, checkpoint, {**saved.metadata, "source": "update", "step": step}, {})
 
 
 def _config(key: str) -> RunnableConfig:

@@ -50,7 +50,7 @@ class Thread:
 async def read_thread(graph: Graph, shape: GraphShape, config: RunnableConfig) -> Thread:
     """Read the thread's latest checkpoint (or the one that `config` names).
 
-    A thread that is paused, and one whose conversation is a `DeltaChannel`, is read as the graph's state instead:
+    A thread that is paused, and one of a graph with a `DeltaChannel`, is read as the graph's state instead:
     subgraphs included, pending answers left out.
     """
     saver = graph.checkpointer
@@ -61,7 +61,7 @@ async def read_thread(graph: Graph, shape: GraphShape, config: RunnableConfig) -
         return Thread()
     paused = any(channel == _PENDING for _, channel, _ in saved.pending_writes or ())
     at_breakpoint = bool(graph.interrupt_before_nodes or graph.interrupt_after_nodes)
-    if paused or at_breakpoint or shape.incremental:
+    if paused or at_breakpoint or shape.replayed:
         state = await graph.aget_state(config, subgraphs=paused)
         return _from_state(graph, shape, saved, state)
     values = saved.checkpoint["channel_values"]
