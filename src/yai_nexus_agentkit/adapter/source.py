@@ -42,6 +42,11 @@ class RunContext:
     """What the server knows of the request: user, headers, ... Whatever the caller of ``run()`` puts in."""
     outcome: Outcome | None = None
     """How the run ended; set before `after_run`."""
+    held_state: Any = field(init=False)
+    """The state that the client holds, as it came with the request: `before_run` may put another request in."""
+
+    def __post_init__(self) -> None:
+        self.held_state = self.run_input.state
 
 
 def error_text(error: BaseException, run: RunContext) -> str:

@@ -137,6 +137,7 @@ class LangGraphRun:
             notes,
             options=options,
             shape=shape,
+            held_state=run.held_state,
             error_text=lambda error: error_text(error, run),
             redact_state=None if on_state is None else lambda state: call_hook("on_state", on_state, state, run),
             redact_messages=None
