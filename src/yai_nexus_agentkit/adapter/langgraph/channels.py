@@ -10,10 +10,12 @@ from typing import Any
 from ag_ui.core import BaseEvent
 from langchain_core.messages import BaseMessage
 from langgraph.channels import BinaryOperatorAggregate, DeltaChannel, EphemeralValue, Topic, UntrackedValue
+from langgraph.graph.message import add_messages
 from langgraph.pregel import Pregel
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
+from yai_nexus_agentkit.adapter.langgraph.raw_messages import read_messages
 from yai_nexus_agentkit.errors import RunInputError
 from yai_nexus_agentkit.protocol.json_safe import json_safe, json_text
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
@@ -48,6 +50,8 @@ class GraphShape:
     """The graph's whole state is the list of messages (``StateGraph(Annotated[list, add_messages])``)."""
     incremental: bool
     """The conversation is a `DeltaChannel`: a checkpoint alone does not hold it."""
+    verbatim: bool = False
+    """The conversation may hold other things than messages with ids, since not ``add_messages`` keeps it."""
     schema: type[BaseModel] | None = None
     """The input schema, where it is a model that refuses wrong values."""
     functional: bool = False
@@ -69,6 +73,7 @@ class GraphShape:
         schemas = builder.schemas.get(builder.input_schema, {}) if builder is not None else {}
         schema = builder.input_schema if builder is not None else None
         inputs = frozenset(key for key in schemas if key in channels)
+        conversation = channels.get("__root__" if bare else MESSAGES)
         names = frozenset() if isinstance(outputs, str) else frozenset(outputs)
         return cls(
             inputs=inputs,
@@ -79,7 +84,8 @@ class GraphShape:
             fleeting=names & frozenset(key for key, channel in channels.items() if isinstance(channel, _FLEETING)),
             messages=bare or MESSAGES in names,
             bare=bare,
-            incremental=isinstance(channels.get("__root__" if bare else MESSAGES), DeltaChannel),
+            incremental=isinstance(conversation, DeltaChannel),
+            verbatim=getattr(conversation, "operator", None) is not add_messages,
             schema=schema if isinstance(schema, type) and issubclass(schema, BaseModel) else None,
             functional=builder is None,
         )
@@ -96,13 +102,21 @@ class GraphShape:
             raise RunInputError(error.errors()[0]["msg"], path=path) from error
 
     def messages_of(self, values: Any) -> Sequence[BaseMessage]:
-        """The conversation in a ``values`` chunk."""
+        """The conversation in a ``values`` chunk; `UNREADABLE` if what is there is none."""
         if not self.messages:
             return ()
         found = values if self.bare else values.get(MESSAGES) if isinstance(values, Mapping) else None
-        if not isinstance(found, list):
+        if found is None:
             return ()
-        return found if all(isinstance(m, BaseMessage) for m in found[-8:]) else ()
+        return read_messages(found) if self.verbatim or not isinstance(found, list) else found
+
+    def kept(self, values: Any) -> Sequence[Any]:
+        """A conversation without a reducer holds what was last written, so it goes in with what is new: as it is
+        stored, which its nodes rely on. Nothing where a reducer adds to it."""
+        if ("__root__" if self.bare else MESSAGES) in self.reducing or not self.messages_of(values):
+            return ()
+        stored: Sequence[Any] = values if self.bare else values[MESSAGES]
+        return stored
 
     def state_of(self, values: Any, keys: Iterable[str] | None = None) -> dict[str, Any]:
         """The public state (or these keys of it) in a ``values`` chunk; values as they are."""

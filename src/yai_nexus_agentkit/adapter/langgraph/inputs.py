@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ag_ui.core import RunAgentInput
-from langchain_core.messages import BaseMessage
 from langgraph.types import Overwrite
 
 from yai_nexus_agentkit.adapter.langgraph.channels import MESSAGES, GraphShape
@@ -62,9 +61,7 @@ def changed_state(state: Any, held: Any, shape: GraphShape, shown: Mapping[str, 
     return changed
 
 
-def graph_input(
-    run_input: RunAgentInput, messages: Sequence[BaseMessage], state: Mapping[str, Any], shape: GraphShape
-) -> Any:
+def graph_input(run_input: RunAgentInput, messages: Sequence[Any], state: Mapping[str, Any], shape: GraphShape) -> Any:
     """The input of a graph: a mapping, or the bare list of messages where that is the graph's whole state."""
     if shape.bare:
         return list(messages)

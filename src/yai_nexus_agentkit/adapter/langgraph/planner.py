@@ -77,7 +77,9 @@ class Planner:
             if thread.saved is not None:  # the state, since a checkpoint lacks the defaults nobody wrote over
                 plan.values = (await self.agent.aget_state(self.config)).values
             return plan
-        plan.input = graph_input(self._run.run_input, [*self._kept(thread), *found.append], state, self._shape)
+        plan.input = graph_input(
+            self._run.run_input, [*self._shape.kept(thread.values), *found.append], state, self._shape
+        )
         plan.unseen = plan.input == {}
         return plan
 
@@ -88,11 +90,6 @@ class Planner:
             return None
         shown: dict[str, Any] = call_hook("on_state", hook, self._shape.state_of(thread.values), self._run)
         return shown
-
-    def _kept(self, thread: Thread) -> Sequence[BaseMessage]:
-        """A `messages` channel without a reducer holds what was last written, so the thread goes in with the new."""
-        name = "__root__" if self._shape.bare else MESSAGES
-        return () if name in self._shape.reducing else thread.messages
 
     @property
     def _takes_messages(self) -> bool:
@@ -191,7 +188,8 @@ class Planner:
             self._graph, self._shape, self.config, message_id=at, before=before, tail=found.append, state=state
         )
         if branch is None:
-            removed = cut(thread.messages, at)
+            kept = self._shape.kept(thread.values)
+            removed = kept[:start] if kept else cut(thread.messages, at)
             plan.input = graph_input(self._run.run_input, [*removed, *found.append], state, self._shape)
             return plan
         self.agent = self._graph
