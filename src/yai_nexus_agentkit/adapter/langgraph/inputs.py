@@ -11,6 +11,7 @@ from ag_ui.core import RunAgentInput
 from langgraph.types import Overwrite
 
 from yai_nexus_agentkit.adapter.langgraph.channels import MESSAGES, GraphShape
+from yai_nexus_agentkit.protocol.json_numbers import unrounded
 from yai_nexus_agentkit.protocol.json_safe import json_safe
 
 __all__ = ["changed_state", "context_entries", "graph_input", "request_tools"]
@@ -55,9 +56,12 @@ def changed_state(state: Any, held: Any, shape: GraphShape, shown: Mapping[str, 
         known = (current if shown is None or key not in shown else shown).get(key, _ABSENT)
         if known is _ABSENT and value is None:
             continue
-        if known is _ABSENT or json_safe(known) != value:
-            shape.check(key, value)
-            changed[key] = Overwrite(value) if key in shape.reducing else value
+        if known is not _ABSENT:
+            sent = json_safe(known)
+            if sent == value or sent == (value := unrounded(sent, value)):
+                continue
+        shape.check(key, value)
+        changed[key] = Overwrite(value) if key in shape.reducing else value
     return changed
 
 

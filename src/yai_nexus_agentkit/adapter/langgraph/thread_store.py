@@ -23,6 +23,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages import to_agui
 from yai_nexus_agentkit.adapter.langgraph.threads import Graph, Thread, read_thread
 from yai_nexus_agentkit.adapter.source import RunContext
 from yai_nexus_agentkit.errors import StatePatchError, ThreadNotFoundError, ThreadPausedError
+from yai_nexus_agentkit.protocol.json_numbers import unrounded
 from yai_nexus_agentkit.protocol.state import StateTracker, pointer
 
 __all__ = ["LangGraphThreadStore"]
@@ -143,7 +144,8 @@ class LangGraphThreadStore:
             if stored.get(name) != shown.get(name):
                 raise StatePatchError("the key is not shown as it is, so it cannot be changed", path=pointer(name))
         reducing = self._shape.reducing
-        return {name: Overwrite(wanted[name]) if name in reducing else wanted[name] for name in changed}, removed
+        values = {name: unrounded(shown.get(name), wanted[name]) for name in changed}
+        return {name: Overwrite(value) if name in reducing else value for name, value in values.items()}, removed
 
     async def _update(self, config: RunnableConfig, values: dict[str, Any], as_node: str | None) -> RunnableConfig:
         if as_node is not None:
