@@ -167,6 +167,50 @@ async def test_the_state_that_a_hook_of_the_application_put_in_is_not_the_client
     assert judge([run]).state == {"number": 3, "rows": ["put in", "done"]}
 
 
+# -- no input ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_graph_without_input_begins_with_what_its_nodes_see(play: Player) -> None:
+    seen: list[Any] = []
+
+    def build() -> Graph:
+        def work(state: Board) -> Board:
+            seen.append(dict(state))
+            emit([("state_patch", [{"op": "add", "path": "/rows/-", "value": "soon"}])])
+            return {"rows": ["done"]}
+
+        builder = StateGraph(Board).add_node(work).add_edge(START, "work")
+        return builder.compile()
+
+    played = await play(build, sends({}), sends({"number": 1}))
+
+    assert seen[0] == {"rows": []}
+    assert [told(run["events"]) for run in played.runs] == [
+        [
+            *({**own, "rows": []}, "work", [{"op": "add", "path": "/rows/-", "value": "soon"}]),
+            [{"op": "add", "path": "/rows", "value": ["done"]}],
+        ]
+        for own in ({}, {"number": 1})
+    ]
+
+
+async def test_a_thread_without_input_begins_with_what_its_nodes_see(play: Player) -> None:
+    seen: list[Any] = []
+
+    def build() -> Graph:
+        def work(state: Board) -> Board:
+            seen.append(dict(state))
+            return {"a": 1}
+
+        builder = StateGraph(Board).add_node(work).add_edge(START, "work")
+        return builder.compile(checkpointer=InMemorySaver())
+
+    played = await play(build, sends({}), sends({}))
+
+    assert seen[:2] == [{"rows": []}, {"a": 1, "rows": []}]
+    assert [told(run["events"])[0] for run in played.runs] == seen[:2]
+
+
 # -- graphs and runnables without channels -----------------------------------------------------------------------------
 
 

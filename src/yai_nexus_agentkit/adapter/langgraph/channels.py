@@ -10,6 +10,7 @@ from typing import Any
 from ag_ui.core import BaseEvent
 from langchain_core.messages import BaseMessage
 from langgraph.channels import BinaryOperatorAggregate, DeltaChannel, EphemeralValue, Topic, UntrackedValue
+from langgraph.channels.base import BaseChannel
 from langgraph.graph.message import add_messages
 from langgraph.pregel import Pregel
 from pydantic import BaseModel, ValidationError
@@ -21,7 +22,7 @@ from yai_nexus_agentkit.protocol.json_safe import json_safe, json_text
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 from yai_nexus_agentkit.protocol.state import Operation, StateTracker, key_name
 
-__all__ = ["GraphShape", "SharedState"]
+__all__ = ["GraphShape", "SharedState", "initial_values"]
 
 _logger = logging.getLogger(__name__)
 MESSAGES = "messages"
@@ -124,6 +125,12 @@ class GraphShape:
             return {}
         wanted = self.public if keys is None else self.public.intersection(keys)
         return {key: values[key] for key in values if key in wanted}
+
+
+def initial_values(graph: Pregel[Any, Any, Any, Any]) -> dict[str, Any]:
+    """What the channels hold that nobody wrote: those with a reducer begin with an empty value."""
+    channels = [(key, graph.channels[key]) for key in graph.stream_channels_list]
+    return {key: it.get() for key, it in channels if isinstance(it, BaseChannel) and it.is_available()}
 
 
 class SharedState:

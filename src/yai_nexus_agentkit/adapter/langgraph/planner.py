@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ag_ui.core import Message
@@ -13,7 +13,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command
 
 from yai_nexus_agentkit.adapter.langgraph.call_ids import CallIds
-from yai_nexus_agentkit.adapter.langgraph.channels import MESSAGES, GraphShape
+from yai_nexus_agentkit.adapter.langgraph.channels import MESSAGES, GraphShape, initial_values
 from yai_nexus_agentkit.adapter.langgraph.fork import cut, fork_thread
 from yai_nexus_agentkit.adapter.langgraph.inputs import changed_state, graph_input
 from yai_nexus_agentkit.adapter.langgraph.messages import to_langchain
@@ -80,8 +80,14 @@ class Planner:
         plan.input = graph_input(
             self._run.run_input, [*self._shape.kept(thread.values), *found.append], state, self._shape
         )
-        plan.unseen = plan.input == {}
+        self._show_unseen(plan)
         return plan
+
+    def _show_unseen(self, plan: Plan) -> None:
+        """Without input the graph shows its values only after the first step; the nodes see them before."""
+        plan.unseen = plan.input == {}
+        if plan.unseen and isinstance(plan.values, Mapping):
+            plan.values = {**initial_values(self._graph), **plan.values}
 
     def _shown(self, thread: Thread) -> dict[str, Any] | None:
         """The public state as the `on_state` hook lets clients see it; None without that hook."""
@@ -110,7 +116,8 @@ class Planner:
         }
         state = changed_state(self._run.run_input.state, {}, self._shape)
         plan.input = graph_input(self._run.run_input, messages, state, self._shape)
-        plan.values, plan.unseen = {}, plan.input == {}
+        plan.values = {}
+        self._show_unseen(plan)
         return plan
 
     def _base_plan(self, thread: Thread, call_ids: CallIds, found: Reconciliation) -> Plan:
