@@ -13,6 +13,7 @@ from langgraph.channels import BinaryOperatorAggregate, DeltaChannel, EphemeralV
 from langgraph.channels.base import BaseChannel
 from langgraph.graph.message import add_messages
 from langgraph.pregel import Pregel
+from langgraph.types import Overwrite
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
@@ -51,6 +52,8 @@ class GraphShape:
     """The graph's whole state is the list of messages (``StateGraph(Annotated[list, add_messages])``)."""
     incremental: bool
     """The conversation is a `DeltaChannel`: a checkpoint alone does not hold it."""
+    growing: frozenset[str] = frozenset()
+    """Channels that can only be added to (`Topic` with `accumulate`); LangGraph has no ``Overwrite`` for them."""
     verbatim: bool = False
     """The conversation may hold other things than messages with ids, since not ``add_messages`` keeps it."""
     schema: type[BaseModel] | None = None
@@ -86,6 +89,9 @@ class GraphShape:
             messages=bare or MESSAGES in names,
             bare=bare,
             incremental=isinstance(conversation, DeltaChannel),
+            growing=frozenset(
+                key for key, channel in channels.items() if isinstance(channel, Topic) and channel.accumulate
+            ),
             verbatim=getattr(conversation, "operator", None) is not add_messages,
             schema=schema if isinstance(schema, type) and issubclass(schema, BaseModel) else None,
             functional=builder is None,
@@ -101,6 +107,15 @@ class GraphShape:
         except ValidationError as error:
             path = "/".join(["/state", *(str(part) for part in error.errors()[0]["loc"])])
             raise RunInputError(error.errors()[0]["msg"], path=path) from error
+
+    def setting(self, key: str, held: Any, value: Any) -> Any:
+        """What to write so that the channel, which holds `held`, holds `value`: past its reducer. Raises ValueError
+        where there is no way."""
+        if key in self.growing and isinstance(held, list):
+            if not isinstance(value, list) or value[: len(held)] != held:
+                raise ValueError(f"{key!r} can only be added to")
+            return value[len(held) :]
+        return Overwrite(value) if key in self.reducing else value
 
     def messages_of(self, values: Any) -> Sequence[BaseMessage]:
         """The conversation in a ``values`` chunk; `UNREADABLE` if what is there is none."""

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ag_ui.core import RunAgentInput
-from langgraph.types import Overwrite
 
 from yai_nexus_agentkit.adapter.langgraph.channels import MESSAGES, GraphShape
 from yai_nexus_agentkit.protocol.json_numbers import unrounded
@@ -56,12 +55,14 @@ def changed_state(state: Any, held: Any, shape: GraphShape, shown: Mapping[str, 
         known = (current if shown is None or key not in shown else shown).get(key, _ABSENT)
         if known is _ABSENT and value is None:
             continue
-        if known is not _ABSENT:
-            sent = json_safe(known)
-            if sent == value or sent == (value := unrounded(sent, value)):
-                continue
+        sent = None if known is _ABSENT else json_safe(known)
+        if known is not _ABSENT and (sent == value or sent == (value := unrounded(sent, value))):
+            continue
         shape.check(key, value)
-        changed[key] = Overwrite(value) if key in shape.reducing else value
+        try:
+            changed[key] = shape.setting(key, sent, value)
+        except ValueError as error:
+            _logger.warning("the request's state is ignored in part: %s", error)
     return changed
 
 

@@ -16,7 +16,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, Checkpoint, copy_chec
 from langgraph.checkpoint.base.id import uuid6
 from langgraph.constants import END, START
 from langgraph.errors import InvalidUpdateError
-from langgraph.types import Overwrite, StateUpdate
+from langgraph.types import StateUpdate
 
 from yai_nexus_agentkit.adapter.langgraph.channels import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.messages import to_agui
@@ -143,9 +143,13 @@ class LangGraphThreadStore:
                 raise StatePatchError("the state has no such key that may be changed", path=pointer(name))
             if stored.get(name) != shown.get(name):
                 raise StatePatchError("the key is not shown as it is, so it cannot be changed", path=pointer(name))
-        reducing = self._shape.reducing
-        values = {name: unrounded(shown.get(name), wanted[name]) for name in changed}
-        return {name: Overwrite(value) if name in reducing else value for name, value in values.items()}, removed
+        values: dict[str, Any] = {}
+        for name in changed:
+            try:
+                values[name] = self._shape.setting(name, shown.get(name), unrounded(shown.get(name), wanted[name]))
+            except ValueError as error:
+                raise StatePatchError(str(error), path=pointer(name)) from None
+        return values, removed
 
     async def _update(self, config: RunnableConfig, values: dict[str, Any], as_node: str | None) -> RunnableConfig:
         if as_node is not None:
