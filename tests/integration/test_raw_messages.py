@@ -11,11 +11,13 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
+from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
 from tests.conftest import Judge
 from tests.support.graphs import scripted
 from tests.support.two_sources import answer, hear
+from tests.support.verifier import ClientRun
 from yai_nexus_agentkit.testing import WireEvent
 
 both_sources = pytest.mark.parametrize("source", ["events", "callbacks"])
@@ -204,8 +206,6 @@ async def test_going_back(judge: Judge, source: Any, state: type) -> None:
 @both_sources
 @pytest.mark.parametrize("state", [Plain, Added])
 async def test_a_question_between(judge: Judge, source: Any, state: type) -> None:
-    from langgraph.types import interrupt
-
     def build() -> Any:
         def write(values: dict[str, Any], text: str) -> dict[str, Any]:
             written = {"role": "assistant", "content": text}
@@ -220,3 +220,11 @@ async def test_a_question_between(judge: Judge, source: Any, state: type) -> Non
     heard = await hear(build, source, judge, "hi", answer("yes"))
 
     assert [m["content"] for m in heard.views[-1]["messages"]] == ["hi", "Let me ask.", "yes"]
+
+    def says_too(view: ClientRun) -> dict[str, Any]:
+        said = [*view["messages"], {"id": "u1", "role": "user", "content": "and hurry"}]
+        return {**answer("yes")(view), "message": said}
+
+    heard = await hear(build, source, judge, "hi", says_too)
+
+    assert [m["content"] for m in heard.views[-1]["messages"]] == ["hi", "Let me ask.", "and hurry", "yes"]

@@ -153,6 +153,8 @@ class Planner:
             plan.unsaid = said
         elif said:
             update[MESSAGES] = [*given, *said]
+        if MESSAGES in update:
+            update[MESSAGES] = [*self._shape.kept(thread.values), *update[MESSAGES]]
         if resume is None:
             plan.input = None if not update else Command(update=update)
         else:
