@@ -675,6 +675,20 @@ async def test_emitted_patches_are_redacted_as_the_state_is() -> None:
     ]
 
 
+async def test_keys_kept_from_clients_are_not_predicted() -> None:
+    async def work(state: Private, config: RunnableConfig) -> dict[str, Any]:
+        model = scripted(tool_call_parts("write", {"text": "s3" + "cret" * 20}, "c1"))
+        await model.ainvoke("go", config)
+        return {"secret": "written"}
+
+    graph = StateGraph(Private, output_schema=Shared).add_node(work).add_edge(START, "work").compile()
+    options = AdapterOptions(predict_state={"secret": ("write", "text")})
+
+    events = await collect(AGUIAdapter(graph, options=options), "hi")
+
+    assert [event for event in events if event["type"] == "STATE_DELTA"] == []
+
+
 async def test_state_predicted_from_a_calls_arguments(play: Player) -> None:
     @tool
     def write(document: str, title: str = "") -> str:

@@ -160,7 +160,7 @@ class SharedState:
         self,
         shape: GraphShape,
         life: RunLifecycle,
-        redact: Callable[[dict[str, Any]], dict[str, Any]] | None,
+        redact: Callable[[dict[str, Any]], dict[str, Any] | None] | None,
         held: Any = None,
     ) -> None:
         self._shape, self._life, self._redact = shape, life, redact
@@ -198,7 +198,7 @@ class SharedState:
         self._written.clear()
         shown = {key: self._tracker.current[key] for key in self._ahead if key in self._tracker.current}
         self._ahead = set(shown)
-        return self._life.state_snapshot(self._tracker.snapshot({**self._public(), **shown}))
+        return self._sent_whole(shown)
 
     def wrote(self, keys: Iterable[str]) -> None:
         """A node wrote these channels; their new values come with the next ``values`` chunk."""
@@ -233,10 +233,11 @@ class SharedState:
         if not named:
             return []
         self._open()
-        shown = named
+        shown = named if self._redact is None else self._redact(dict(named))
+        if shown is None:
+            return []
         if self._redact is not None:
             self._unredacted.update(named)
-            shown = self._redact(dict(named))
         self._ahead.update(named, shown)
         if call is not None:
             self._awaited.update(dict.fromkeys(shown, call))
@@ -298,7 +299,13 @@ class SharedState:
         self._ahead.clear()
         self._awaited.clear()
         self._unredacted.clear()
-        return self._life.state_snapshot(self._tracker.snapshot(self._public()))
+        return self._sent_whole()
+
+    def _sent_whole(self, shown: Mapping[str, Any] | None = None) -> list[BaseEvent]:
+        public = self._public()
+        if public is None:
+            return []
+        return self._life.state_snapshot(self._tracker.snapshot({**public, **(shown or {})}))
 
     def _open(self) -> None:
         """Before the first thing sent, the client holds the request's state."""
@@ -316,6 +323,8 @@ class SharedState:
         if not keys:
             return []
         values = self._public(keys)
+        if values is None:
+            return []
         gone = [key for key in self._tracker.current if key in keys and key not in values]
         return self._send([*self._tracker.delta(values), *self._tracker.remove(gone)])
 
@@ -328,7 +337,8 @@ class SharedState:
         own = json_safe(held) if isinstance(held, Mapping) else {}
         return {key: value for key, value in own.items() if wanted is None or key in wanted}
 
-    def _public(self, keys: Iterable[str] | None = None) -> dict[str, Any]:
+    def _public(self, keys: Iterable[str] | None = None) -> dict[str, Any] | None:
+        """None: the application's hook failed, and nothing may be sent."""
         real = self._real(keys)
         return real if self._redact is None or not self._begun else self._redact(real)  # else it is the client's own
 
