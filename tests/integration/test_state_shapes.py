@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import Annotated, Any
 
+import pytest
 import typing_extensions
 from inline_snapshot import snapshot
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
@@ -23,6 +24,7 @@ from pydantic import BaseModel
 
 from tests.support.graphs import Graph, chat_node, in_a_row, scripted
 from tests.support.playing import Player
+from tests.support.verifier import ClientRun
 from yai_nexus_agentkit.testing import ScriptedChatModel
 
 
@@ -653,3 +655,29 @@ async def test_channels_that_forget(play: Player) -> None:
             'STATE_DELTA delta=[(op=add path="/any" value=second) (op=remove path="/topic") (op=remove path="/passing")]',
         ]
     )
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ("mine", ["x"]),
+        (["mine"], ["x"]),
+        ([], ["x"]),
+        (["x"], ["x"]),
+        (["x", "mine", "too"], ["x", "mine", "too"]),
+    ],
+    ids=str,
+)
+async def test_a_channel_that_can_only_grow(play: Player, change: Any, expected: list[str]) -> None:
+    """LangGraph cannot set it: what a client adds is added, another change is undone by the snapshot at the start."""
+
+    def build() -> Graph:
+        return in_a_row({"write": lambda state: {} if state.get("topics") else {"topics": ["x"]}}, Fleeting)
+
+    def changed(view: ClientRun) -> dict[str, Any]:
+        said = [*view["messages"], {"id": "user-2", "role": "user", "content": "again"}]
+        return {"message": said, "state": {**view["state"], "topics": change}}
+
+    played = await play(build, "hi", changed)
+
+    assert [event["snapshot"] for event in played.events if event["type"] == "STATE_SNAPSHOT"] == [{"topics": expected}]

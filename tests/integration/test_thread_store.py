@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypedDict
 
 import pytest
 from langchain_core.messages import AnyMessage
+from langgraph.channels import Topic
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint
 from langgraph.graph import END, START, MessagesState, StateGraph
@@ -67,6 +68,21 @@ async def test_reducers_are_passed_by() -> None:
     assert await thread.state() == {"log": ["mine"], "total": 5}
     await thread.run("again")
     assert await thread.state() == {"log": ["mine", "worked"], "total": 6}
+
+
+async def test_a_channel_that_can_only_grow() -> None:
+    class Growing(TypedDict, total=False):
+        topics: Annotated[list[str], Topic(str, accumulate=True)]
+
+    builder = StateGraph(Growing).add_node("work", lambda state: {"topics": ["x"]}).add_edge(START, "work")
+    thread = Thread(builder.compile(checkpointer=InMemorySaver()))
+    await thread.run()
+    await thread.patch({"op": "add", "path": "/topics/-", "value": "mine"})
+    assert await thread.state() == {"topics": ["x", "mine"]}
+    with pytest.raises(StatePatchError, match="can only be added to"):
+        await thread.patch({"op": "remove", "path": "/topics/0"})
+    await thread.patch({"op": "remove", "path": "/topics"})
+    assert await thread.state() == {}
 
 
 async def test_a_removed_channel_is_empty_and_its_reducer_starts_anew() -> None:

@@ -166,7 +166,7 @@ class _Conversation:
         if messages is None:
             return
         wanted = _shown([wire(m) for m in map(_json, to_agui(messages, declared=self.version is not None))])
-        got = _shown([m for m in view["messages"] if not m.get("subagentRunId")])
+        got = _shown([m for m in view["messages"] if not m.get("subagentRunId") and m["role"] != "activity"])
         if view["terminal"] == "RUN_ERROR":
             known = [m["id"] for m in got]
             assert {m["id"] for m in wanted} <= set(known), f"{label}: the client lacks messages of the thread"

@@ -51,6 +51,11 @@ class RunContext:
     the run ends with it."""
     told: list[tuple[BaseException, str]] = field(default_factory=list)
     """Exceptions, and what the client reads of each."""
+    held_state: Any = field(init=False)
+    """The state that the client holds, as it came with the request: `before_run` may put another request in."""
+
+    def __post_init__(self) -> None:
+        self.held_state = self.run_input.state
 
 
 def error_text(error: BaseException, run: RunContext) -> str:

@@ -23,7 +23,7 @@ from pydantic_core import to_json
 
 from yai_nexus_agentkit.protocol.json_safe import CYCLE, REPEATED, TOO_DEEP, clean_text, json_safe
 
-__all__ = ["Operation", "StateTracker", "pointer"]
+__all__ = ["Operation", "StateTracker", "key_name", "pointer"]
 
 Operation = dict[str, Any]
 """One RFC 6902 operation: ``op``, ``path``, and ``value`` or ``from``."""
@@ -41,6 +41,12 @@ _SOURCED = frozenset({"move", "copy"})
 def pointer(key: str) -> str:
     """The JSON Pointer (RFC 6901) of a top-level key."""
     return "/" + key.replace("~", "~0").replace("/", "~1")
+
+
+def key_name(key: Any) -> str | None:
+    """A top-level key as text, as the client has it; None for the one that no client patch may address."""
+    name = clean_text(key) if isinstance(key, str) else str(key)
+    return None if name == "__proto__" else name
 
 
 class StateTracker:
@@ -63,9 +69,14 @@ class StateTracker:
         """Whether anything was sent, so that an empty document is told from no document."""
         return self._sent
 
+    def assume(self, document: Mapping[str, Any]) -> None:
+        """The client holds this JSON data already."""
+        self._state = dict(document)
+        self._sent = True
+
     def snapshot(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The whole document for a ``STATE_SNAPSHOT``; remembered as sent."""
-        self._state = {name: json_safe(value) for key, value in values.items() if (name := _name(key)) is not None}
+        self._state = {name: json_safe(value) for key, value in values.items() if (name := key_name(key)) is not None}
         self._sent = True
         return dict(self._state)
 
@@ -76,7 +87,7 @@ class StateTracker:
         """
         operations: list[Operation] = []
         for key, value in values.items():
-            name = _name(key)
+            name = key_name(key)
             if name is None:
                 continue
             new = _renewed(self._state.get(name), value)
@@ -92,7 +103,7 @@ class StateTracker:
         """Operations that remove those of `keys` that were sent."""
         operations: list[Operation] = []
         for key in keys:
-            name = _name(key)
+            name = key_name(key)
             if name in self._state:
                 del self._state[name]
                 operations.append({"op": "remove", "path": pointer(name)})
@@ -105,15 +116,6 @@ class StateTracker:
         malformed, its path does not exist or cannot be addressed, a test fails, or the document would not be an object.
         """
         patch = [_checked(operation) for operation in operations]
-        self._state = self._patched(patch)
-        self._sent = self._sent or bool(patch)
-        return patch
-
-    def patched(self, operations: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-        """The document that `apply` would make; nothing is changed. Raises `ValueError` as `apply` does."""
-        return self._patched([_checked(operation) for operation in operations])
-
-    def _patched(self, patch: Sequence[Operation]) -> dict[str, Any]:
         document: Any = self._copied(patch)
         for number, operation in enumerate(copy.deepcopy(patch)):  # jsonpatch stores the values it is given
             try:
@@ -122,7 +124,9 @@ class StateTracker:
                 raise ValueError(f"operation {number} ({operation['op']} {operation['path']!r}): {error}") from error
         if not isinstance(document, dict):
             raise ValueError("the patch replaces the state by something that is not an object")
-        return document
+        self._state = document
+        self._sent = self._sent or bool(patch)
+        return patch
 
     def _copied(self, patch: Sequence[Operation]) -> dict[str, Any]:
         """The document with copies of the values that `patch` may change in place."""
@@ -131,12 +135,6 @@ class StateTracker:
         if any(op["path"] == "" or op.get("from") == "" for op in patch):
             names = set(self._state)
         return {key: copy.deepcopy(value) if key in names else value for key, value in self._state.items()}
-
-
-def _name(key: Any) -> str | None:
-    """A top-level key as text; None for the one that no client patch may address."""
-    name = clean_text(key) if isinstance(key, str) else str(key)
-    return None if name == "__proto__" else name
 
 
 def _checked(operation: Mapping[str, Any]) -> Operation:

@@ -9,6 +9,7 @@ the step and is told by a snapshot.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from ag_ui.core import BaseEvent, Message
@@ -23,6 +24,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages import is_shown
 from yai_nexus_agentkit.adapter.langgraph.outputs import written_messages
 from yai_nexus_agentkit.adapter.langgraph.plan import Plan
 from yai_nexus_agentkit.adapter.langgraph.predict import Predictor
+from yai_nexus_agentkit.adapter.langgraph.raw_messages import UNREADABLE
 from yai_nexus_agentkit.adapter.langgraph.steps import Steps
 from yai_nexus_agentkit.adapter.langgraph.transcript import Judgement, Transcript
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
@@ -58,11 +60,16 @@ class Conversation:
         """Messages of the client's that the thread gets in a second pass, if the first does not pause."""
         self._raw_written = False
         """A node wrote messages as tuples, dicts or strings: what they became shows in the next ``values`` chunk."""
+        self._unreadable = False
+        """The graph keeps something else than a conversation; a snapshot of none would wipe the client's."""
 
     # ------------------------------------------------------------------ what nodes write
 
-    def node_wrote(self, run: NativeRun, written: Sequence[Any], *, at_root: bool) -> list[BaseEvent]:
-        """Tell what a node's messages say beyond what was streamed: results, and answers that no model made."""
+    def node_wrote(
+        self, run: NativeRun, written: Sequence[Any], *, at_root: bool, beside: Sequence[BaseMessage] = ()
+    ) -> list[BaseEvent]:
+        """Tell what a node's messages say beyond what was streamed: results, and answers that no model made. `beside`:
+        what other nodes wrote in this run."""
         self._calls.returned(run)
         events: list[BaseEvent] = []
         messages = [m for m in written if isinstance(m, BaseMessage) and m.id]
@@ -73,7 +80,7 @@ class Conversation:
                 at_root
                 and not run.silent
                 and isinstance(message, AIMessage)
-                and self._is_untold(message, run, messages)
+                and self._is_untold(message, run, [*beside, *messages])
             ):
                 events += self.tell_stored(message, run)
         return [*events, *self._calls.left_unanswered(run)]
@@ -142,9 +149,10 @@ class Conversation:
         if self._shape is None:
             return []
         messages = self._shape.messages_of(values)
+        self._unreadable = messages is UNREADABLE
         if not self._transcript.began:
             return self._begin(values, messages)
-        if self._shape.messages:
+        if self._shape.messages and not self._unreadable:
             self._transcript.latest = messages
         events: list[BaseEvent] = []
         if self._raw_written:
@@ -182,15 +190,15 @@ class Conversation:
 
     def _raw_tail(self, messages: Sequence[BaseMessage]) -> list[BaseEvent]:
         """Messages that a node wrote as tuples, dicts or strings, now that the reducer made real ones of them."""
-        fresh: list[BaseMessage] = []
-        for message in reversed(messages):
-            if not self._is_new(message):
-                break
-            fresh.append(message)
+        tail = list(takewhile(lambda m: not self._transcript.holds(m.id or ""), reversed(messages)))
+        fresh = list(takewhile(self._is_new, tail))
         root = self._tree.root
         if root is None:
             return []
-        events = self.node_wrote(root, fresh[::-1], at_root=True)
+        # Among messages that need a snapshot, answers had better come with it, in their places.
+        streamable = all(isinstance(m, AIMessage | ToolMessage) for m in fresh)
+        beside = tail[len(fresh) :] if streamable else ()
+        events = self.node_wrote(root, fresh[::-1], at_root=True, beside=beside)
         if any(self._differs(m) for m in fresh):
             self._snapshot_due = True
         return events
@@ -236,6 +244,8 @@ class Conversation:
         )
 
     def _snapshot(self, keep: Callable[[NativeRun], bool]) -> list[BaseEvent]:
+        if self._unreadable:
+            return []
         messages = self._transcript.snapshot(keep, self._unsaid)
         first = self._transcript.prelude(messages)
         self._transcript.accept(messages, keep)

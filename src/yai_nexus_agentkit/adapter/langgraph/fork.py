@@ -54,7 +54,8 @@ async def fork_thread(
     new_id = next((m.id for m in reversed(tail) if m.type == "human"), message_id)
     metadata = {**(config.get("metadata") or {}), MESSAGE_KEY: new_id}
     at: RunnableConfig = {"configurable": found.config["configurable"], "metadata": metadata}
-    written: Any = list(tail) if shape.bare else {MESSAGES: list(tail), **state}
+    messages = [*shape.kept(_held(shape, found)), *tail]
+    written: Any = messages if shape.bare else {MESSAGES: messages, **state}
     return await graph.aupdate_state(at, written, as_node="__start__")
 
 
@@ -93,5 +94,9 @@ async def _locate(
 
 
 def _ids(shape: GraphShape, saved: CheckpointTuple) -> list[str | None]:
+    return [m.id for m in shape.messages_of(_held(shape, saved))]
+
+
+def _held(shape: GraphShape, saved: CheckpointTuple) -> Any:
     values = saved.checkpoint["channel_values"]
-    return [m.id for m in shape.messages_of(values.get("__root__") if shape.bare else values)]
+    return values.get("__root__") if shape.bare else values

@@ -4,15 +4,14 @@ context."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ag_ui.core import RunAgentInput
-from langchain_core.messages import BaseMessage
-from langgraph.types import Overwrite
 
 from yai_nexus_agentkit.adapter.langgraph.channels import MESSAGES, GraphShape
 from yai_nexus_agentkit.errors import RunInputError
+from yai_nexus_agentkit.protocol.json_numbers import unrounded
 from yai_nexus_agentkit.protocol.json_safe import json_safe
 
 __all__ = ["changed_state", "context_entries", "graph_input", "request_tools"]
@@ -45,7 +44,24 @@ def changed_state(state: Any, held: Any, shape: GraphShape, shown: Mapping[str, 
     if shape.functional:
         return {key: value for key, value in state.items() if key != MESSAGES}  # an argument, not a channel
     current = held if isinstance(held, Mapping) else {}
-    changed: dict[str, Any] = {}
+    changed = {key: (value, sent) for key, value, sent in _differing(state, current, shape, shown)}
+    try:
+        fitted = shape.fitted({key: value for key, (value, _) in changed.items()}, current)
+    except RunInputError as error:
+        raise RunInputError(error.reason, path=f"/state{error.path}") from error
+    written: dict[str, Any] = {}
+    for key, value in fitted.items():
+        try:
+            written[key] = shape.setting(key, changed[key][1], value)
+        except ValueError as error:
+            _logger.warning("the request's state is ignored in part: %s", error)
+    return written
+
+
+def _differing(
+    state: Mapping[str, Any], current: Mapping[str, Any], shape: GraphShape, shown: Mapping[str, Any] | None
+) -> Iterator[tuple[str, Any, Any]]:
+    """Key, wanted value, and what the client was sent (None: nothing), of the keys that the client may set and did."""
     for key, value in state.items():
         if key == MESSAGES or (key not in shape.inputs and key in shape.public):
             continue
@@ -55,20 +71,16 @@ def changed_state(state: Any, held: Any, shape: GraphShape, shown: Mapping[str, 
         if shown is not None and key in shape.public and key in current and key not in shown:
             continue  # kept from clients: not theirs to set
         known = (current if shown is None or key not in shown else shown).get(key, _ABSENT)
-        if known is _ABSENT and value is None:
+        if known is _ABSENT:
+            if value is not None:
+                yield key, value, None
             continue
-        if known is _ABSENT or json_safe(known) != value:
-            changed[key] = value
-    try:
-        fitted = shape.fitted(changed, current)
-    except RunInputError as error:
-        raise RunInputError(error.reason, path=f"/state{error.path}") from error
-    return {key: Overwrite(value) if key in shape.reducing else value for key, value in fitted.items()}
+        sent = json_safe(known)
+        if sent != value and sent != (wanted := unrounded(sent, value)):
+            yield key, wanted, sent
 
 
-def graph_input(
-    run_input: RunAgentInput, messages: Sequence[BaseMessage], state: Mapping[str, Any], shape: GraphShape
-) -> Any:
+def graph_input(run_input: RunAgentInput, messages: Sequence[Any], state: Mapping[str, Any], shape: GraphShape) -> Any:
     """The input of a graph: a mapping, or the bare list of messages where that is the graph's whole state."""
     if shape.bare:
         return list(messages)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ag_ui.core import Message
@@ -14,7 +14,7 @@ from langgraph.types import Command
 
 from yai_nexus_agentkit.adapter.hook_calls import call_hook
 from yai_nexus_agentkit.adapter.langgraph.call_ids import CallIds
-from yai_nexus_agentkit.adapter.langgraph.channels import MESSAGES, GraphShape
+from yai_nexus_agentkit.adapter.langgraph.channels import MESSAGES, GraphShape, initial_values
 from yai_nexus_agentkit.adapter.langgraph.fork import cut, fork_thread
 from yai_nexus_agentkit.adapter.langgraph.inputs import changed_state, graph_input
 from yai_nexus_agentkit.adapter.langgraph.messages import to_langchain
@@ -78,9 +78,17 @@ class Planner:
             if thread.saved is not None:  # the state, since a checkpoint lacks the defaults nobody wrote over
                 plan.values = (await self.agent.aget_state(self.config)).values
             return plan
-        plan.input = graph_input(self._run.run_input, [*self._kept(thread), *found.append], state, self._shape)
-        plan.unseen = plan.input == {}
+        plan.input = graph_input(
+            self._run.run_input, [*self._shape.kept(thread.values), *found.append], state, self._shape
+        )
+        self._show_unseen(plan)
         return plan
+
+    def _show_unseen(self, plan: Plan) -> None:
+        """Without input the graph shows its values only after the first step; the nodes see them before."""
+        plan.unseen = plan.input == {}
+        if plan.unseen and isinstance(plan.values, Mapping):
+            plan.values = {**initial_values(self._graph), **plan.values}
 
     def _shown(self, thread: Thread) -> dict[str, Any] | None:
         """The public state as the `on_state` hook lets clients see it; None without that hook."""
@@ -89,11 +97,6 @@ class Planner:
             return None
         shown: dict[str, Any] = call_hook("on_state", hook, self._shape.state_of(thread.values), self._run)
         return shown
-
-    def _kept(self, thread: Thread) -> Sequence[BaseMessage]:
-        """A `messages` channel without a reducer holds what was last written, so the thread goes in with the new."""
-        name = "__root__" if self._shape.bare else MESSAGES
-        return () if name in self._shape.reducing else thread.messages
 
     @property
     def _takes_messages(self) -> bool:
@@ -114,7 +117,8 @@ class Planner:
         }
         state = changed_state(self._run.run_input.state, {}, self._shape)
         plan.input = graph_input(self._run.run_input, messages, state, self._shape)
-        plan.values, plan.unseen = {}, plan.input == {}
+        plan.values = {}
+        self._show_unseen(plan)
         return plan
 
     def _base_plan(self, thread: Thread, call_ids: CallIds, found: Reconciliation) -> Plan:
@@ -150,6 +154,8 @@ class Planner:
             plan.unsaid = said
         elif said:
             update[MESSAGES] = [*given, *said]
+        if MESSAGES in update:
+            update[MESSAGES] = [*self._shape.kept(thread.values), *update[MESSAGES]]
         if resume is None:
             plan.input = None if not update else Command(update=update)
         else:
@@ -192,7 +198,8 @@ class Planner:
             self._graph, self._shape, self.config, message_id=at, before=before, tail=found.append, state=state
         )
         if branch is None:
-            removed = cut(thread.messages, at)
+            kept = self._shape.kept(thread.values)
+            removed = kept[:start] if kept else cut(thread.messages, at)
             plan.input = graph_input(self._run.run_input, [*removed, *found.append], state, self._shape)
             return plan
         self.agent = self._graph

@@ -14,6 +14,8 @@ from langgraph.types import Interrupt as NativeInterrupt
 from yai_nexus_agentkit.adapter.langgraph.interrupts import schema_of
 from yai_nexus_agentkit.adapter.langgraph.plan import Breakpoint
 from yai_nexus_agentkit.errors import ResumeError
+from yai_nexus_agentkit.protocol.json_numbers import unrounded
+from yai_nexus_agentkit.protocol.json_safe import json_safe
 
 __all__ = ["Question", "answers", "has_answers"]
 
@@ -73,17 +75,22 @@ def _from_command(command: Any, open_ids: Mapping[str, NativeInterrupt]) -> dict
     if not open_ids:
         return None
     if isinstance(command, Mapping) and command.keys() == open_ids.keys():
-        return {i: _checked(native, command[i]) for i, native in open_ids.items()}
+        return {i: _checked(native, unrounded(json_safe(native.value), command[i])) for i, native in open_ids.items()}
     if len(open_ids) > 1:
         raise ResumeError(f"{len(open_ids)} interrupts are open; answer them by id: {', '.join(open_ids)}")
     [(interrupt_id, native)] = open_ids.items()
-    return {interrupt_id: _checked(native, _translated(native, command))}
+    return {interrupt_id: _read(native, command)}
 
 
 def _answer(native: NativeInterrupt, entry: ResumeEntry) -> Any:
     if entry.status == "cancelled":
         return _cancelled(native)
-    return _checked(native, _translated(native, entry.payload))
+    return _read(native, entry.payload)
+
+
+def _read(native: NativeInterrupt, payload: Any) -> Any:
+    """The payload as the graph gets it; large numbers of the question that come back are the question's."""
+    return _checked(native, _translated(native, unrounded(json_safe(native.value), payload)))
 
 
 def _cancelled(native: NativeInterrupt) -> Any:

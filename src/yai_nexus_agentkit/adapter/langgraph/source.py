@@ -139,6 +139,7 @@ class LangGraphRun:
             notes,
             options=_guarded_options(run),
             shape=shape,
+            held_state=run.held_state,
             error_text=lambda error: error_text(error, run),
             redact_state=None if hooks.on_state is None else _guarded(run, "on_state", hooks.on_state, None, run),
             redact_messages=None

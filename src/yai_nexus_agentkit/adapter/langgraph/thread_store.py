@@ -16,7 +16,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, Checkpoint, copy_chec
 from langgraph.checkpoint.base.id import uuid6
 from langgraph.constants import END, START
 from langgraph.errors import InvalidUpdateError
-from langgraph.types import Overwrite, StateUpdate
+from langgraph.types import StateUpdate
 
 from yai_nexus_agentkit.adapter.langgraph.channels import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.messages import to_agui
@@ -24,6 +24,7 @@ from yai_nexus_agentkit.adapter.langgraph.staging import StagedSaver
 from yai_nexus_agentkit.adapter.langgraph.threads import Graph, Thread, read_thread
 from yai_nexus_agentkit.adapter.source import RunContext
 from yai_nexus_agentkit.errors import RunInputError, StatePatchError, ThreadNotFoundError, ThreadPausedError
+from yai_nexus_agentkit.protocol.json_numbers import unrounded
 from yai_nexus_agentkit.protocol.state import StateTracker, pointer
 
 __all__ = ["LangGraphThreadStore"]
@@ -149,12 +150,17 @@ class LangGraphThreadStore:
         held = thread.values if isinstance(thread.values, Mapping) else {}
         left = {key: value for key, value in held.items() if key not in removed}
         try:
-            fitted = self._shape.fitted({name: wanted[name] for name in changed}, left)
+            given = {name: unrounded(shown.get(name), wanted[name]) for name in changed}
+            fitted = self._shape.fitted(given, left)
         except RunInputError as error:
             raise StatePatchError(error.reason, path=error.path) from error
         fitted |= (emptied := self._shape.fitting.emptied(removed))
-        reducing = self._shape.reducing
-        values = {name: Overwrite(value) if name in reducing else value for name, value in fitted.items()}
+        values: dict[str, Any] = {}
+        for name, value in fitted.items():
+            try:
+                values[name] = self._shape.setting(name, shown.get(name), value)
+            except ValueError as error:
+                raise StatePatchError(str(error), path=pointer(name)) from error
         return values, [name for name in removed if name not in emptied]
 
     async def _store(

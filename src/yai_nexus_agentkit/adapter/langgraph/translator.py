@@ -46,8 +46,8 @@ Handler = Callable[[Mapping[str, Any]], list[BaseEvent]]
 class LangGraphTranslator:
     """One run of one graph. `feed` takes v2 events, from ``astream_events`` or from the callback source.
 
-    `error_text`: what a client may read of an exception. `redact_state`, `redact_messages`: the application's last word
-    before state and messages leave; None sends nothing.
+    `held_state`: the state that the client holds at the start. `error_text`: what a client may read of an exception.
+    `redact_state`, `redact_messages`: the application's last word before state and messages leave; None sends nothing.
     """
 
     def __init__(
@@ -58,6 +58,7 @@ class LangGraphTranslator:
         *,
         options: AdapterOptions,
         shape: GraphShape | None,
+        held_state: Any = None,
         error_text: Callable[[BaseException], str] = str,
         redact_state: Callable[[dict[str, Any]], dict[str, Any] | None] | None = None,
         redact_messages: Callable[[list[Message]], list[Message] | None] | None = None,
@@ -74,7 +75,7 @@ class LangGraphTranslator:
             in_sync=plan.in_sync,
         )
         self._calls = ToolCalls(life, self._transcript, plan.call_ids, notes)
-        self._state = SharedState(shape or GraphShape.none(), life, redact_state)
+        self._state = SharedState(shape or GraphShape.none(), life, redact_state, held_state)
         self._steps = Steps(life, options.step_name)
         self._emitted = Emitted(life, self._state, everything=options.custom_events == "all")
         predictor = Predictor(options.predict_state, life, self._state, announce=options.predict_state_event)
