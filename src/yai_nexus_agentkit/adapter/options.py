@@ -124,7 +124,9 @@ class Hooks:
     """The public state, or those keys of it that changed, before it is sent: leave out or change values."""
 
     on_messages: Callable[[list[Message], RunContext], list[Message]] | None = None
-    """The messages of a snapshot before it is sent."""
+    """The messages of a snapshot before it is sent: leave out, change or add messages. Asked at the start of a run for
+    the whole thread too: what the client sends back as it was shown is no edit, and no loss. Added messages keep their
+    ids from one call to the next."""
 
     on_error: Callable[[BaseException, RunContext], str | None] | None = None
     """The client's text for an exception; ``None`` keeps the default, the exception's own text."""

@@ -236,11 +236,11 @@ class Conversation:
         )
 
     def _snapshot(self, keep: Callable[[NativeRun], bool]) -> list[BaseEvent]:
-        messages = self._transcript.snapshot(keep, self._unsaid)
+        messages = self._redacted(self._transcript.snapshot(keep, self._unsaid))
         first = self._transcript.prelude(messages)
         self._transcript.accept(messages, keep)
-        events = self._life.messages_snapshot(self._redacted(first)) if first is not None else []
-        return [*events, *self._life.messages_snapshot(self._redacted(messages))]
+        events = self._life.messages_snapshot(first) if first is not None else []
+        return [*events, *self._life.messages_snapshot(messages)]
 
     def _redacted(self, messages: list[Message]) -> list[Message]:
         return messages if self._redact is None else self._redact(messages)

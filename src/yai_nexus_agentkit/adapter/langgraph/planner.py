@@ -16,7 +16,7 @@ from yai_nexus_agentkit.adapter.langgraph.call_ids import CallIds
 from yai_nexus_agentkit.adapter.langgraph.channels import MESSAGES, GraphShape
 from yai_nexus_agentkit.adapter.langgraph.fork import cut, fork_thread
 from yai_nexus_agentkit.adapter.langgraph.inputs import changed_state, graph_input
-from yai_nexus_agentkit.adapter.langgraph.messages import to_langchain
+from yai_nexus_agentkit.adapter.langgraph.messages import to_agui, to_langchain
 from yai_nexus_agentkit.adapter.langgraph.plan import Plan
 from yai_nexus_agentkit.adapter.langgraph.reconcile import Reconciliation, dangling, reconcile
 from yai_nexus_agentkit.adapter.langgraph.resume import answers, has_answers
@@ -54,8 +54,9 @@ class Planner:
         if self._shape.functional:
             found = Reconciliation(append=to_langchain(self._request))  # no channel keeps them: the request's are all
         elif thread.messages or thread.nested:
+            held = [*thread.messages, *thread.nested]
             found = reconcile(
-                self._request, [*thread.messages, *thread.nested], call_ids, resuming=resuming, paused=paused
+                self._request, held, call_ids, resuming=resuming, paused=paused, redacted=self._redacted(held)
             )
         else:
             found = Reconciliation(append=to_langchain(self._request) if self._takes_messages else [])
@@ -88,6 +89,15 @@ class Planner:
             return None
         shown: dict[str, Any] = call_hook("on_state", hook, self._shape.state_of(thread.values), self._run)
         return shown
+
+    def _redacted(self, held: Sequence[BaseMessage]) -> dict[str, Message] | None:
+        """These messages as the `on_messages` hook lets clients see them; None without that hook."""
+        hook = self._run.hooks.on_messages
+        if hook is None:
+            return None
+        own = to_agui(held, declared=self._run.declared, reasoning=self._run.options.reasoning != "off")
+        shown = call_hook("on_messages", hook, [*own, *(m.model_copy() for m in self._foreign())], self._run)
+        return {m.id: m for m in shown}
 
     def _kept(self, thread: Thread) -> Sequence[BaseMessage]:
         """A `messages` channel without a reducer holds what was last written, so the thread goes in with the new."""

@@ -40,6 +40,9 @@ class Reconciliation:
     """The thread holds messages that the request lacks or has otherwise."""
     surplus: bool = False
     """The request holds messages that the thread does not, and will not."""
+    masked: dict[str, BaseMessage] = field(default_factory=dict)
+    """The thread's own, by id, of messages that came back as the application redacts them: the redacted text is not
+    what a repeated message says."""
 
     def unanswered(self, calls: Mapping[str, str], holder: str) -> list[ToolMessage]:
         """Make an error answer for each of these calls (id → tool name) of the message `holder`."""
@@ -58,23 +61,36 @@ def reconcile(
     *,
     resuming: bool,
     paused: bool = False,
+    redacted: Mapping[str, Message] | None = None,
 ) -> Reconciliation:
     """Compare a request with a thread that has messages.
 
     `resuming`: the request answers questions, so nothing is cut or edited. `paused`: the thread waits for answers, so
-    its last user message has not been dealt with and repeating it is no wish to go back.
+    its last user message has not been dealt with and repeating it is no wish to go back. `redacted`: the thread's
+    messages by id as the application lets clients see them, where it redacts them. What comes back like that is no
+    edit, what it holds beyond the thread is not new, and what it lacks nobody can send back.
     """
+    stored = [m for m in thread if is_shown(m)]
     own = [m for m in request if m.role not in ("reasoning", "activity") and m.subagent_run_id is None]
-    shown = [m for m in thread if is_shown(m)]
+    shown = stored
+    if redacted is not None:
+        ids = {m.id for m in stored}
+        own = [m for m in own if m.id in ids or m.id not in redacted]
+        sent = {m.id for m in own}
+        shown = [m for m in stored if m.id in redacted or m.id in sent]
     at = {m.id: n for n, m in enumerate(shown) if m.id}
     found = Reconciliation()
     known = [n for n, m in enumerate(own) if m.id in at]
     last_known = known[-1] if known else -1
     differing = [m for m in (own[n] for n in known) if not _alike(m, shown[at[m.id]], call_ids)]
+    if redacted is not None:
+        masked = {m.id for m in differing if _repeats(m, redacted.get(m.id))}
+        found.masked = {i: shown[at[i]] for i in masked}
+        differing = [m for m in differing if m.id not in masked]
     if not resuming and known:
         found.fork = _fork(own, shown, at, known, differing, paused=paused)
     if found.fork is not None:
-        return _forked(found, own, shown, call_ids)
+        return _forked(found, own, shown, stored, call_ids)
     fresh = _fresh(own, last_known)
     found.lacking = len(known) < len(shown) or any(m.role not in ("system", "developer") for m in differing)
     taken = {m.id for m in fresh}
@@ -83,17 +99,22 @@ def reconcile(
     # The calls of a message that got lost must go before the model numbers its next ones alike.
     found.lacking = found.lacking or any(getattr(m, "tool_calls", None) for m in surplus)
     changed = to_langchain([m for m in differing if m.role in ("system", "developer")])
-    _compose(found, fresh, shown, call_ids, changed)
+    _compose(found, fresh, stored, call_ids, changed)
     return found
 
 
 def _forked(
-    found: Reconciliation, own: Sequence[Message], shown: Sequence[BaseMessage], call_ids: CallIds
+    found: Reconciliation,
+    own: Sequence[Message],
+    shown: Sequence[BaseMessage],
+    stored: Sequence[BaseMessage],
+    call_ids: CallIds,
 ) -> Reconciliation:
     """The new tail: the edited or repeated message and what the request has after it. The thread keeps what lies
     before."""
     start = next(n for n, m in enumerate(shown) if m.id == found.fork)
     before = {m.id for m in shown[:start]}
+    thread_before = stored[: next(n for n, m in enumerate(stored) if m.id == found.fork)]
     position = next((n for n, m in enumerate(own) if m.id == found.fork), None)
     if position is None:
         position = max((n for n, m in enumerate(own) if m.id in before), default=-1) + 1
@@ -101,7 +122,7 @@ def _forked(
     kept = {m.id for m in own[:position]}
     found.lacking = any(m.id not in kept for m in shown[:start])
     found.surplus = True  # what the client holds of the old branch is not part of the new one
-    _compose(found, tail, shown[:start], call_ids, [])
+    _compose(found, tail, thread_before, call_ids, [])
     return found
 
 
@@ -148,7 +169,7 @@ def _compose(
 ) -> None:
     """Order the new messages: the open calls' answers, in call order, then the rest. A call without answer gets one
     (providers refuse it)."""
-    converted = to_langchain(list(fresh))
+    converted = [found.masked.get(m.id or "", m) for m in to_langchain(list(fresh))]
     given: dict[str, ToolMessage] = {}
     rest: list[BaseMessage] = []
     open_calls = dangling(before)
@@ -210,6 +231,18 @@ def _alike(message: Message, held: BaseMessage, call_ids: CallIds) -> bool:
     if isinstance(held, ToolMessage) and isinstance(held.content, str):
         return message.content == held.content
     return _converted(message, held, call_ids)
+
+
+def _repeats(message: Message, shown: Message | None) -> bool:
+    """The client sends a message back as it was shown, whatever the thread has."""
+    if shown is None or shown.role != message.role:
+        return False
+    if (shown.content or "") != (message.content or ""):
+        converted = to_langchain([shown])
+        if not converted or not _same_content(message, converted[0]):
+            return False
+    mine, theirs = (getattr(m, "tool_calls", None) or () for m in (message, shown))
+    return [(c.id, c.function.name) for c in mine] == [(c.id, c.function.name) for c in theirs]
 
 
 def _converted(message: Message, held: BaseMessage, call_ids: CallIds) -> bool:
