@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from ag_ui.core import Message
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.types import Command
 
 from yai_nexus_agentkit.adapter.langgraph.call_ids import CallIds
@@ -197,11 +197,11 @@ class Planner:
         plan.call_ids = CallIds.of(before)
         plan.answered = _answered(before, plan.call_ids)
         plan.nested, plan.lacking = (), True
-        branch = await fork_thread(
-            self._graph, self._shape, self.config, message_id=at, before=before, tail=found.append, state=state
-        )
+        parts = (self._graph, self._shape, self.config)
+        head = cast("CheckpointTuple", thread.saved)
+        branch = await fork_thread(*parts, head=head, message_id=at, before=before, tail=found.append, state=state)
         if branch is None:
-            removed = cut(thread.messages, at)
+            removed = await cut(*parts, head, at)
             plan.input = graph_input(self._run.run_input, [*removed, *found.append], state, self._shape)
             return plan
         self.agent = self._graph
