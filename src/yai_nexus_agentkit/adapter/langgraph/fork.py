@@ -18,7 +18,7 @@ from yai_nexus_agentkit.adapter.langgraph.channels import MESSAGES, GraphShape
 from yai_nexus_agentkit.adapter.langgraph.history import MESSAGE_KEY, History, Place
 from yai_nexus_agentkit.adapter.langgraph.threads import Graph
 
-__all__ = ["cut", "fork_thread"]
+__all__ = ["cut", "fork_thread", "start_branch"]
 
 _logger = logging.getLogger(__name__)
 
@@ -45,8 +45,7 @@ async def fork_thread(
     place = await History(graph, saver, shape, config).before(message_id, before, head)
     if place is None:
         return None
-    new_id = next((m.id for m in reversed(tail) if m.type == "human"), message_id)
-    return await _start(graph, shape, config, place, [*_restored(place, before), *tail], new_id, state)
+    return await start_branch(graph, shape, config, place, [*_restored(place, before), *tail], state)
 
 
 async def cut(
@@ -75,21 +74,21 @@ def _restored(place: Place, before: Sequence[BaseMessage]) -> list[BaseMessage]:
     return [*gone, *revised, *(m for m in before if m.id not in held)]
 
 
-async def _start(
+async def start_branch(
     graph: Graph,
     shape: GraphShape,
     config: RunnableConfig,
     place: Place,
     messages: Sequence[BaseMessage],
-    newest: str | None,
     state: Mapping[str, Any],
 ) -> RunnableConfig:
-    """Write new input at this place."""
+    """Write new input at this place; the graph then runs with input None at the returned config."""
+    newest = next((m.id for m in reversed(messages) if m.type == "human"), None)
     if _replaced(shape):  # a removal is nothing to a channel that keeps what was last written
         gone = {m.id for m in messages if isinstance(m, RemoveMessage)}
         new = {m.id: m for m in messages if not isinstance(m, RemoveMessage)}
         messages = list({**{m.id: m for m in place.messages if m.id not in gone}, **new}.values())
-    metadata = {**(config.get("metadata") or {}), MESSAGE_KEY: newest}
+    metadata = {**(config.get("metadata") or {}), **({MESSAGE_KEY: newest} if newest else {})}
     at: RunnableConfig = {"configurable": place.saved.config["configurable"], "metadata": metadata}
     written: Any = list(messages) if shape.bare else {MESSAGES: list(messages), **state}
     return await graph.aupdate_state(at, written, as_node="__start__")

@@ -7,11 +7,12 @@ is looked for: a message may have been said in several branches.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence, Set
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
+from ag_ui.core import Message
 from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
@@ -69,6 +70,36 @@ class History:
             async for saved in found:
                 return await self.place(saved)
         return None
+
+    async def holding(self, request: Sequence[Message], strange: Set[str]) -> Place | None:
+        """The end of the branch that a request goes on from, known by messages that the head lacks (`strange`).
+
+        The newest checkpoint of the runs for its newest user messages that has the most of the request.
+        """
+        first = next(n for n, m in enumerate(request) if m.id in strange)
+        start = next((n for n in range(first, -1, -1) if request[n].role == "user"), 0)
+        best: Place | None = None
+        most = 0
+        for asked in [m.id for m in request[start:] if m.role == "user"][: -_RUNS - 1 : -1]:
+            async with aclosing(self._matching({MESSAGE_KEY: asked}, _RUNS)) as runs:
+                async for saved in runs:
+                    place = await self.place(saved)
+                    held = strange & set(place.ids)
+                    if len(held) > most:
+                        best, most = place, len(held)
+                    if most == len(strange):
+                        return best
+            if best is not None:
+                break
+        return best
+
+    async def since(self, place: Place) -> AsyncGenerator[Place, None]:
+        """Whatever was stored after this place, in any branch, newest first."""
+        async with aclosing(self._matching({}, _WALK)) as found:
+            async for saved in found:
+                if saved.config["configurable"]["checkpoint_id"] == place.saved.config["configurable"]["checkpoint_id"]:
+                    return
+                yield await self.place(saved)
 
     async def before(self, message_id: str, held: Sequence[BaseMessage], head: CheckpointTuple) -> Place | None:
         """The place at which this message came in, when `held` was before it in the thread of `head`.

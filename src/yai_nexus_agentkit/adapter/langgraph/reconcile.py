@@ -40,6 +40,8 @@ class Reconciliation:
     """The thread holds messages that the request lacks or has otherwise."""
     surplus: bool = False
     """The request holds messages that the thread does not, and will not."""
+    strange: frozenset[str] = frozenset()
+    """Of a request that forks: ids of its assistant messages that the thread lacks. Another branch may have them."""
     masked: dict[str, BaseMessage] = field(default_factory=dict)
     """The thread's own, by id, of messages that came back as the application redacts them: the redacted text is not
     what a repeated message says."""
@@ -122,6 +124,8 @@ def _forked(
     kept = {m.id for m in own[:position]}
     found.lacking = any(m.id not in kept for m in shown[:start])
     found.surplus = True  # what the client holds of the old branch is not part of the new one
+    known = {m.id for m in shown}
+    found.strange = frozenset(m.id for m in own if m.role == "assistant" and m.id not in known)
     _compose(found, tail, thread_before, call_ids, [])
     return found
 
