@@ -23,6 +23,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages import is_shown
 from yai_nexus_agentkit.adapter.langgraph.outputs import written_messages
 from yai_nexus_agentkit.adapter.langgraph.plan import Plan
 from yai_nexus_agentkit.adapter.langgraph.predict import Predictor
+from yai_nexus_agentkit.adapter.langgraph.saved_text import saved_as
 from yai_nexus_agentkit.adapter.langgraph.steps import Steps
 from yai_nexus_agentkit.adapter.langgraph.transcript import Judgement, Transcript
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
@@ -236,11 +237,19 @@ class Conversation:
         )
 
     def _snapshot(self, keep: Callable[[NativeRun], bool]) -> list[BaseEvent]:
-        messages = self._redacted(self._transcript.snapshot(keep, self._unsaid))
+        messages = self._redacted(self._as_told(self._transcript.snapshot(keep, self._unsaid)))
         first = self._transcript.prelude(messages)
         self._transcript.accept(messages, keep)
         events = self._life.messages_snapshot(first) if first is not None else []
         return [*events, *self._life.messages_snapshot(messages)]
+
+    def _as_told(self, messages: list[Message]) -> list[Message]:
+        """What the client was told stays as it was, where a saver could not keep it."""
+        for message in messages if self._plan.told else ():
+            told = self._plan.told.get(message.id)
+            if told is not None and isinstance(message.content, str) and saved_as(told, message.content):
+                message.content = told
+        return messages
 
     def _redacted(self, messages: list[Message]) -> list[Message]:
         return messages if self._redact is None else self._redact(messages)

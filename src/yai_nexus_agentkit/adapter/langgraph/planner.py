@@ -138,6 +138,7 @@ class Planner:
             messages=thread.messages,
             in_sync=not found.surplus,
             lacking=found.lacking,
+            told=found.told,
             answers=found.answers,
         )
 

@@ -16,6 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from yai_nexus_agentkit.adapter.langgraph.call_ids import CallIds
 from yai_nexus_agentkit.adapter.langgraph.messages import is_shown, to_agui, to_langchain
+from yai_nexus_agentkit.adapter.langgraph.saved_text import saved_as
 from yai_nexus_agentkit.orchestration.client_tools import is_pending
 from yai_nexus_agentkit.protocol.json_safe import clean_text
 
@@ -42,6 +43,8 @@ class Reconciliation:
     """The request holds messages that the thread does not, and will not."""
     strange: frozenset[str] = frozenset()
     """Of a request that forks: ids of its assistant messages that the thread lacks. Another branch may have them."""
+    told: dict[str, str] = field(default_factory=dict)
+    """Texts by message id that the client was told, where a saver could not keep them as they were."""
     masked: dict[str, BaseMessage] = field(default_factory=dict)
     """The thread's own, by id, of messages that came back as the application redacts them: the redacted text is not
     what a repeated message says."""
@@ -84,11 +87,7 @@ def reconcile(
     found = Reconciliation()
     known = [n for n, m in enumerate(own) if m.id in at]
     last_known = known[-1] if known else -1
-    differing = [m for m in (own[n] for n in known) if not _alike(m, shown[at[m.id]], call_ids)]
-    if redacted is not None:
-        masked = {m.id for m in differing if _repeats(m, redacted.get(m.id))}
-        found.masked = {i: shown[at[i]] for i in masked}
-        differing = [m for m in differing if m.id not in masked]
+    differing = _differing(found, [own[n] for n in known], shown, at, call_ids, redacted)
     if not resuming and known:
         found.fork = _fork(own, shown, at, known, differing, paused=paused)
     if found.fork is not None:
@@ -103,6 +102,29 @@ def reconcile(
     changed = to_langchain([m for m in differing if m.role in ("system", "developer")])
     _compose(found, fresh, stored, call_ids, changed)
     return found
+
+
+def _differing(
+    found: Reconciliation,
+    messages: Sequence[Message],
+    shown: Sequence[BaseMessage],
+    at: Mapping[str, int],
+    call_ids: CallIds,
+    redacted: Mapping[str, Message] | None,
+) -> list[Message]:
+    """Those of the client's that are not as the thread has them, nor as the client was told them."""
+    differing: list[Message] = []
+    for message in messages:
+        held = shown[at[message.id]]
+        if _alike(message, held, call_ids):
+            continue
+        if redacted is not None and _repeats(message, redacted.get(message.id)):
+            found.masked[message.id] = held
+        elif _is_saved_as(message, held, call_ids):
+            found.told[message.id] = _text(message.content) or ""
+        else:
+            differing.append(message)
+    return differing
 
 
 def _forked(
@@ -241,23 +263,43 @@ def _repeats(message: Message, shown: Message | None) -> bool:
     """The client sends a message back as it was shown, whatever the thread has."""
     if shown is None or shown.role != message.role:
         return False
-    if (shown.content or "") != (message.content or ""):
+    if (shown.content or "") != (message.content or "") and not _same_text(message, shown):
         converted = to_langchain([shown])
         if not converted or not _same_content(message, converted[0]):
             return False
-    mine, theirs = (getattr(m, "tool_calls", None) or () for m in (message, shown))
-    return [(c.id, c.function.name) for c in mine] == [(c.id, c.function.name) for c in theirs]
+    return _calls(message) == _calls(shown)
 
 
 def _converted(message: Message, held: BaseMessage, call_ids: CallIds) -> bool:
-    shown = next((m for m in to_agui([held], reasoning=False) if m.id == message.id), None)
-    if shown is None or shown.role != message.role:
+    shown = _shown(message, held)
+    if shown is None:
         return False
     if (shown.content or "") != (message.content or "") and not _same_content(message, held):
         return False
-    mine = [(c.id, c.function.name) for c in getattr(message, "tool_calls", None) or ()]
-    theirs = [(call_ids.wire(held.id or "", c.id), c.function.name) for c in getattr(shown, "tool_calls", None) or ()]
-    return mine == theirs
+    return _calls(message) == [(call_ids.wire(held.id or "", raw), name) for raw, name in _calls(shown)]
+
+
+def _is_saved_as(message: Message, held: BaseMessage, call_ids: CallIds) -> bool:
+    """The message differs by what savers make of text that UTF-8 cannot encode, and by nothing else."""
+    shown = _shown(message, held)
+    if shown is None or not _same_text(message, shown):
+        return False
+    return _calls(message) == [(call_ids.wire(held.id or "", raw), name) for raw, name in _calls(shown)]
+
+
+def _shown(message: Message, held: BaseMessage) -> Message | None:
+    """The thread's message as clients see it, if it is one of the same role."""
+    found = next((m for m in to_agui([held], reasoning=False) if m.id == message.id), None)
+    return found if found is not None and found.role == message.role else None
+
+
+def _same_text(message: Message, shown: Message) -> bool:
+    told, stored = _text(message.content or ""), _text(shown.content or "")
+    return told is not None and stored is not None and saved_as(told, stored)
+
+
+def _calls(message: Message) -> list[tuple[str, str]]:
+    return [(call.id, call.function.name) for call in getattr(message, "tool_calls", None) or ()]
 
 
 def _same_content(message: Message, held: BaseMessage) -> bool:
