@@ -194,6 +194,9 @@ async def test_instructions_stay_as_they_are_now(peer: Peer) -> None:
     assert tab.state == {"turns": 2}
     await tab.say("fourth")
     assert "MESSAGES_SNAPSHOT" not in tab.types
+    await tab.send([system("s", "Be brief."), *tab.messages[1:4]])  # changed by the request that goes back
+    assert [m.text for m in it.model.calls[-1]] == ["Be brief.", "first", "re first", "second"]
+    assert tab.state == {"turns": 2}
 
 
 async def test_a_message_that_came_with_an_answer(peer: Peer, caplog: pytest.LogCaptureFixture) -> None:

@@ -90,8 +90,9 @@ def reconcile(
     differing = _differing(found, [own[n] for n in known], shown, at, call_ids, redacted)
     if not resuming and known:
         found.fork = _fork(own, shown, at, known, differing, paused=paused)
+    changed = [m for m in differing if m.role in ("system", "developer")]
     if found.fork is not None:
-        return _forked(found, own, shown, stored, call_ids)
+        return _forked(found, own, shown, stored, call_ids, changed)
     fresh = _fresh(own, last_known)
     found.lacking = len(known) < len(shown) or any(m.role not in ("system", "developer") for m in differing)
     taken = {m.id for m in fresh}
@@ -99,8 +100,7 @@ def reconcile(
     found.surplus = bool(surplus)
     # The calls of a message that got lost must go before the model numbers its next ones alike.
     found.lacking = found.lacking or any(getattr(m, "tool_calls", None) for m in surplus)
-    changed = to_langchain([m for m in differing if m.role in ("system", "developer")])
-    _compose(found, fresh, stored, call_ids, changed)
+    _compose(found, fresh, stored, call_ids, to_langchain(changed))
     return found
 
 
@@ -133,6 +133,7 @@ def _forked(
     shown: Sequence[BaseMessage],
     stored: Sequence[BaseMessage],
     call_ids: CallIds,
+    changed: Sequence[Message],
 ) -> Reconciliation:
     """The new tail: the edited or repeated message and what the request has after it. The thread keeps what lies
     before."""
@@ -148,7 +149,8 @@ def _forked(
     found.surplus = True  # what the client holds of the old branch is not part of the new one
     known = {m.id for m in shown}
     found.strange = frozenset(m.id for m in own if m.role == "assistant" and m.id not in known)
-    _compose(found, tail, thread_before, call_ids, [])
+    instructions = [m for m in changed if m.id in before and m.id in kept]
+    _compose(found, tail, thread_before, call_ids, to_langchain(instructions))
     return found
 
 
