@@ -30,7 +30,7 @@ from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
 __all__ = ["Conversation"]
 
-Redact = Callable[[list[Message]], list[Message]]
+Redact = Callable[[list[Message]], list[Message] | None]
 
 
 class Conversation:
@@ -203,7 +203,7 @@ class Conversation:
         option)."""
         if (paused or self._transcript.lost_any) and (self._shape is None or not self._shape.messages):
             own = [m for m in self._plan.request if m.role != "activity"]
-            return self._life.messages_snapshot(self._redacted([*own, *self._transcript.snapshot(lambda run: True)]))
+            return self._sent([*own, *self._transcript.snapshot(lambda run: True)])
         if self._shape is None or not self._shape.messages or not self._transcript.began:
             return []
         if paused:
@@ -238,6 +238,8 @@ class Conversation:
 
     def _snapshot(self, keep: Callable[[NativeRun], bool]) -> list[BaseEvent]:
         messages = self._redacted(self._as_told(self._transcript.snapshot(keep, self._unsaid)))
+        if messages is None:
+            return []
         first = self._transcript.prelude(messages)
         self._transcript.accept(messages, keep)
         events = self._life.messages_snapshot(first) if first is not None else []
@@ -251,5 +253,9 @@ class Conversation:
                 message.content = told
         return messages
 
-    def _redacted(self, messages: list[Message]) -> list[Message]:
+    def _sent(self, messages: list[Message]) -> list[BaseEvent]:
+        shown = self._redacted(messages)
+        return [] if shown is None else self._life.messages_snapshot(shown)
+
+    def _redacted(self, messages: list[Message]) -> list[Message] | None:
         return messages if self._redact is None else self._redact(messages)
