@@ -137,7 +137,9 @@ class Hooks:
     changed."""
 
     on_messages: Callable[[list[Message], RunContext], list[Message]] | None = None
-    """The messages of a snapshot before it is sent: return the list of those to send."""
+    """The messages of a snapshot before it is sent: return the list of those to send, with messages left out, changed
+    or added. Asked at the start of a run for the whole thread too: what the client sends back as it was shown is no
+    edit, and no loss. Added messages keep their ids from one call to the next."""
 
     on_error: Callable[[BaseException, RunContext], str | None] | None = None
     """The client's text for an exception; ``None`` keeps the default, the exception's own text."""

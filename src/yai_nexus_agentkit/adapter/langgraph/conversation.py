@@ -25,6 +25,7 @@ from yai_nexus_agentkit.adapter.langgraph.outputs import written_messages
 from yai_nexus_agentkit.adapter.langgraph.plan import Plan
 from yai_nexus_agentkit.adapter.langgraph.predict import Predictor
 from yai_nexus_agentkit.adapter.langgraph.raw_messages import UNREADABLE
+from yai_nexus_agentkit.adapter.langgraph.saved_text import saved_as
 from yai_nexus_agentkit.adapter.langgraph.steps import Steps
 from yai_nexus_agentkit.adapter.langgraph.transcript import Judgement, Transcript
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
@@ -246,11 +247,25 @@ class Conversation:
     def _snapshot(self, keep: Callable[[NativeRun], bool]) -> list[BaseEvent]:
         if self._unreadable:
             return []
-        messages = self._transcript.snapshot(keep, self._unsaid)
+        messages = self._redacted(self._as_told(self._transcript.snapshot(keep, self._unsaid)))
+        if messages is None:
+            return []
         first = self._transcript.prelude(messages)
         self._transcript.accept(messages, keep)
-        return [*(self._sent(first) if first is not None else ()), *self._sent(messages)]
+        events = self._life.messages_snapshot(first) if first is not None else []
+        return [*events, *self._life.messages_snapshot(messages)]
+
+    def _as_told(self, messages: list[Message]) -> list[Message]:
+        """What the client was told stays as it was, where a saver could not keep it."""
+        for message in messages if self._plan.told else ():
+            told = self._plan.told.get(message.id)
+            if told is not None and isinstance(message.content, str) and saved_as(told, message.content):
+                message.content = told
+        return messages
 
     def _sent(self, messages: list[Message]) -> list[BaseEvent]:
-        shown = messages if self._redact is None else self._redact(messages)
+        shown = self._redacted(messages)
         return [] if shown is None else self._life.messages_snapshot(shown)
+
+    def _redacted(self, messages: list[Message]) -> list[Message] | None:
+        return messages if self._redact is None else self._redact(messages)

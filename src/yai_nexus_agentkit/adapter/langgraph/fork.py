@@ -1,9 +1,7 @@
-"""Driver. Going back in a thread: find the checkpoint before a message came in, and start a branch there.
+"""Driver. Going back in a thread: a branch starts where a message came in, or at the end of another branch.
 
-Every run writes the id of its newest user message into the metadata of its checkpoints, so the place is found by a
-filter instead of by walking the history, which savers read as a whole. The branch starts as new input at that
-checkpoint: other channels and stateful subgraphs return to their values of that time, and the old branch stays in the
-thread's history.
+It starts as new input at that checkpoint: other channels and stateful subgraphs return to their values of that time,
+and the old branch stays in the thread's history.
 """
 
 from __future__ import annotations
@@ -14,20 +12,15 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
-from langchain_core.utils.aiter import aclosing
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from yai_nexus_agentkit.adapter.langgraph.channels import MESSAGES, GraphShape
+from yai_nexus_agentkit.adapter.langgraph.history import MESSAGE_KEY, History, Place
 from yai_nexus_agentkit.adapter.langgraph.threads import Graph
 
-__all__ = ["MESSAGE_KEY", "fork_thread"]
+__all__ = ["cut", "fork_thread", "start_branch"]
 
 _logger = logging.getLogger(__name__)
-
-MESSAGE_KEY = "agui_message"
-"""Key in the metadata of a run's checkpoints: the id of the user message the run answers."""
-_WALK = 64
-"""Checkpoints looked at one by one in a thread whose runs carry no message ids; each may be as large as the thread."""
 
 
 async def fork_thread(
@@ -35,6 +28,7 @@ async def fork_thread(
     shape: GraphShape,
     config: RunnableConfig,
     *,
+    head: CheckpointTuple,
     message_id: str,
     before: Sequence[BaseMessage],
     tail: Sequence[BaseMessage],
@@ -43,60 +37,65 @@ async def fork_thread(
     """Start a branch with `tail` in place of everything from `message_id` on; the graph then runs with input None at
     the returned config.
 
-    None if no checkpoint holds exactly the messages `before`: a pruned history, or messages that came in with others.
+    None if no checkpoint shows how the message came in behind `before`: a pruned history, messages made elsewhere.
     """
     saver = graph.checkpointer
-    if not isinstance(saver, BaseCheckpointSaver) or shape.incremental:
+    if not isinstance(saver, BaseCheckpointSaver):
         return None
-    found = await _locate(saver, shape, config, message_id, [m.id for m in before])
-    if found is None:
+    place = await History(graph, saver, shape, config).before(message_id, before, head)
+    if place is None:
         return None
-    new_id = next((m.id for m in reversed(tail) if m.type == "human"), message_id)
-    metadata = {**(config.get("metadata") or {}), MESSAGE_KEY: new_id}
-    at: RunnableConfig = {"configurable": found.config["configurable"], "metadata": metadata}
-    messages = [*shape.kept(_held(shape, found)), *tail]
-    written: Any = messages if shape.bare else {MESSAGES: messages, **state}
-    return await graph.aupdate_state(at, written, as_node="__start__")
+    return await start_branch(graph, shape, config, place, [*_restored(place, before), *tail], state)
 
 
-def cut(held: Sequence[BaseMessage], message_id: str) -> list[RemoveMessage]:
+async def cut(
+    graph: Graph, shape: GraphShape, config: RunnableConfig, head: CheckpointTuple, message_id: str
+) -> list[BaseMessage]:
     """The other way to go back, at the head: the message and what follows it is removed; other channels stay as they
-    are."""
+    are. What tasks wrote that wait for others is not there to be removed: new input discards it."""
     _logger.warning("no checkpoint before message %r: its branch is cut off at the head, other state stays", message_id)
+    saver = graph.checkpointer
+    if not isinstance(saver, BaseCheckpointSaver):
+        return []
+    place = await History(graph, saver, shape, config).place(head)
+    held = place.messages
     start = next((n for n, m in enumerate(held) if m.id == message_id), len(held))
+    if _replaced(shape):
+        return list(shape.kept(place.values)[:start])
     return [RemoveMessage(id=m.id) for m in held[start:] if m.id]
 
 
-async def _locate(
-    saver: BaseCheckpointSaver[Any],
+def _restored(place: Place, before: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """What turns the messages of the place into those before: some came in with the message, or went with it.
+    Instructions stay as they are now; the client sends them with every request."""
+    held = {m.id: m for m in place.messages}
+    wanted = {m.id for m in before}
+    gone = [RemoveMessage(id=i) for i in held if i and i not in wanted]
+    revised = [m for m in before if m.id in held and m.type == "system" and m.content != held[m.id].content]
+    return [*gone, *revised, *(m for m in before if m.id not in held)]
+
+
+async def start_branch(
+    graph: Graph,
     shape: GraphShape,
     config: RunnableConfig,
-    message_id: str,
-    wanted: list[str | None],
-) -> CheckpointTuple | None:
-    root: RunnableConfig = {"configurable": {"thread_id": config["configurable"]["thread_id"], "checkpoint_ns": ""}}
-    for source in ("input", "update"):
-        # Savers hold a lock while their listing is open: ask for anything else only after it is closed.
-        async with aclosing(saver.alist(root, filter={"source": source, MESSAGE_KEY: message_id}, limit=1)) as listing:
-            saved: CheckpointTuple | None = await anext(listing, None)
-        if saved is not None and message_id in _ids(shape, saved) and saved.parent_config is not None:
-            saved = await saver.aget_tuple(saved.parent_config)
-        if saved is not None and _ids(shape, saved) == wanted:
-            return saved
-    passed = False
-    async with aclosing(saver.alist(root, limit=_WALK)) as listing:
-        async for saved in listing:
-            held = _ids(shape, saved)
-            passed = passed or message_id in held
-            if passed and message_id not in held:
-                return saved if held == wanted else None
-    return None
+    place: Place,
+    messages: Sequence[BaseMessage],
+    state: Mapping[str, Any],
+) -> RunnableConfig:
+    """Write new input at this place; the graph then runs with input None at the returned config."""
+    newest = next((m.id for m in reversed(messages) if m.type == "human"), None)
+    if _replaced(shape):  # a removal is nothing to a channel that keeps what was last written
+        gone = {m.id for m in messages if isinstance(m, RemoveMessage)}
+        new = {m.id: m for m in messages if not isinstance(m, RemoveMessage)}
+        stored = dict(zip(place.ids, shape.kept(place.values), strict=True))
+        messages = list({**{i: m for i, m in stored.items() if i not in gone}, **new}.values())
+    metadata = {**(config.get("metadata") or {}), **({MESSAGE_KEY: newest} if newest else {})}
+    at: RunnableConfig = {"configurable": place.saved.config["configurable"], "metadata": metadata}
+    written: Any = list(messages) if shape.bare else {MESSAGES: list(messages), **state}
+    return await graph.aupdate_state(at, written, as_node="__start__")
 
 
-def _ids(shape: GraphShape, saved: CheckpointTuple) -> list[str | None]:
-    return [m.id for m in shape.messages_of(_held(shape, saved))]
-
-
-def _held(shape: GraphShape, saved: CheckpointTuple) -> Any:
-    values = saved.checkpoint["channel_values"]
-    return values.get("__root__") if shape.bare else values
+def _replaced(shape: GraphShape) -> bool:
+    """The conversation's channel has no reducer: what is written takes the place of what it holds."""
+    return ("__root__" if shape.bare else MESSAGES) not in shape.reducing

@@ -53,6 +53,8 @@ class Plan:
     """Apart from the request's new messages, the client holds exactly what the thread does."""
     lacking: bool = False
     """The thread holds messages that the client lacks, or has otherwise."""
+    told: Mapping[str, str] = field(default_factory=dict)
+    """Texts by message id that the client was told, where a saver could not keep them as they were."""
     answers: Sequence[ToolMessage] = ()
     """Error answers made for calls that nobody answered, so that a model accepts the conversation."""
     resumable: bool = True

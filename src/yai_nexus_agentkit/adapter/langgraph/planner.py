@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
+from contextlib import aclosing
+from typing import Any, cast
 
 from ag_ui.core import Message
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.types import Command
 
 from yai_nexus_agentkit.adapter.hook_calls import call_hook
 from yai_nexus_agentkit.adapter.langgraph.call_ids import CallIds
 from yai_nexus_agentkit.adapter.langgraph.channels import MESSAGES, GraphShape, initial_values
-from yai_nexus_agentkit.adapter.langgraph.fork import cut, fork_thread
+from yai_nexus_agentkit.adapter.langgraph.fork import cut, fork_thread, start_branch
+from yai_nexus_agentkit.adapter.langgraph.history import History, Place
 from yai_nexus_agentkit.adapter.langgraph.inputs import changed_state, graph_input
-from yai_nexus_agentkit.adapter.langgraph.messages import to_langchain
+from yai_nexus_agentkit.adapter.langgraph.messages import to_agui, to_langchain
 from yai_nexus_agentkit.adapter.langgraph.plan import Plan
 from yai_nexus_agentkit.adapter.langgraph.reconcile import Reconciliation, dangling, reconcile
 from yai_nexus_agentkit.adapter.langgraph.resume import answers, has_answers
@@ -46,24 +48,22 @@ class Planner:
             return self._whole_history()
         thread = await read_thread(self._graph, self._shape, self.config)
         self.agent = with_checkpoint(self._graph, thread, answering=has_answers(self._run.run_input))
-        call_ids = CallIds.of([*thread.messages, *thread.nested])
-        for message in self._foreign():
-            for call in message.tool_calls or () if message.role == "assistant" else ():
-                call_ids.wire(message.id, call.id)  # a later delegation may number its calls alike
+        call_ids = self._call_ids(thread)
         resuming = has_answers(self._run.run_input)
         paused = bool(thread.questions or thread.breakpoints)
         if self._shape.functional:
             found = Reconciliation(append=to_langchain(self._request))  # no channel keeps them: the request's are all
         elif thread.messages or thread.nested:
+            held = [*thread.messages, *thread.nested]
             found = reconcile(
-                self._request, [*thread.messages, *thread.nested], call_ids, resuming=resuming, paused=paused
+                self._request, held, call_ids, resuming=resuming, paused=paused, redacted=self._redacted(held)
             )
         else:
             found = Reconciliation(append=to_langchain(self._request) if self._takes_messages else [])
         plan = self._base_plan(thread, call_ids, found)
-        state = changed_state(self._run.run_input.state, thread.values, self._shape, self._shown(thread))
+        state = self._changed_state(thread.values)
         if found.fork is not None:
-            return await self._forked(plan, thread, found, state)
+            return await self._on_own_branch(thread, found) or await self._forked(plan, thread, found, state)
         if paused and resuming:
             return self._resumed(plan, thread, found, state)
         if paused:
@@ -90,13 +90,20 @@ class Planner:
         if plan.unseen and isinstance(plan.values, Mapping):
             plan.values = {**initial_values(self._graph), **plan.values}
 
-    def _shown(self, thread: Thread) -> dict[str, Any] | None:
-        """The public state as the `on_state` hook lets clients see it; None without that hook."""
+    def _changed_state(self, values: Any) -> dict[str, Any]:
+        """What the request changes of these values, as clients are shown them."""
         hook = self._run.hooks.on_state
+        shown = None if hook is None else call_hook("on_state", hook, self._shape.state_of(values), self._run)
+        return changed_state(self._run.run_input.state, values, self._shape, shown)
+
+    def _redacted(self, held: Sequence[BaseMessage]) -> dict[str, Message] | None:
+        """These messages as the `on_messages` hook lets clients see them; None without that hook."""
+        hook = self._run.hooks.on_messages
         if hook is None:
             return None
-        shown: dict[str, Any] = call_hook("on_state", hook, self._shape.state_of(thread.values), self._run)
-        return shown
+        own = to_agui(held, declared=self._run.declared, reasoning=self._run.options.reasoning != "off")
+        shown = call_hook("on_messages", hook, [*own, *(m.model_copy() for m in self._foreign())], self._run)
+        return {m.id: m for m in shown}
 
     @property
     def _takes_messages(self) -> bool:
@@ -136,6 +143,7 @@ class Planner:
             messages=thread.messages,
             in_sync=not found.surplus,
             lacking=found.lacking,
+            told=found.told,
             answers=found.answers,
         )
 
@@ -194,18 +202,71 @@ class Planner:
         plan.call_ids = CallIds.of(before)
         plan.answered = _answered(before, plan.call_ids)
         plan.nested, plan.lacking = (), True
-        branch = await fork_thread(
-            self._graph, self._shape, self.config, message_id=at, before=before, tail=found.append, state=state
-        )
+        parts = (self._graph, self._shape, self.config)
+        head = cast("CheckpointTuple", thread.saved)
+        branch = await fork_thread(*parts, head=head, message_id=at, before=before, tail=found.append, state=state)
         if branch is None:
-            kept = self._shape.kept(thread.values)
-            removed = kept[:start] if kept else cut(thread.messages, at)
+            removed = await cut(*parts, head, at)
             plan.input = graph_input(self._run.run_input, [*removed, *found.append], state, self._shape)
             return plan
+        return self._at(branch, plan)
+
+    async def _on_own_branch(self, thread: Thread, found: Reconciliation) -> Plan | None:
+        """A tab that went another way than the thread's head goes on in its own branch, where the history has that.
+        None: there is no such branch, or the tab went no other way."""
+        saver = self._graph.checkpointer
+        if not found.strange or not isinstance(saver, BaseCheckpointSaver):
+            return None
+        history = History(self._graph, saver, self._shape, self.config)
+        place = await history.holding(self._request, found.strange)
+        if place is None:
+            return None
+        branch = Thread(place.saved, place.values, place.messages)
+        call_ids = self._call_ids(branch)
+        redacted = self._redacted(place.messages)
+        found = reconcile(self._request, place.messages, call_ids, resuming=False, redacted=redacted)
+        plan = self._base_plan(branch, call_ids, found)
+        state = await self._changed_since(history, place)
+        if found.fork is not None:
+            return await self._forked(plan, branch, found, state)
+        if not found.append:
+            return await self._at_head(thread)
+        start = await start_branch(self._graph, self._shape, self.config, place, found.append, state)
+        return self._at(start, plan)
+
+    async def _changed_since(self, history: History, place: Place) -> dict[str, Any]:
+        """What the user changed of the state. A tab that goes back in its branch sends the state of a later place: what
+        it was shown anywhere since is no change."""
+        state = self._changed_state(place.values)
+        if state:
+            async with aclosing(history.since(place)) as later:
+                async for other in later:
+                    if not self._changed_state(other.values):
+                        return {}
+        return state
+
+    async def _at_head(self, thread: Thread) -> Plan:
+        """A tab with a branch of its own and nothing to say: it is shown what the thread holds now."""
+        plan = self._base_plan(thread, self._call_ids(thread), Reconciliation(lacking=True, surplus=True))
+        if thread.questions or thread.breakpoints:
+            return self._restated(plan, thread, Reconciliation())
+        plan.idle = True
+        plan.values = (await self.agent.aget_state(self.config)).values
+        return plan
+
+    def _at(self, branch: RunnableConfig, plan: Plan) -> Plan:
+        """The graph runs at this checkpoint, on the input that was written there."""
         self.agent = self._graph
         self.config = {**self.config, "configurable": {**self.config["configurable"], **branch["configurable"]}}
         plan.input = None
         return plan
+
+    def _call_ids(self, thread: Thread) -> CallIds:
+        call_ids = CallIds.of([*thread.messages, *thread.nested])
+        for message in self._foreign():
+            for call in message.tool_calls or () if message.role == "assistant" else ():
+                call_ids.wire(message.id, call.id)  # a later delegation may number its calls alike
+        return call_ids
 
 
 def _answered(messages: Sequence[BaseMessage], call_ids: CallIds) -> frozenset[str]:

@@ -16,6 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from yai_nexus_agentkit.adapter.langgraph.call_ids import CallIds
 from yai_nexus_agentkit.adapter.langgraph.messages import is_shown, to_agui, to_langchain
+from yai_nexus_agentkit.adapter.langgraph.saved_text import saved_as
 from yai_nexus_agentkit.orchestration.client_tools import is_pending
 from yai_nexus_agentkit.protocol.json_safe import clean_text
 
@@ -40,6 +41,13 @@ class Reconciliation:
     """The thread holds messages that the request lacks or has otherwise."""
     surplus: bool = False
     """The request holds messages that the thread does not, and will not."""
+    strange: frozenset[str] = frozenset()
+    """Of a request that forks: ids of its assistant messages that the thread lacks. Another branch may have them."""
+    told: dict[str, str] = field(default_factory=dict)
+    """Texts by message id that the client was told, where a saver could not keep them as they were."""
+    masked: dict[str, BaseMessage] = field(default_factory=dict)
+    """The thread's own, by id, of messages that came back as the application redacts them: the redacted text is not
+    what a repeated message says."""
 
     def unanswered(self, calls: Mapping[str, str], holder: str) -> list[ToolMessage]:
         """Make an error answer for each of these calls (id → tool name) of the message `holder`."""
@@ -58,23 +66,33 @@ def reconcile(
     *,
     resuming: bool,
     paused: bool = False,
+    redacted: Mapping[str, Message] | None = None,
 ) -> Reconciliation:
     """Compare a request with a thread that has messages.
 
     `resuming`: the request answers questions, so nothing is cut or edited. `paused`: the thread waits for answers, so
-    its last user message has not been dealt with and repeating it is no wish to go back.
+    its last user message has not been dealt with and repeating it is no wish to go back. `redacted`: the thread's
+    messages by id as the application lets clients see them, where it redacts them. What comes back like that is no
+    edit, what it holds beyond the thread is not new, and what it lacks nobody can send back.
     """
+    stored = [m for m in thread if is_shown(m)]
     own = [m for m in request if m.role not in ("reasoning", "activity") and m.subagent_run_id is None]
-    shown = [m for m in thread if is_shown(m)]
+    shown = stored
+    if redacted is not None:
+        ids = {m.id for m in stored}
+        own = [m for m in own if m.id in ids or m.id not in redacted]
+        sent = {m.id for m in own}
+        shown = [m for m in stored if m.id in redacted or m.id in sent]
     at = {m.id: n for n, m in enumerate(shown) if m.id}
     found = Reconciliation()
     known = [n for n, m in enumerate(own) if m.id in at]
     last_known = known[-1] if known else -1
-    differing = [m for m in (own[n] for n in known) if not _alike(m, shown[at[m.id]], call_ids)]
+    differing = _differing(found, [own[n] for n in known], shown, at, call_ids, redacted)
     if not resuming and known:
         found.fork = _fork(own, shown, at, known, differing, paused=paused)
+    changed = [m for m in differing if m.role in ("system", "developer")]
     if found.fork is not None:
-        return _forked(found, own, shown, call_ids)
+        return _forked(found, own, shown, stored, call_ids, changed)
     fresh = _fresh(own, last_known)
     found.lacking = len(known) < len(shown) or any(m.role not in ("system", "developer") for m in differing)
     taken = {m.id for m in fresh}
@@ -82,18 +100,46 @@ def reconcile(
     found.surplus = bool(surplus)
     # The calls of a message that got lost must go before the model numbers its next ones alike.
     found.lacking = found.lacking or any(getattr(m, "tool_calls", None) for m in surplus)
-    changed = to_langchain([m for m in differing if m.role in ("system", "developer")])
-    _compose(found, fresh, shown, call_ids, changed)
+    _compose(found, fresh, stored, call_ids, to_langchain(changed))
     return found
 
 
+def _differing(
+    found: Reconciliation,
+    messages: Sequence[Message],
+    shown: Sequence[BaseMessage],
+    at: Mapping[str, int],
+    call_ids: CallIds,
+    redacted: Mapping[str, Message] | None,
+) -> list[Message]:
+    """Those of the client's that are not as the thread has them, nor as the client was told them."""
+    differing: list[Message] = []
+    for message in messages:
+        held = shown[at[message.id]]
+        if _alike(message, held, call_ids):
+            continue
+        if redacted is not None and _repeats(message, redacted.get(message.id)):
+            found.masked[message.id] = held
+        elif _is_saved_as(message, held, call_ids):
+            found.told[message.id] = _text(message.content) or ""
+        else:
+            differing.append(message)
+    return differing
+
+
 def _forked(
-    found: Reconciliation, own: Sequence[Message], shown: Sequence[BaseMessage], call_ids: CallIds
+    found: Reconciliation,
+    own: Sequence[Message],
+    shown: Sequence[BaseMessage],
+    stored: Sequence[BaseMessage],
+    call_ids: CallIds,
+    changed: Sequence[Message],
 ) -> Reconciliation:
     """The new tail: the edited or repeated message and what the request has after it. The thread keeps what lies
     before."""
     start = next(n for n, m in enumerate(shown) if m.id == found.fork)
     before = {m.id for m in shown[:start]}
+    thread_before = stored[: next(n for n, m in enumerate(stored) if m.id == found.fork)]
     position = next((n for n, m in enumerate(own) if m.id == found.fork), None)
     if position is None:
         position = max((n for n, m in enumerate(own) if m.id in before), default=-1) + 1
@@ -101,7 +147,10 @@ def _forked(
     kept = {m.id for m in own[:position]}
     found.lacking = any(m.id not in kept for m in shown[:start])
     found.surplus = True  # what the client holds of the old branch is not part of the new one
-    _compose(found, tail, shown[:start], call_ids, [])
+    known = {m.id for m in shown}
+    found.strange = frozenset(m.id for m in own if m.role == "assistant" and m.id not in known)
+    instructions = [m for m in changed if m.id in before and m.id in kept]
+    _compose(found, tail, thread_before, call_ids, to_langchain(instructions))
     return found
 
 
@@ -148,7 +197,7 @@ def _compose(
 ) -> None:
     """Order the new messages: the open calls' answers, in call order, then the rest. A call without answer gets one
     (providers refuse it)."""
-    converted = to_langchain(list(fresh))
+    converted = [found.masked.get(m.id or "", m) for m in to_langchain(list(fresh))]
     given: dict[str, ToolMessage] = {}
     rest: list[BaseMessage] = []
     open_calls = dangling(before)
@@ -212,15 +261,47 @@ def _alike(message: Message, held: BaseMessage, call_ids: CallIds) -> bool:
     return _converted(message, held, call_ids)
 
 
-def _converted(message: Message, held: BaseMessage, call_ids: CallIds) -> bool:
-    shown = next((m for m in to_agui([held], reasoning=False) if m.id == message.id), None)
+def _repeats(message: Message, shown: Message | None) -> bool:
+    """The client sends a message back as it was shown, whatever the thread has."""
     if shown is None or shown.role != message.role:
+        return False
+    if (shown.content or "") != (message.content or "") and not _same_text(message, shown):
+        converted = to_langchain([shown])
+        if not converted or not _same_content(message, converted[0]):
+            return False
+    return _calls(message) == _calls(shown)
+
+
+def _converted(message: Message, held: BaseMessage, call_ids: CallIds) -> bool:
+    shown = _shown(message, held)
+    if shown is None:
         return False
     if (shown.content or "") != (message.content or "") and not _same_content(message, held):
         return False
-    mine = [(c.id, c.function.name) for c in getattr(message, "tool_calls", None) or ()]
-    theirs = [(call_ids.wire(held.id or "", c.id), c.function.name) for c in getattr(shown, "tool_calls", None) or ()]
-    return mine == theirs
+    return _calls(message) == [(call_ids.wire(held.id or "", raw), name) for raw, name in _calls(shown)]
+
+
+def _is_saved_as(message: Message, held: BaseMessage, call_ids: CallIds) -> bool:
+    """The message differs by what savers make of text that UTF-8 cannot encode, and by nothing else."""
+    shown = _shown(message, held)
+    if shown is None or not _same_text(message, shown):
+        return False
+    return _calls(message) == [(call_ids.wire(held.id or "", raw), name) for raw, name in _calls(shown)]
+
+
+def _shown(message: Message, held: BaseMessage) -> Message | None:
+    """The thread's message as clients see it, if it is one of the same role."""
+    found = next((m for m in to_agui([held], reasoning=False) if m.id == message.id), None)
+    return found if found is not None and found.role == message.role else None
+
+
+def _same_text(message: Message, shown: Message) -> bool:
+    told, stored = _text(message.content or ""), _text(shown.content or "")
+    return told is not None and stored is not None and saved_as(told, stored)
+
+
+def _calls(message: Message) -> list[tuple[str, str]]:
+    return [(call.id, call.function.name) for call in getattr(message, "tool_calls", None) or ()]
 
 
 def _same_content(message: Message, held: BaseMessage) -> bool:

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from yai_nexus_agentkit.adapter.hook_calls import call_hook
 from yai_nexus_agentkit.adapter.langgraph.callbacks import SideHandler
 from yai_nexus_agentkit.adapter.langgraph.channels import MESSAGES, GraphShape
-from yai_nexus_agentkit.adapter.langgraph.fork import MESSAGE_KEY
+from yai_nexus_agentkit.adapter.langgraph.history import MESSAGE_KEY
 from yai_nexus_agentkit.adapter.langgraph.inputs import context_entries, request_tools
 from yai_nexus_agentkit.adapter.langgraph.messages import to_langchain
 from yai_nexus_agentkit.adapter.langgraph.notes import RunNotes

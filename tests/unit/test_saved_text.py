@@ -1,0 +1,25 @@
+"""Texts as savers keep them, against texts as clients were told them."""
+
+from __future__ import annotations
+
+import pytest
+
+from yai_nexus_agentkit.adapter.langgraph.saved_text import saved_as
+
+TEXTS = [
+    ("", "", True),
+    ("plain", "plain", True),
+    ("\ufffd", "\ufffd", True),
+    ("\ufffd\U0001f600?", "????", True),
+    ("\ufffd\U0001f600?", "?\U0001f600?", True),
+    ("a?", "a", False),
+    ("a", "a?", False),
+    ("b", "?", False),
+    ("\U0001f600", "?", False),
+    ("?", "\ufffd", False),
+]
+
+
+@pytest.mark.parametrize(("told", "stored", "same"), TEXTS)
+def test_texts_as_savers_keep_them(told: str, stored: str, same: bool) -> None:
+    assert saved_as(told, stored) is same
