@@ -45,20 +45,20 @@ class Planner:
             return self._whole_history()
         thread = await read_thread(self._graph, self._shape, self.config)
         self.agent = with_checkpoint(self._graph, thread, answering=has_answers(self._run.run_input))
-        call_ids = CallIds.of([*thread.messages, *thread.nested])
+        known = [*thread.messages, *thread.nested]
+        given = [] if known else to_langchain(self._request)  # all there is, or nothing that the thread would keep
+        call_ids = CallIds.of(known or given)
         for message in self._foreign():
             for call in message.tool_calls or () if message.role == "assistant" else ():
                 call_ids.wire(message.id, call.id)  # a later delegation may number its calls alike
         resuming = has_answers(self._run.run_input)
         paused = bool(thread.questions or thread.breakpoints)
         if self._shape.functional:
-            found = Reconciliation(append=to_langchain(self._request))  # no channel keeps them: the request's are all
-        elif thread.messages or thread.nested:
-            found = reconcile(
-                self._request, [*thread.messages, *thread.nested], call_ids, resuming=resuming, paused=paused
-            )
+            found = Reconciliation(append=given or to_langchain(self._request))  # no channel keeps them
+        elif known:
+            found = reconcile(self._request, known, call_ids, resuming=resuming, paused=paused)
         else:
-            found = Reconciliation(append=to_langchain(self._request) if self._takes_messages else [])
+            found = Reconciliation(append=given if self._takes_messages else [])
         plan = self._base_plan(thread, call_ids, found)
         state = changed_state(self._run.run_input.state, thread.values, self._shape, self._shown(thread))
         if found.fork is not None:

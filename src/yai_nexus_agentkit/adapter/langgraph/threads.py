@@ -123,9 +123,14 @@ def with_checkpoint(graph: Graph, thread: Thread, *, answering: bool = False) ->
         found = unread.pop() if unread and _asks_for(config, thread.saved) else await saver.aget_tuple(config)
         return _without_failed_answers(found) if answering else found
 
+    def get_tuple(config: RunnableConfig) -> CheckpointTuple | None:
+        """What graphs read that a node or tool calls by `invoke`."""
+        found = saver.get_tuple(config)
+        return _without_failed_answers(found) if answering else found
+
     try:
         proxy = copy.copy(saver)
-        proxy.aget_tuple = aget_tuple  # type: ignore[method-assign]
+        proxy.aget_tuple, proxy.get_tuple = aget_tuple, get_tuple  # type: ignore[method-assign]
         return graph.copy({"checkpointer": proxy})
     except Exception:
         _logger.debug(

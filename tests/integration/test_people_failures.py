@@ -1,0 +1,146 @@
+"""Turns that fail around an answer: the person decides anew, what ran is known, and the thread stays usable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.tools import BaseTool, tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.func import entrypoint, task
+from langgraph.graph import MessagesState
+from langgraph.types import interrupt
+
+from tests.support.approving import tools_graph
+from tests.support.graphs import Graph, in_a_row, tool_loop
+from tests.support.histories import strict_model
+from tests.support.people import EACH_PEER, Peer, Tab
+from yai_nexus_agentkit.orchestration.approvals import require_approval
+from yai_nexus_agentkit.testing import tool_calls_part
+
+pytestmark = EACH_PEER
+
+
+class Bank:
+    """A tool that asks first, and fails as often as it is told to. Its log says what it really did."""
+
+    def __init__(self, failures: int = 0) -> None:
+        self.log: list[str] = []
+        self._failures = failures
+
+    def pay(self) -> BaseTool:
+        @tool
+        def pay(amount: int) -> str:
+            """Pay."""
+            self.log.append("tried")
+            if self._failures:
+                self._failures -= 1
+                raise ConnectionError("bank down")
+            self.log.append("paid")
+            return f"paid {amount}"
+
+        return require_approval(pay)
+
+
+PAY = tool_calls_part(("pay", {"amount": 1}, "call-pay"))
+YES, NO = {"approved": True}, {"approved": False}
+
+
+# ---------------------------------------------------------------- an answer over which something failed
+
+
+def paying_graph(bank: Bank) -> Graph:
+    """A graph that another one calls; it has no checkpointer of its own."""
+    model = strict_model([[PAY], lambda messages: [f"inner: {messages[-1].text}"]], ids="all", label="inner")
+    return tools_graph("routed", model, [bank.pay()]).compile()
+
+
+def in_a_tool(inner: Graph, *, sync: bool) -> Any:
+    @tool
+    def helper(errand: str) -> str:
+        """Run an errand."""
+        return str(inner.invoke({"messages": [HumanMessage(errand)]})["messages"][-1].text)
+
+    @tool("helper")
+    async def ahelper(errand: str) -> str:
+        """Run an errand."""
+        return str((await inner.ainvoke({"messages": [HumanMessage(errand)]}))["messages"][-1].text)
+
+    order = tool_calls_part(("helper", {"errand": "pay"}, "call-help"))
+    model = strict_model([[order], lambda messages: [messages[-1].text]], ids="all", label="outer")
+    return tool_loop(model, [helper if sync else ahelper])
+
+
+def in_a_node(inner: Graph, *, sync: bool) -> Any:
+    def call(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [inner.invoke({"messages": state["messages"]})["messages"][-1]]}
+
+    async def acall(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [(await inner.ainvoke({"messages": state["messages"]}))["messages"][-1]]}
+
+    return in_a_row({"call": call if sync else acall})
+
+
+def in_a_task(inner: Graph, *, sync: bool) -> Any:
+    """A functional graph; LangGraph runs its sync tasks in threads."""
+
+    @task
+    def call(text: str) -> str:
+        return str(inner.invoke({"messages": [HumanMessage(text)]})["messages"][-1].text)
+
+    @task
+    async def acall(text: str) -> str:
+        return str((await inner.ainvoke({"messages": [HumanMessage(text)]}))["messages"][-1].text)
+
+    @entrypoint(checkpointer=InMemorySaver())
+    async def flow(given: dict[str, Any]) -> dict[str, Any]:
+        return {"result": await (call if sync else acall)("pay")}
+
+    return flow
+
+
+CALLED = {
+    f"{'invoke' if sync else 'ainvoke'} in a {where}": (build, sync)
+    for where, build in (("tool", in_a_tool), ("node", in_a_node), ("task", in_a_task))
+    for sync in (True, False)
+}
+
+
+@pytest.mark.parametrize(("build", "sync"), CALLED.values(), ids=CALLED)
+@pytest.mark.parametrize(("second", "log"), [(NO, ["tried"]), (YES, ["tried", "tried", "paid"])], ids=["no", "yes"])
+async def test_a_decision_after_an_approved_call_failed(
+    peer: Peer, build: Any, sync: bool, second: Any, log: list[str]
+) -> None:
+    """The graph that asked is called by another one's node or tool, and reads its thread by itself."""
+    bank = Bank(failures=1)
+    tab = Tab(build(paying_graph(bank), sync=sync), peer)
+    await tab.say("hi", in_step=False)
+    asked = tab.questions
+    asked = [q["id"] for q in tab.questions]
+    assert [q["message"] for q in tab.questions] == ['Allow pay with {"amount": 1}?']
+    await tab.answer(YES, in_step=False)
+    assert (tab.outcome, bank.log) == ("AGENT_ERROR", ["tried"])
+    await tab.send(in_step=False)
+    assert [q["id"] for q in tab.questions] == asked
+    await tab.answer(second, in_step=False)
+    assert (tab.outcome, bank.log) == ("success", log)
+
+
+@pytest.mark.parametrize("sync", [True, False], ids=["invoke", "ainvoke"])
+async def test_a_called_graph_that_raises_over_an_answer_can_be_answered_again(peer: Peer, sync: bool) -> None:
+    def ask(state: MessagesState) -> dict[str, Any]:
+        first, age = interrupt("Name?"), int(interrupt("Age?"))
+        return {"messages": [AIMessage(f"{first} will be {age + 1}", id="told")]}
+
+    tab = Tab(in_a_node(in_a_row({"ask": ask}, checkpointer=None), sync=sync), peer)
+    await tab.say("hi")
+    await tab.answer("Ann")
+    for wrong in ("nine", "ten"):
+        await tab.answer(wrong)
+        assert tab.outcome == "AGENT_ERROR"
+        assert wrong in tab.events[-1]["message"]
+        await tab.send()
+        assert [q["message"] for q in tab.questions] == ["Age?"]
+    await tab.answer("9")
+    assert tab.said[-1] == ("assistant", "Ann will be 10")
