@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ag_ui.core import Message
@@ -18,7 +19,7 @@ from yai_nexus_agentkit.adapter.langgraph.fork import cut, fork_thread
 from yai_nexus_agentkit.adapter.langgraph.inputs import changed_state, graph_input
 from yai_nexus_agentkit.adapter.langgraph.messages import to_langchain
 from yai_nexus_agentkit.adapter.langgraph.plan import Plan
-from yai_nexus_agentkit.adapter.langgraph.reconcile import Reconciliation, dangling, reconcile
+from yai_nexus_agentkit.adapter.langgraph.reconcile import Reconciliation, dangling, holder, reconcile
 from yai_nexus_agentkit.adapter.langgraph.resume import answers, has_answers
 from yai_nexus_agentkit.adapter.langgraph.threads import Graph, Thread, read_thread, with_checkpoint
 from yai_nexus_agentkit.adapter.source import RunContext, call_hook
@@ -77,7 +78,7 @@ class Planner:
             if thread.saved is not None:  # the state, since a checkpoint lacks the defaults nobody wrote over
                 plan.values = (await self.agent.aget_state(self.config)).values
             return plan
-        plan.input = graph_input(self._run.run_input, [*self._kept(thread), *found.append], state, self._shape)
+        plan.input = graph_input(self._run.run_input, [*self._kept(thread.messages), *found.append], state, self._shape)
         plan.unseen = plan.input == {}
         return plan
 
@@ -89,10 +90,10 @@ class Planner:
         shown: dict[str, Any] = call_hook("on_state", hook, self._shape.state_of(thread.values), self._run)
         return shown
 
-    def _kept(self, thread: Thread) -> Sequence[BaseMessage]:
+    def _kept(self, held: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
         """A `messages` channel without a reducer holds what was last written, so the thread goes in with the new."""
         name = "__root__" if self._shape.bare else MESSAGES
-        return () if name in self._shape.reducing else thread.messages
+        return () if name in self._shape.reducing else held
 
     @property
     def _takes_messages(self) -> bool:
@@ -143,17 +144,29 @@ class Planner:
         resume = answers(self._run.run_input, thread.questions, thread.breakpoints)
         said, given = self._new_messages(plan, found)
         plan.answers = ()
-        update: dict[str, Any] = {**state, **({MESSAGES: given} if given else {})}
-        if said and dangling([*thread.messages, *thread.nested, *given]):
-            plan.follow_up = graph_input(self._run.run_input, said, {}, self._shape)
-            plan.unsaid = said
-        elif said:
-            update[MESSAGES] = [*given, *said]
+        later = bool(said) and bool(dangling([*thread.messages, *thread.nested, *given]))
+        update: dict[str, Any] = dict(state)
+        if new := [*given, *(() if later else said)]:
+            update[MESSAGES] = [*self._kept(thread.messages), *new]
+        if later:
+            plan.follow_up, plan.unsaid = partial(self._following, thread, said), said
         if resume is None:
             plan.input = None if not update else Command(update=update)
         else:
             plan.input = Command(resume=resume, update=update or None)
         return plan
+
+    def _following(self, thread: Thread, said: Sequence[BaseMessage], held: Sequence[BaseMessage]) -> Any:
+        """What the user said, behind the turn that was resumed. Calls of that turn which are still open get no answer
+        any more; but what the model asks of the client only now, the client shall answer first: None."""
+        open_calls, maker = dangling(held), holder(held)
+        offered = {tool.name for tool in self._run.run_input.tools or ()}
+        if offered.intersection(open_calls.values()) and maker not in (
+            m.id for m in (*thread.messages, *thread.nested)
+        ):
+            return None
+        made = Reconciliation().unanswered(open_calls, maker)
+        return graph_input(self._run.run_input, [*self._kept(held), *made, *said], {}, self._shape)
 
     def _new_messages(self, plan: Plan, found: Reconciliation) -> tuple[list[BaseMessage], list[BaseMessage]]:
         """On a paused thread: what the user said, and the client's answers to calls of its own tools.

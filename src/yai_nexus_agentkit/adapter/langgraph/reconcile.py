@@ -19,7 +19,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages import is_shown, to_agui, to_
 from yai_nexus_agentkit.orchestration.client_tools import is_pending
 from yai_nexus_agentkit.protocol.json_safe import clean_text
 
-__all__ = ["Reconciliation", "reconcile"]
+__all__ = ["Reconciliation", "dangling", "holder", "reconcile"]
 
 _UNANSWERED = "No answer: the user went on without one."
 """What a model is told of a call that nobody answered; providers refuse a call without a result."""
@@ -167,7 +167,7 @@ def _compose(
             if raw in given:
                 answers.append(given[raw])
             else:
-                answers += found.unanswered({raw: name}, _holder(before))
+                answers += found.unanswered({raw: name}, holder(before))
     found.append = [*changed, *answers, *rest]
     asked, stored = [m.id for m in converted], [m.id for m in (*answers, *rest)]
     both = set(asked).intersection(stored)
@@ -188,7 +188,8 @@ def dangling(messages: Sequence[BaseMessage]) -> dict[str, str]:
     return {}
 
 
-def _holder(messages: Sequence[BaseMessage]) -> str:
+def holder(messages: Sequence[BaseMessage]) -> str:
+    """Id of the message that made the calls of `dangling`."""
     return next((m.id or "" for m in reversed(messages) if isinstance(m, AIMessage)), "")
 
 

@@ -164,10 +164,12 @@ class LangGraphRun:
                 raise
             problems = "; ".join(f"{'/'.join(map(str, e['loc']))}: {e['msg']}".lstrip(": ") for e in error.errors())
             raise ResumeError(f"an answer does not fit what its question asks for: {problems}") from error
-        ending = self.translator.ending
+        ending, follow_up = self.translator.ending, None
         if self._plan.follow_up is not None and not ending.paused:
+            follow_up = self._plan.follow_up(self.translator.held)
+        if follow_up is not None:
             self.translator.begin_pass()
-            async with aclosing(self._pass(self._plan.follow_up)) as natives:
+            async with aclosing(self._pass(follow_up)) as natives:
                 async for native in natives:
                     yield native
         if ending.at_breakpoint and isinstance(self._agent, Pregel):

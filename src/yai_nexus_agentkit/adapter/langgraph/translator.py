@@ -106,6 +106,11 @@ class LangGraphTranslator:
         seen = not (self._plan.unseen or self._plan.idle)
         return self._life.start() if seen else [*self._life.start(), *self._conversation.begin_unseen()]
 
+    @property
+    def held(self) -> Sequence[BaseMessage]:
+        """The thread's messages, as the graph showed them last."""
+        return self._transcript.latest
+
     def begin_pass(self) -> None:
         """The graph runs once more in this run, with messages that the client holds already."""
         self._tree.root = None
@@ -136,9 +141,7 @@ class LangGraphTranslator:
         events += self._models.abandon_all()
         interrupts = self.ending.interrupts(self._transcript.latest, declared=self._life.declared)
         if interrupts and not self._plan.resumable:
-            message = (
-                "the graph asked the user a question (interrupt), but it has no checkpointer to wait for the answer"
-            )
+            message = "the graph asked the user a question, but it has no checkpointer to wait for the answer"
             return [*events, *self.fail(message, Code.AGENT_ERROR)]
         events += self._steps.settle()
         if interrupts:
