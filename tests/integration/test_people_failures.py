@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+import operator
+from typing import Annotated, Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
-from langchain_core.tools import BaseTool, tool
+from langchain_core.tools import BaseTool, StructuredTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint, task
-from langgraph.graph import MessagesState
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
-from tests.support.approving import tools_graph
-from tests.support.graphs import Graph, in_a_row, tool_loop
+from tests.support.approving import SEPARATE, Kind, agent_graph, tools_graph
+from tests.support.graphs import Graph, in_a_row, let_others_run, tool_loop
 from tests.support.histories import strict_model
 from tests.support.people import EACH_PEER, Peer, Tab
 from yai_nexus_agentkit.orchestration.approvals import require_approval
@@ -30,7 +31,6 @@ class Bank:
         self._failures = failures
 
     def pay(self) -> BaseTool:
-        @tool
         def pay(amount: int) -> str:
             """Pay."""
             self.log.append("tried")
@@ -40,7 +40,10 @@ class Bank:
             self.log.append("paid")
             return f"paid {amount}"
 
-        return require_approval(pay)
+        async def apay(amount: int) -> str:
+            return pay(amount)
+
+        return require_approval(StructuredTool.from_function(pay, apay))
 
 
 PAY = tool_calls_part(("pay", {"amount": 1}, "call-pay"))
@@ -144,3 +147,79 @@ async def test_a_called_graph_that_raises_over_an_answer_can_be_answered_again(p
         assert [q["message"] for q in tab.questions] == ["Age?"]
     await tab.answer("9")
     assert tab.said[-1] == ("assistant", "Ann will be 10")
+
+
+# ---------------------------------------------------------------- a turn of which a part failed
+
+
+def half_failing(bank: Bank, kind: Kind, *, asks: bool) -> Graph:
+    """Each turn calls a tool that works, and one that does not; later turns just talk."""
+
+    @tool
+    async def look(q: str) -> str:
+        """Look something up."""
+        await let_others_run(20)
+        raise ConnectionError("archive down")
+
+    @tool
+    async def send(amount: int) -> str:
+        """Pay without asking."""
+        bank.log.append("paid")
+        return f"paid {amount}"
+
+    calls = [("pay" if asks else "send", {"amount": 1}, "call-pay"), ("look", {"q": "x"}, "call-look")]
+    model = strict_model([[tool_calls_part(*calls)], ["Hello."], ["Still here."]], ids="all")
+    graph: Graph = agent_graph(kind, model, [bank.pay() if asks else send, look])
+    return graph
+
+
+@pytest.mark.parametrize("kind", SEPARATE)
+@pytest.mark.parametrize("asks", [True, False], ids=["approved", "unasked"])
+async def test_what_ran_beside_a_tool_that_failed_is_known(peer: Peer, kind: Kind, asks: bool) -> None:
+    """A new message gives the failed step up, but not what its other tools did; every call has a result before it."""
+    bank = Bank()
+    tab = Tab(half_failing(bank, kind, asks=asks), peer)
+    await tab.say("pay and look")
+    if asks:
+        await tab.send()
+        await tab.answer(YES)
+    assert (tab.outcome, bank.log.count("paid")) == ("AGENT_ERROR", 1)
+    await tab.send()
+    assert ("tool", "paid 1") in tab.said
+    for text, reply in (("hello", "Hello."), ("and now?", "Still here.")):
+        await tab.say(text)
+        assert (tab.outcome, tab.said[-1]) == ("success", ("assistant", reply))
+    results = {m["toolCallId"]: m["content"] for m in tab.messages if m["role"] == "tool"}
+    assert results["call-pay"] == "paid 1"
+    assert results["call-look"].startswith("There is no result")
+    assert bank.log.count("paid") == 1
+
+
+async def test_what_a_branch_wrote_beside_one_that_failed_is_kept(peer: Peer) -> None:
+    """As the thread showed it: no state of a visited thread vanishes because somebody speaks."""
+
+    class Noted(MessagesState):
+        notes: Annotated[list[str], operator.add]
+
+    async def note(state: Noted) -> dict[str, Any]:
+        return {"notes": [state["messages"][-1].text]}
+
+    async def fail(state: Noted) -> dict[str, Any]:
+        await let_others_run(20)
+        if len(state["messages"]) == 1:
+            raise ConnectionError("down")
+        return {}
+
+    builder: StateGraph[Any, Any, Any, Any] = StateGraph(Noted)
+    builder.add_node("note", note)
+    builder.add_node("fail", fail)
+    builder.add_edge(START, "note")
+    builder.add_edge(START, "fail")
+    graph = builder.compile(checkpointer=InMemorySaver())
+    tab, page = Tab(graph, peer), Tab(graph, peer, name="page")
+    await tab.say("one")
+    assert (tab.outcome, tab.state) == ("AGENT_ERROR", {"notes": []})
+    await page.send()
+    assert page.state == {"notes": ["one"]}
+    await tab.say("two")  # with the state that it was shown, which is no wish to change anything
+    assert tab.state == {"notes": ["one", "two"]}

@@ -94,7 +94,7 @@ def user(text: str) -> dict[str, Any]:
 # ---------------------------------------------------------------- with the answer to the question
 
 
-UNANSWERED = ("tool", "No answer: the user went on without one.")
+UNANSWERED = ("tool", "There is no result: the conversation went on before one came. The call may have had an effect.")
 PAID, RED = ("tool", "paid 1"), ("tool", "red")
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ag_ui.core import BaseEvent
 from langchain_core.messages import BaseMessage
 from langgraph.channels import BinaryOperatorAggregate, DeltaChannel, EphemeralValue, Topic, UntrackedValue
+from langgraph.errors import EmptyChannelError
 from langgraph.pregel import Pregel
 from pydantic import BaseModel, ValidationError
 
@@ -45,6 +46,8 @@ class GraphShape:
     """The conversation is a `DeltaChannel`: a checkpoint alone does not hold it."""
     schema: type[BaseModel] | None = None
     """The input schema, where it is a model that refuses wrong values."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """What a channel holds that nobody wrote. Checkpoints lack it, but ``values`` chunks show it to clients."""
     functional: bool = False
     """Made by ``@entrypoint``: no channels, a return value."""
 
@@ -76,6 +79,7 @@ class GraphShape:
             bare=bare,
             incremental=isinstance(channels.get("__root__" if bare else MESSAGES), DeltaChannel),
             schema=schema if isinstance(schema, type) and issubclass(schema, BaseModel) else None,
+            defaults=_defaults(channels),
             functional=builder is None,
         )
 
@@ -105,6 +109,16 @@ class GraphShape:
             return {}
         wanted = self.public if keys is None else self.public.intersection(keys)
         return {key: values[key] for key in values if key in wanted}
+
+
+def _defaults(channels: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, channel in channels.items():
+        try:
+            found[key] = channel.get()
+        except EmptyChannelError:
+            continue
+    return found
 
 
 class SharedState:

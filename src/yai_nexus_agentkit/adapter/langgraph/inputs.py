@@ -53,7 +53,7 @@ def changed_state(state: Any, held: Any, shape: GraphShape, shown: Mapping[str, 
             continue
         if shown is not None and key in shape.public and key in current and key not in shown:
             continue  # kept from clients: not theirs to set
-        known = (current if shown is None or key not in shown else shown).get(key, _ABSENT)
+        known = (current if shown is None or key not in shown else shown).get(key, shape.defaults.get(key, _ABSENT))
         if known is _ABSENT and value is None:
             continue
         if known is _ABSENT or json_safe(known) != value:

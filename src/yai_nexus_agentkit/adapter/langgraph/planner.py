@@ -21,7 +21,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages import to_langchain
 from yai_nexus_agentkit.adapter.langgraph.plan import Plan
 from yai_nexus_agentkit.adapter.langgraph.reconcile import Reconciliation, dangling, holder, reconcile
 from yai_nexus_agentkit.adapter.langgraph.resume import answers, has_answers
-from yai_nexus_agentkit.adapter.langgraph.threads import Graph, Thread, read_thread, with_checkpoint
+from yai_nexus_agentkit.adapter.langgraph.threads import Graph, Thread, read_thread, settle, with_checkpoint
 from yai_nexus_agentkit.adapter.source import RunContext, call_hook
 from yai_nexus_agentkit.errors import RunInputError
 
@@ -48,10 +48,7 @@ class Planner:
         self.agent = with_checkpoint(self._graph, thread, answering=has_answers(self._run.run_input))
         known = [*thread.messages, *thread.nested]
         given = [] if known else to_langchain(self._request)  # all there is, or nothing that the thread would keep
-        call_ids = CallIds.of(known or given)
-        for message in self._foreign():
-            for call in message.tool_calls or () if message.role == "assistant" else ():
-                call_ids.wire(message.id, call.id)  # a later delegation may number its calls alike
+        call_ids = self._call_ids(known or given)
         resuming = has_answers(self._run.run_input)
         paused = bool(thread.questions or thread.breakpoints)
         if self._shape.functional:
@@ -61,7 +58,7 @@ class Planner:
         else:
             found = Reconciliation(append=given if self._takes_messages else [])
         plan = self._base_plan(thread, call_ids, found)
-        state = changed_state(self._run.run_input.state, thread.values, self._shape, self._shown(thread))
+        state = self._changed(thread)
         if found.fork is not None:
             return await self._forked(plan, thread, found, state)
         if paused and resuming:
@@ -71,23 +68,46 @@ class Planner:
         if resuming:
             state = {}  # of the time before the answer, which the thread has dealt with
             _logger.warning("the request answers questions, but thread %r has none open", self._run.run_input.thread_id)
-        idle = not found.append and not state and (resuming or (bool(thread.saved) and self._takes_messages))
-        idle = idle or (self._shape.functional and resuming and not paused)
-        if idle:
+        if self._is_idle(thread, found, state, resuming=resuming):
             plan.idle = True
             if thread.saved is not None:  # the state, since a checkpoint lacks the defaults nobody wrote over
                 plan.values = (await self.agent.aget_state(self.config)).values
             return plan
+        if thread.loose:
+            await settle(self._graph, self.config)
+            self.agent = self._graph
         plan.input = graph_input(self._run.run_input, [*self._kept(thread.messages), *found.append], state, self._shape)
         plan.unseen = plan.input == {}
         return plan
 
-    def _shown(self, thread: Thread) -> dict[str, Any] | None:
+    def _call_ids(self, known: Sequence[BaseMessage]) -> CallIds:
+        call_ids = CallIds.of(known)
+        for message in self._foreign():
+            for call in message.tool_calls or () if message.role == "assistant" else ():
+                call_ids.wire(message.id, call.id)  # a later delegation may number its calls alike
+        return call_ids
+
+    def _is_idle(self, thread: Thread, found: Reconciliation, state: dict[str, Any], *, resuming: bool) -> bool:
+        """On a thread that is not paused: the request brings nothing that the graph could do."""
+        if self._shape.functional and resuming:
+            return True
+        return not found.append and not state and (resuming or (bool(thread.saved) and self._takes_messages))
+
+    def _changed(self, thread: Thread) -> dict[str, Any]:
+        """The channels that the client changed. What the finished tasks of a failed step wrote it may not know yet."""
+        given, shape = self._run.run_input.state, self._shape
+        state = changed_state(given, thread.values, shape, self._shown(thread.values))
+        if state and thread.loose and thread.saved is not None:
+            before = thread.saved.checkpoint["channel_values"]
+            state = {k: v for k, v in state.items() if k in changed_state(given, before, shape, self._shown(before))}
+        return state
+
+    def _shown(self, values: Any) -> dict[str, Any] | None:
         """The public state as the `on_state` hook lets clients see it; None without that hook."""
         hook = self._run.hooks.on_state
         if hook is None:
             return None
-        shown: dict[str, Any] = call_hook("on_state", hook, self._shape.state_of(thread.values), self._run)
+        shown: dict[str, Any] = call_hook("on_state", hook, self._shape.state_of(values), self._run)
         return shown
 
     def _kept(self, held: Sequence[BaseMessage]) -> Sequence[BaseMessage]:

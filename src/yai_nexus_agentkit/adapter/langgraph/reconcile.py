@@ -21,8 +21,8 @@ from yai_nexus_agentkit.protocol.json_safe import clean_text
 
 __all__ = ["Reconciliation", "dangling", "holder", "reconcile"]
 
-_UNANSWERED = "No answer: the user went on without one."
-"""What a model is told of a call that nobody answered; providers refuse a call without a result."""
+_UNANSWERED = "There is no result: the conversation went on before one came. The call may have had an effect."
+"""What a model is told of a call that nobody answered, or whose turn failed; providers refuse a call without result."""
 
 
 @dataclass(slots=True)

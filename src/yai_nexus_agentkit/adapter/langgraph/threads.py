@@ -16,6 +16,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.constants import END
 from langgraph.pregel import Pregel
 from langgraph.types import Interrupt as NativeInterrupt
 from langgraph.types import StateSnapshot
@@ -24,7 +25,7 @@ from yai_nexus_agentkit.adapter.langgraph.channels import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.plan import Breakpoint
 from yai_nexus_agentkit.adapter.langgraph.resume import Question
 
-__all__ = ["Thread", "breakpoints", "read_thread", "with_checkpoint"]
+__all__ = ["Thread", "breakpoints", "read_thread", "settle", "with_checkpoint"]
 
 _logger = logging.getLogger(__name__)
 _PENDING, _RESUME, _ERROR = "__interrupt__", "__resume__", "__error__"
@@ -45,13 +46,15 @@ class Thread:
     breakpoints: Sequence[Breakpoint] = ()
     nested: Sequence[BaseMessage] = ()
     """Messages of subgraphs that a question paused, beyond the thread's own."""
+    loose: bool = False
+    """Of the last step some tasks ended and some did not: what the first wrote counts, but the checkpoint lacks it."""
 
 
 async def read_thread(graph: Graph, shape: GraphShape, config: RunnableConfig) -> Thread:
     """Read the thread's latest checkpoint (or the one that `config` names).
 
-    A thread that is paused, and one whose conversation is a `DeltaChannel`, is read as the graph's state instead:
-    subgraphs included, pending answers left out.
+    A thread whose last step did not end, and one whose conversation is a `DeltaChannel`, is read as the graph's state
+    instead: subgraphs of a paused one included, pending answers left out.
     """
     saver = graph.checkpointer
     if not isinstance(saver, BaseCheckpointSaver):
@@ -59,21 +62,35 @@ async def read_thread(graph: Graph, shape: GraphShape, config: RunnableConfig) -
     saved = await saver.aget_tuple(_root(config))
     if saved is None:
         return Thread()
-    paused = any(channel == _PENDING for _, channel, _ in saved.pending_writes or ())
+    written = {channel for _, channel, _ in saved.pending_writes or ()}
+    paused, loose = _PENDING in written, any(not channel.startswith("__") for channel in written)
     at_breakpoint = bool(graph.interrupt_before_nodes or graph.interrupt_after_nodes)
-    if paused or at_breakpoint or shape.incremental:
-        state = await graph.aget_state(config, subgraphs=paused)
-        return _from_state(graph, shape, saved, state)
+    if paused or loose or at_breakpoint or shape.incremental:
+        try:
+            state = await graph.aget_state(config, subgraphs=paused)
+        except Exception:
+            if not loose or paused or shape.incremental:
+                raise
+            # As the step itself: its tasks wrote what the channels do not take.
+            _logger.warning("what the last step of a thread wrote cannot be read; it is left out", exc_info=True)
+        else:
+            return _from_state(graph, shape, saved, state, loose=loose)
     values = saved.checkpoint["channel_values"]
     held = values.get("__root__") if shape.bare else values
     return Thread(saved, held, shape.messages_of(held))
 
 
-def _from_state(graph: Graph, shape: GraphShape, saved: CheckpointTuple, state: StateSnapshot) -> Thread:
-    messages = shape.messages_of(state.values)
-    thread = Thread(saved, state.values, messages)
+async def settle(graph: Graph, config: RunnableConfig) -> None:
+    """Give up the step that did not end, and store what its finished tasks wrote: new input discards it otherwise."""
+    await graph.aupdate_state({"configurable": config["configurable"]}, None, as_node=END)
+
+
+def _from_state(
+    graph: Graph, shape: GraphShape, saved: CheckpointTuple, state: StateSnapshot, *, loose: bool
+) -> Thread:
+    thread = Thread(saved, state.values, shape.messages_of(state.values), loose=loose)
     thread.questions = [Question(i, "") for i in state.interrupts]
-    known = {m.id for m in messages}
+    known = {m.id for m in thread.messages}
     nested: list[BaseMessage] = []
     for inner in _inner_states(state):
         found = inner.values.get("messages") if isinstance(inner.values, Mapping) else None
