@@ -73,7 +73,7 @@ def _from_command(command: Any, open_ids: Mapping[str, NativeInterrupt]) -> dict
     if not open_ids:
         return None
     if isinstance(command, Mapping) and command.keys() == open_ids.keys():
-        return {i: _checked(native, command[i]) for i, native in open_ids.items()}
+        return {i: _checked(native, _translated(native, command[i])) for i, native in open_ids.items()}
     if len(open_ids) > 1:
         raise ResumeError(f"{len(open_ids)} interrupts are open; answer them by id: {', '.join(open_ids)}")
     [(interrupt_id, native)] = open_ids.items()
@@ -111,6 +111,8 @@ def _translated(native: NativeInterrupt, payload: Any) -> Any:
         return payload
     requests = value.get("action_requests")
     if isinstance(requests, list):
+        if len(requests) > 1 and payload["approved"] and payload.get("editedArgs") is not None:
+            raise ResumeError(f"editedArgs would change {len(requests)} calls alike; answer with one decision per call")
         return {"decisions": [_decision(payload, request.get("name")) for request in requests]}
     if value.get("type") == "tool_approval" and "decision" not in value:
         return _decision(payload, value.get("name"))
@@ -126,9 +128,12 @@ def _decision(payload: Mapping[str, Any], name: Any) -> dict[str, Any]:
     if payload["approved"] is not True:
         reason = payload.get("reason")
         return {"type": "reject", **({"message": str(reason)} if reason else {})}
-    if isinstance(edited := payload.get("editedArgs"), Mapping):
-        return {"type": "edit", "edited_action": {"name": name, "args": dict(edited)}}
-    return {"type": "approve"}
+    edited = payload.get("editedArgs")
+    if edited is None:
+        return {"type": "approve"}
+    if not isinstance(edited, Mapping):
+        raise ResumeError("editedArgs is no JSON object, so the call would not run as the user wants it")
+    return {"type": "edit", "edited_action": {"name": name, "args": dict(edited)}}
 
 
 def _checked(native: NativeInterrupt, payload: Any) -> Any:
