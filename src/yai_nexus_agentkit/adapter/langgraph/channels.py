@@ -48,6 +48,8 @@ class GraphShape:
     """The input schema, where it is a model that refuses wrong values."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """What a channel holds that nobody wrote. Checkpoints lack it, but ``values`` chunks show it to clients."""
+    stops: bool = False
+    """The graph or a subgraph has static interrupts (``interrupt_before``, ``interrupt_after``)."""
     functional: bool = False
     """Made by ``@entrypoint``: no channels, a return value."""
 
@@ -80,6 +82,7 @@ class GraphShape:
             incremental=isinstance(channels.get("__root__" if bare else MESSAGES), DeltaChannel),
             schema=schema if isinstance(schema, type) and issubclass(schema, BaseModel) else None,
             defaults=_defaults(channels),
+            stops=_stops(graph) or any(_stops(inner) for _, inner in graph.get_subgraphs(recurse=True)),
             functional=builder is None,
         )
 
@@ -109,6 +112,10 @@ class GraphShape:
             return {}
         wanted = self.public if keys is None else self.public.intersection(keys)
         return {key: values[key] for key in values if key in wanted}
+
+
+def _stops(graph: Any) -> bool:
+    return bool(getattr(graph, "interrupt_before_nodes", ()) or getattr(graph, "interrupt_after_nodes", ()))
 
 
 def _defaults(channels: Mapping[str, Any]) -> dict[str, Any]:

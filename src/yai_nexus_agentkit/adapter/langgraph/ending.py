@@ -40,7 +40,7 @@ class Ending:
         if interrupts is None:
             return
         if not interrupts:
-            self.at_breakpoint = self.at_breakpoint or not namespace
+            self.at_breakpoint = True
         for interrupt in interrupts:
             known = self._asked.get(interrupt.id)
             if known is None or len(namespace) > len(known[1]):

@@ -20,7 +20,7 @@ from yai_nexus_agentkit.adapter.langgraph.inputs import changed_state, graph_inp
 from yai_nexus_agentkit.adapter.langgraph.messages import to_langchain
 from yai_nexus_agentkit.adapter.langgraph.plan import Plan
 from yai_nexus_agentkit.adapter.langgraph.reconcile import Reconciliation, dangling, holder, reconcile
-from yai_nexus_agentkit.adapter.langgraph.resume import answers, has_answers
+from yai_nexus_agentkit.adapter.langgraph.resume import answers, has_answers, leaves
 from yai_nexus_agentkit.adapter.langgraph.threads import Graph, Thread, read_thread, settle, with_checkpoint
 from yai_nexus_agentkit.adapter.source import RunContext, call_hook
 from yai_nexus_agentkit.errors import RunInputError
@@ -44,7 +44,7 @@ class Planner:
         resumable = isinstance(self._graph.checkpointer, BaseCheckpointSaver)
         if not resumable:
             return self._whole_history()
-        thread = await read_thread(self._graph, self._shape, self.config)
+        thread = await self._read()
         self.agent = with_checkpoint(self._graph, thread, answering=has_answers(self._run.run_input))
         known = [*thread.messages, *thread.nested]
         given = [] if known else to_langchain(self._request)  # all there is, or nothing that the thread would keep
@@ -79,6 +79,15 @@ class Planner:
         plan.input = graph_input(self._run.run_input, [*self._kept(thread.messages), *found.append], state, self._shape)
         plan.unseen = plan.input == {}
         return plan
+
+    async def _read(self) -> Thread:
+        """The thread. What waits at a breakpoint shall not run if the user says no to it: the turn ends there."""
+        thread = await read_thread(self._graph, self._shape, self.config)
+        if not leaves(self._run.run_input, thread.breakpoints):
+            return thread
+        answers(self._run.run_input, thread.questions, thread.breakpoints)
+        await settle(self._graph, self.config)
+        return await read_thread(self._graph, self._shape, self.config)
 
     def _call_ids(self, known: Sequence[BaseMessage]) -> CallIds:
         call_ids = CallIds.of(known)

@@ -64,10 +64,9 @@ async def read_thread(graph: Graph, shape: GraphShape, config: RunnableConfig) -
         return Thread()
     written = {channel for _, channel, _ in saved.pending_writes or ()}
     paused, loose = _PENDING in written, any(not channel.startswith("__") for channel in written)
-    at_breakpoint = bool(graph.interrupt_before_nodes or graph.interrupt_after_nodes)
-    if paused or loose or at_breakpoint or shape.incremental:
+    if paused or loose or shape.stops or shape.incremental:
         try:
-            state = await graph.aget_state(config, subgraphs=paused)
+            state = await graph.aget_state(config, subgraphs=paused or shape.stops)
         except Exception:
             if not loose or paused or shape.incremental:
                 raise
@@ -100,8 +99,7 @@ def _from_state(
                 known.add(message.id)
                 nested.append(message)
     thread.nested = nested
-    if not thread.questions:
-        thread.breakpoints = breakpoints(graph, state)
+    thread.breakpoints = breakpoints(graph, state)
     return thread
 
 
@@ -114,10 +112,23 @@ def _inner_states(state: StateSnapshot) -> list[StateSnapshot]:
 
 
 def breakpoints(graph: Graph, state: StateSnapshot) -> list[Breakpoint]:
-    """The tasks that wait at a static interrupt; none on a thread that failed or finished."""
-    before, after = graph.interrupt_before_nodes, graph.interrupt_after_nodes
-    if not (before or after) or any(task.error for task in state.tasks):
+    """The tasks that wait at a static interrupt of the graph or a subgraph; none on a thread that failed or finished.
+    `state` must hold the subgraphs' states."""
+    if any(task.error for task in state.tasks):
         return []
+    found: list[Breakpoint] = []
+    nested = any(isinstance(task.state, StateSnapshot) for task in state.tasks)
+    subgraphs = dict(graph.get_subgraphs()) if nested else {}
+    for task in state.tasks:
+        inner = subgraphs.get(task.name)
+        if isinstance(task.state, StateSnapshot) and isinstance(inner, Pregel):
+            found += breakpoints(inner, task.state)
+    began = found or any(task.interrupts or task.result is not None for task in state.tasks)
+    return found if began else _own_breakpoints(graph, state)
+
+
+def _own_breakpoints(graph: Graph, state: StateSnapshot) -> list[Breakpoint]:
+    before, after = graph.interrupt_before_nodes, graph.interrupt_after_nodes
     names = {task.name for task in state.tasks}
     is_before = before == "*" or (bool(before) and not names.isdisjoint(before))
     if not is_before and not after:
