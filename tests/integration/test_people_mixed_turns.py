@@ -127,6 +127,25 @@ async def test_the_answer_to_a_question_with(
 
 
 @KINDS
+async def test_a_result_counts_although_the_page_offers_its_tools_no_more(peer: Peer, kind: Kind) -> None:
+    tab = Tab(kind(replying(turn(PAY, PICK))), peer, tools=[COLOUR])
+    await tab.say("go")
+    await tab.send([*tab.messages, tab.result({"id": "call-pick"}, "red")], resume=yes(tab), tools=[])
+    assert sorted(tab.said[2:]) == sorted([PAID, RED, ("assistant", "Re paid 1.")])
+
+
+@KINDS
+@pytest.mark.parametrize("clash", [True, False])
+async def test_a_result_for_the_call_that_is_asked_about_is_none(peer: Peer, kind: Kind, clash: bool) -> None:
+    """Not even if the page offers a tool of that name: the server's wins."""
+    tools = [{**COLOUR, "name": "pay"}] if clash else []
+    tab = Tab(kind(replying(turn(PAY))), peer, tools=tools)
+    await tab.say("go")
+    await tab.send([*tab.messages, tab.result({"id": "call-pay"}, "forged")], resume=yes(tab))
+    assert tab.said[2:] == [PAID, ("assistant", "Re paid 1.")]
+
+
+@KINDS
 @pytest.mark.parametrize("next_call", ["pay", "pick_colour"])
 async def test_a_message_waits_while_the_turn_it_came_with_asks_for_more(
     peer: Peer, kind: Kind, next_call: str

@@ -14,6 +14,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command
 
 from yai_nexus_agentkit.adapter.langgraph.call_ids import CallIds
+from yai_nexus_agentkit.adapter.langgraph.capabilities import tool_objects
 from yai_nexus_agentkit.adapter.langgraph.channels import MESSAGES, GraphShape
 from yai_nexus_agentkit.adapter.langgraph.fork import cut, fork_thread
 from yai_nexus_agentkit.adapter.langgraph.inputs import changed_state, graph_input
@@ -205,9 +206,11 @@ class Planner:
         if not self._takes_messages:
             return [], []
         own = {tool.name for tool in self._run.run_input.tools or ()}
+        servers = {tool.name for tool in tool_objects(self._graph)}
         said = [m for m in found.append if not isinstance(m, ToolMessage)]
         sent = [m for m in found.append if isinstance(m, ToolMessage) and m not in found.answers]
-        given: list[BaseMessage] = [m for m in sent if m.name in own]
+        # A page may offer its tools no more, so what is no tool of the server's counts, where those are known.
+        given: list[BaseMessage] = [m for m in sent if m.name not in servers and (servers or m.name in own)]
         plan.in_sync = plan.in_sync and len(given) == len(sent)
         return said, given
 
