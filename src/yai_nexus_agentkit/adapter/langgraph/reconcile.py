@@ -208,8 +208,8 @@ def _alike(message: Message, held: BaseMessage, call_ids: CallIds) -> bool:
         and isinstance(held.content, str)
     ):
         return (message.content or "") == held.content and not getattr(message, "tool_calls", None)
-    if isinstance(held, ToolMessage) and isinstance(held.content, str):
-        return message.content == held.content
+    if isinstance(held, ToolMessage) and message.content.__class__ is str and message.content == held.content:
+        return True
     return _converted(message, held, call_ids)
 
 
