@@ -152,11 +152,8 @@ class LangGraphTranslator:
         if (interrupts and not self._plan.idle) or self._options.final_state_snapshot:
             events += self._state.snapshot()
         events += self._conversation.end(paused=bool(interrupts), when=self._options.messages_snapshot)
-        if self._options.interrupts != "outcome":
-            for interrupt in interrupts:
-                events += self._life.custom("on_interrupt", self.ending.value_of(interrupt))
-        shown = interrupts if self._options.interrupts != "custom" else []
-        return [*events, *self._life.finish(interrupts=shown, result=self._result(), usage=self._models.usage())]
+        told = {"result": self._result(), "usage": self._models.usage()}
+        return [*events, *self.ending.end(self._life, interrupts, way=self._options.interrupts, **told)]
 
     def fail(self, message: str, code: str, /) -> list[BaseEvent]:
         """End the run with ``RUN_ERROR``."""
