@@ -13,10 +13,10 @@ from langgraph.func import entrypoint, task
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
-from tests.support.approving import SEPARATE, Kind, agent_graph, tools_graph
+from tests.support.approving import KINDS, SEPARATE, Kind, agent_graph, tools_graph
 from tests.support.graphs import Graph, in_a_row, let_others_run, tool_loop
 from tests.support.histories import strict_model
-from tests.support.people import EACH_PEER, Peer, Tab
+from tests.support.people import EACH_PEER, Peer, Tab, resolved
 from yai_nexus_agentkit.orchestration.approvals import require_approval
 from yai_nexus_agentkit.testing import tool_calls_part
 
@@ -223,3 +223,37 @@ async def test_what_a_branch_wrote_beside_one_that_failed_is_kept(peer: Peer) ->
     assert page.state == {"notes": ["one"]}
     await tab.say("two")  # with the state that it was shown, which is no wish to change anything
     assert tab.state == {"notes": ["one", "two"]}
+
+
+# ---------------------------------------------------------------- the same answer again
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("how", ["resume", "command"])
+async def test_an_answer_that_was_taken_before_its_run_failed_goes_on_from_there(
+    peer: Peer, kind: Kind, how: str
+) -> None:
+    """The client tries again what ended in an error: the tool has run, the model has yet to speak."""
+    bank, down = Bank(), [True, True]
+
+    def speak(messages: list[Any]) -> Any:
+        if down:
+            down.pop()
+            raise ConnectionError("model down")
+        return ["All done."]
+
+    model = strict_model([[PAY], speak, speak, speak, ["Hello."]], ids="all")
+    tab = Tab(agent_graph(kind, model, [bank.pay()]), peer)
+    await tab.say("go")
+    again: dict[str, Any] = {"resume": [resolved(tab.questions[0]["id"], YES)]}
+    if how == "command":
+        again = {"forwarded_props": {"command": {"resume": YES}}}
+    outcomes = []
+    for _ in range(4):
+        await tab.send(**again, reloaded=True)
+        outcomes.append(tab.outcome)
+    assert outcomes == ["AGENT_ERROR", "AGENT_ERROR", "success", "success"]
+    assert bank.log == ["tried", "paid"]
+    assert [text for _, text in tab.said] == ["go", "pay", "paid 1", "All done."]
+    await tab.say("and now?")
+    assert tab.said[-1] == ("assistant", "Hello.")

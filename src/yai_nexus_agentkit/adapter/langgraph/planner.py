@@ -70,10 +70,7 @@ class Planner:
             state = {}  # of the time before the answer, which the thread has dealt with
             _logger.warning("the request answers questions, but thread %r has none open", self._run.run_input.thread_id)
         if self._is_idle(thread, found, state, resuming=resuming):
-            plan.idle = True
-            if thread.saved is not None:  # the state, since a checkpoint lacks the defaults nobody wrote over
-                plan.values = (await self.agent.aget_state(self.config)).values
-            return plan
+            return await self._idle(plan, thread, resuming=resuming)
         if thread.loose:
             await settle(self._graph, self.config)
             self.agent = self._graph
@@ -96,6 +93,17 @@ class Planner:
             for call in message.tool_calls or () if message.role == "assistant" else ():
                 call_ids.wire(message.id, call.id)  # a later delegation may number its calls alike
         return call_ids
+
+    async def _idle(self, plan: Plan, thread: Thread, *, resuming: bool) -> Plan:
+        """Nothing new. An answer that was taken before its run failed is sent again to go on from there: what
+        succeeded does not run twice."""
+        plan.idle = True
+        if thread.saved is not None:  # the state, since a checkpoint lacks the defaults nobody wrote over
+            state = await self.agent.aget_state(self.config)
+            plan.values = state.values
+            if resuming and any(task.error for task in state.tasks):
+                self.agent, plan.idle = self._graph, False  # with input None
+        return plan
 
     def _is_idle(self, thread: Thread, found: Reconciliation, state: dict[str, Any], *, resuming: bool) -> bool:
         """On a thread that is not paused: the request brings nothing that the graph could do."""
