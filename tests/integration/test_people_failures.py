@@ -257,3 +257,49 @@ async def test_an_answer_that_was_taken_before_its_run_failed_goes_on_from_there
     assert [text for _, text in tab.said] == ["go", "pay", "paid 1", "All done."]
     await tab.say("and now?")
     assert tab.said[-1] == ("assistant", "Hello.")
+
+
+# ---------------------------------------------------------------- a subgraph that got beyond its question
+
+
+def paying_subgraph(bank: Bank) -> Graph:
+    """A node that is an agent. Its model is down once, after the payment."""
+    down = [True]
+
+    def speak(messages: list[Any]) -> Any:
+        if messages[-1].type == "human" and messages[-1].text == "go":
+            return [PAY]
+        if down:
+            down.pop()
+            raise ConnectionError("model down")
+        return [f"Re {messages[-1].text}."]
+
+    inner = tools_graph("routed", strict_model(speak, ids="all"), [bank.pay()]).compile()
+    return in_a_row({"agent": inner})
+
+
+async def test_a_question_that_a_subgraph_left_behind_is_not_asked_again(peer: Peer) -> None:
+    """Nobody can say no any more. The answer, sent again, goes on."""
+    bank = Bank()
+    tab = Tab(paying_subgraph(bank), peer)
+    await tab.say("go")
+    answer = [resolved(tab.questions[0]["id"], YES)]
+    await tab.send(resume=answer)
+    assert (tab.outcome, bank.log) == ("AGENT_ERROR", ["tried", "paid"])
+    await tab.send(reloaded=True)
+    assert (tab.outcome, tab.questions) == ("success", [])
+    assert tab.said[-1] == ("tool", "paid 1")
+    await tab.send(resume=answer)
+    assert (tab.outcome, bank.log) == ("success", ["tried", "paid"])
+    assert [text for _, text in tab.said] == ["go", "pay", "paid 1", "Re paid 1."]
+
+
+async def test_what_ran_in_a_subgraph_that_failed_is_known(peer: Peer) -> None:
+    bank = Bank()
+    tab = Tab(paying_subgraph(bank), peer)
+    await tab.say("go")
+    await tab.send(resume=[resolved(tab.questions[0]["id"], YES)])
+    assert tab.outcome == "AGENT_ERROR"
+    await tab.say("hello", reloaded=True)
+    assert [text for _, text in tab.said] == ["go", "pay", "paid 1", "hello", "Re hello."]
+    assert bank.log == ["tried", "paid"]

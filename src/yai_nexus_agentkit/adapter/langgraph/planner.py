@@ -74,7 +74,8 @@ class Planner:
         if thread.loose:
             await settle(self._graph, self.config)
             self.agent = self._graph
-        plan.input = graph_input(self._run.run_input, [*self._kept(thread.messages), *found.append], state, self._shape)
+        messages = [*self._kept(thread.messages), *thread.nested, *found.append]
+        plan.input, plan.nested = graph_input(self._run.run_input, messages, state, self._shape), ()
         plan.unseen = plan.input == {}
         return plan
 
@@ -103,6 +104,8 @@ class Planner:
             plan.values = state.values
             if resuming and any(task.error for task in state.tasks):
                 self.agent, plan.idle = self._graph, False  # with input None
+                return plan
+        plan.messages, plan.nested = [*thread.messages, *thread.nested], ()
         return plan
 
     def _is_idle(self, thread: Thread, found: Reconciliation, state: dict[str, Any], *, resuming: bool) -> bool:

@@ -45,7 +45,8 @@ class Thread:
     """Open interrupts."""
     breakpoints: Sequence[Breakpoint] = ()
     nested: Sequence[BaseMessage] = ()
-    """Messages of subgraphs that a question paused, beyond the thread's own."""
+    """Messages of subgraphs that a question paused or a failure ended, beyond the thread's own. Of a failed one they
+    are those that the thread would have got."""
     loose: bool = False
     """Of the last step some tasks ended and some did not: what the first wrote counts, but the checkpoint lacks it."""
 
@@ -88,10 +89,12 @@ def _from_state(
     graph: Graph, shape: GraphShape, saved: CheckpointTuple, state: StateSnapshot, *, loose: bool
 ) -> Thread:
     thread = Thread(saved, state.values, shape.messages_of(state.values), loose=loose)
-    thread.questions = [Question(i, "") for i in state.interrupts]
+    thread.questions = [Question(i, "") for i in _open(state)]
     known = {m.id for m in thread.messages}
     nested: list[BaseMessage] = []
-    for inner in _inner_states(state):
+    thread.breakpoints = breakpoints(graph, state)
+    paused = thread.questions or thread.breakpoints
+    for inner in _inner_states(state, None if paused else graph):
         found = inner.values.get("messages") if isinstance(inner.values, Mapping) else None
         for message in found if isinstance(found, list) else ():
             # What a subgraph was given to do is no message of the user's.
@@ -99,15 +102,29 @@ def _from_state(
                 known.add(message.id)
                 nested.append(message)
     thread.nested = nested
-    thread.breakpoints = breakpoints(graph, state)
     return thread
 
 
-def _inner_states(state: StateSnapshot) -> list[StateSnapshot]:
+def _open(state: StateSnapshot) -> list[NativeInterrupt]:
+    """The open questions. A task whose subgraph got beyond its question, and failed then, still shows the question."""
+    found: list[NativeInterrupt] = []
+    for task in state.tasks:
+        inner = task.state
+        beyond = task.error and isinstance(inner, StateSnapshot) and any(one.error for one in inner.tasks)
+        found += _open(inner) if beyond and isinstance(inner, StateSnapshot) else task.interrupts
+    return found
+
+
+def _inner_states(state: StateSnapshot, graph: Graph | None = None) -> list[StateSnapshot]:
+    """The states of the subgraphs that are at work; with `graph`, of its nodes that are subgraphs and not of those that
+    call one."""
     found: list[StateSnapshot] = []
     for task in state.tasks:
-        if isinstance(task.state, StateSnapshot):
-            found += [task.state, *_inner_states(task.state)]
+        if not isinstance(task.state, StateSnapshot):
+            continue
+        inner: Any = graph.nodes[task.name].bound if graph is not None and task.name in graph.nodes else None
+        if graph is None or isinstance(inner, Pregel):
+            found += [task.state, *_inner_states(task.state, inner)]
     return found
 
 
