@@ -8,7 +8,7 @@ from typing import Any
 
 from ag_ui.core import BaseEvent
 from langchain_core.messages import BaseMessage
-from langgraph.channels import BinaryOperatorAggregate, DeltaChannel, EphemeralValue, Topic, UntrackedValue
+from langgraph.channels import BaseChannel, BinaryOperatorAggregate, DeltaChannel, EphemeralValue, Topic, UntrackedValue
 from langgraph.errors import EmptyChannelError
 from langgraph.pregel import Pregel
 from pydantic import BaseModel, ValidationError
@@ -121,6 +121,8 @@ def _stops(graph: Any) -> bool:
 def _defaults(channels: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, channel in channels.items():
+        if not isinstance(channel, BaseChannel):
+            continue  # a managed value, which is no state
         try:
             found[key] = channel.get()
         except EmptyChannelError:
