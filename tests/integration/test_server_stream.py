@@ -6,6 +6,7 @@ The ASGI application is called by hand, so that the client's side is the test's.
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import time
 from typing import Any
@@ -449,6 +450,14 @@ async def test_a_tool_that_takes_too_long_ends_the_run() -> None:
     app = app_of(create_agent(model, [dig], checkpointer=InMemorySaver()), tool_timeout=0.2)
     exchange = await post(app, run_body()).end()
     assert exchange.events[-1]["code"] == "TOOL_TIMEOUT"
+
+
+async def test_what_was_there_at_the_start_is_left_alone_by_the_collector() -> None:
+    app = app_of(talker(1))
+    async with living(app):
+        assert gc.get_freeze_count() > 10_000
+        await call(app, "POST", "/", run_body())
+    assert gc.get_freeze_count() == 0
 
 
 async def test_the_end_of_the_application_ends_its_runs() -> None:

@@ -15,7 +15,7 @@ import pytest
 from ag_ui.core import BaseEvent, CustomEvent, EventType, TextMessageContentEvent, ToolCallArgsEvent
 from hypothesis import example, given
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import BaseModel, field_serializer
 
 from tests.support.verifier import Verifier
 from yai_nexus_agentkit.errors import Code, EncodingError
@@ -118,6 +118,31 @@ def test_a_frame_is_what_the_model_writes(event: BaseEvent, variant: dict[str, A
     assert encoder.encode(varied_event) == written(varied_event)
     assert encoder.encode(event) == written(event)  # the same message, now perhaps from a template
     assert encoder.encode(varied_event) == written(varied_event)
+
+
+class Shouted(agui.TextPart):
+    """An application's own class, with a serialiser of its own."""
+
+    @field_serializer("text")
+    def shout(self, text: str) -> str:
+        return text.upper()
+
+
+def test_models_inside_of_models_are_what_they_write() -> None:
+    function = agui.FunctionCall(name="look", arguments="{}")
+    image = agui.ImagePart(source=agui.UrlSource(value="http://x/y.png", mime_type="image/png"), note=None)
+    event = agui.MessagesSnapshotEvent(
+        messages=[
+            agui.UserMessage(id="1", content=[agui.TextPart(text="what?"), image], name="ann"),
+            agui.AssistantMessage(id="2", tool_calls=[agui.ToolCall(id="c", function=function)], metadata={"a": None}),
+            agui.ToolMessage(id="3", tool_call_id="c", content=[agui.TextPart(text="this")], error=None),
+            agui.ActivityMessage(id="4", activity_type="plan", content={"steps": [None, agui.TextPart(text="x")]}),
+            agui.ReasoningMessage(id="5", content="hm", encrypted_value="="),
+        ]
+    )
+    assert SSEEncoder().encode(event) == written(event)
+    own = agui.UserMessage(id="1", content=[Shouted(text="hey")])
+    assert b'"text":"HEY"' in SSEEncoder().encode(agui.MessagesSnapshotEvent(messages=[own]))
 
 
 @given(

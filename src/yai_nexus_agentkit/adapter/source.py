@@ -30,10 +30,13 @@ class RunContext:
     """All that belongs to one run and to nobody else. Hooks receive it."""
 
     run_input: RunAgentInput
+    """The request. Optional fields that it lacks are None, ``forwarded_props`` too."""
     declared: bool
     """The client named a protocol version: it is of generation 1.0 or later (AG-UI 1.0 §18)."""
     options: AdapterOptions = field(default_factory=AdapterOptions)
+    """The adapter's options, with the limits of a server over them."""
     hooks: Hooks = field(default_factory=Hooks)
+    """The adapter's hooks."""
     config: RunnableConfig | None = None
     """What the caller of ``run()`` gave, over what the `config` hook gave."""
     context: Any = None

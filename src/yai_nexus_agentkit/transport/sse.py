@@ -20,6 +20,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from yai_nexus_agentkit.errors import EncodingError
 from yai_nexus_agentkit.protocol.json_safe import clean_text
+from yai_nexus_agentkit.protocol.model_json import model_json
 
 __all__ = ["CONTENT_TYPE", "KEEP_ALIVE", "MAX_FRAME", "SSEEncoder"]
 
@@ -120,7 +121,7 @@ class SSEEncoder:
 def _json(event: BaseEvent) -> bytes:
     """The event as ``model_dump_json(by_alias=True)`` would write it, lone surrogates replaced."""
     try:
-        return event.__pydantic_serializer__.to_json(event, by_alias=True)
+        return model_json(event)
     except Exception:  # user code runs in here; a second failure is told
         pass
     try:
