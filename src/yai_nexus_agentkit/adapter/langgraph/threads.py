@@ -178,9 +178,10 @@ def with_checkpoint(graph: Graph, thread: Thread, *, answering: bool = False) ->
         proxy.aget_tuple, proxy.get_tuple = aget_tuple, get_tuple  # type: ignore[method-assign]
         return graph.copy({"checkpointer": proxy})
     except Exception:
-        _logger.debug(
-            "the checkpointer %s cannot be copied; the thread is read twice", type(saver).__name__, exc_info=True
+        told = (
+            "the checkpointer %s cannot be copied: threads are read twice, and an answer over which a task failed stays"
         )
+        _logger.log(logging.WARNING if answering else logging.DEBUG, told, type(saver).__name__, exc_info=True)
         return graph
 
 
