@@ -17,6 +17,7 @@ from tests.support.graphs import Graph, in_a_row, tool_loop
 from tests.support.histories import strict_model
 from tests.support.people import EACH_PEER, NEEDS_SCHEMAS, Peer, Tab, held
 from yai_nexus_agentkit import AdapterOptions
+from yai_nexus_agentkit.adapter.options import Hooks
 from yai_nexus_agentkit.orchestration.approvals import require_approval
 from yai_nexus_agentkit.testing import tool_calls_part
 
@@ -400,16 +401,29 @@ async def test_a_command_for_several_questions(peer: Peer) -> None:
     await tab.say("hi")
     assert sorted(event["value"]["question"] for event in tab.told("CUSTOM")) == ["a?", "b?"]
     before = await stored(tab)
+    ids = [event["metadata"]["langgraph"]["interruptId"] for event in tab.told("CUSTOM")]
+    assert tab.events[-1]["metadata"] == {"langgraph": {"interruptIds": ids}}
     await tab.send(forwarded_props={"command": {"resume": True}})
     assert tab.outcome == "INVALID_RESUME"
     assert await stored(tab) == before
-    ids = [id for id, _ in before[3]]
     await tab.send(forwarded_props={"command": {"resume": dict.fromkeys(ids, "x")}})
     assert tab.outcome == "INVALID_RESUME"
     assert await stored(tab) == before
     await tab.send(forwarded_props={"command": {"resume": dict.fromkeys(ids, True)}})
     assert tab.outcome == "success"
     assert tab.state == {"runs": 1}
+
+
+@pytest.mark.parametrize("interrupts", ["outcome", "custom", "both"])
+async def test_a_run_that_asked_is_no_success_to_the_application(peer: Peer, interrupts: Any) -> None:
+    """However the question is told to the client."""
+    ends: list[Any] = []
+    hooks = Hooks(after_run=lambda run: ends.append(run.outcome))
+    tab = Tab(one_question(), peer, options=AdapterOptions(interrupts=interrupts), hooks=hooks)
+    await tab.say("hi")
+    await tab.send(reloaded=True)
+    await tab.send(forwarded_props={"command": {"resume": "yes"}})
+    assert ends == ["interrupt", "interrupt", "success"]
 
 
 async def test_a_command_on_a_thread_that_asked_nothing(peer: Peer) -> None:

@@ -56,10 +56,10 @@ CALLS = tool_calls_part(
 )
 
 
-def hitl_agent(office: Office, mode: str, *later: Any, allowed: Any = True) -> Graph:
+def hitl_agent(office: Office, mode: str, *later: Any, allowed: Any = True, on: str = "send_mail") -> Graph:
     options = {} if mode == "batched" else {"interrupt_mode": mode}
     try:
-        hitl = HumanInTheLoopMiddleware(interrupt_on={"send_mail": allowed}, **options)
+        hitl = HumanInTheLoopMiddleware(interrupt_on={on: allowed}, **options)
     except TypeError:
         pytest.skip("this langchain has no per-call mode")
     model = strict_model([["Let me see. ", CALLS], ["Done."], *later], ids="all")
@@ -153,14 +153,11 @@ async def test_decisions(
         ({"approved": True}, ["mail hello to ann", "mail hello to bob"]),
         ({"approved": False, "reason": "no!"}, []),
         ({"approved": False}, []),
-        ({"approved": True, "editedArgs": {"to": "eve"}}, ["mail hello to eve", "mail hello to eve"]),
     ],
-    ids=["yes", "no", "no without reason", "edited"],
+    ids=["yes", "no", "no without reason"],
 )
 async def test_the_protocols_own_approvals(peer: Peer, mode: str, payload: Any, done: list[str]) -> None:
     """``approved``, ``reason`` and ``editedArgs`` (AG-UI 1.0 §16) are understood beside the middleware's decisions."""
-    if "editedArgs" in payload:
-        skip_rewritten_calls(mode)
     office = Office()
     tab = Tab(hitl_agent(office, mode), peer)
     await tab.say("hi")
@@ -169,6 +166,40 @@ async def test_the_protocols_own_approvals(peer: Peer, mode: str, payload: Any, 
     assert sorted(office.done) == sorted(["look up moss", *done])
     if "reason" in payload:
         assert "no!" in results(tab)["call-2"]
+
+
+UNREADABLE: list[Any] = [["fern"], "fern", 7, False]
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_the_protocols_own_edits(peer: Peer, mode: str) -> None:
+    """Edits that nobody can read never run the model's own arguments: a person wanted to change them."""
+    skip_rewritten_calls(mode)
+    office = Office()
+    tab = Tab(hitl_agent(office, mode, on="look_up"), peer)
+    await tab.say("hi")
+    asked, done = tab.questions, list(office.done)
+    for edits in UNREADABLE:
+        await tab.answer({"approved": True, "editedArgs": edits})
+        assert (tab.outcome, office.done) == ("INVALID_RESUME", done)
+        await tab.send()
+        assert tab.questions == asked
+    await tab.answer({"approved": True, "editedArgs": {"q": "fern"}})
+    assert tab.outcome == "success"
+    assert "look up fern" in office.done
+    assert "look up moss" not in office.done
+
+
+async def test_edits_for_a_batch_do_not_say_which_call_they_change(peer: Peer) -> None:
+    office = Office()
+    tab = Tab(hitl_agent(office, "batched"), peer)
+    await tab.say("hi")
+    for edits in ({"to": "eve"}, *UNREADABLE):
+        await tab.answer({"approved": True, "editedArgs": edits})
+        assert (tab.outcome, office.done) == ("INVALID_RESUME", [])
+        await tab.send()
+    await tab.answer({"approved": True})
+    assert sorted(office.done) == ["look up moss", "mail hello to ann", "mail hello to bob"]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -183,10 +214,30 @@ async def test_abandoned_approvals_are_rejections(peer: Peer, mode: str) -> None
     assert tab.said[-1] == ("assistant", "Done.")
 
 
+INCOMPLETE: list[Any] = [
+    {"type": "edit"},
+    {"type": "respond"},
+    {"type": "edit", "edited_action": {"name": "send_mail"}},
+    {"type": "edit", "edited_action": {"name": "no_such_tool", "args": {}}},
+    {"type": "edit", "edited_action": {"name": "look_up", "args": {"q": "x"}}},
+    {**EDIT, "type": "nonsense"},
+]
+
+
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
     "wrong",
-    [{"type": "nonsense"}, {"decisions": []}, {"decisions": [APPROVE]}, "yes", None, {"decisions": [APPROVE] * 3}],
+    [
+        {"type": "nonsense"},
+        {"decisions": []},
+        {"decisions": [APPROVE]},
+        "yes",
+        None,
+        {"decisions": [APPROVE] * 3},
+        *({"decisions": [APPROVE, decision]} for decision in INCOMPLETE),
+        {"decisions": [APPROVE, {**EDIT, "type": "approve"}]},
+        *INCOMPLETE,
+    ],
     ids=str,
 )
 async def test_misfitting_decisions_are_refused_and_can_be_corrected(peer: Peer, mode: str, wrong: Any) -> None:

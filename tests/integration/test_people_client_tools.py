@@ -242,16 +242,24 @@ async def test_an_answer_in_parts(peer: Peer, kind: Kind) -> None:
 
 
 @BOTH
-async def test_an_error_is_an_answer(peer: Peer, kind: Kind) -> None:
-    model = model_of(turn("Well. ", PICK), ["Pity."])
-    tab = Tab(kind(model), peer, tools=TOOLS)
-    await tab.say("hi")
-    failed = tab.result(tab.pending[0], "it broke", error="no screen")
-    await tab.send([*tab.messages, failed])
-    seen = model.calls[-1][-1]
-    assert (seen.type, getattr(seen, "status", "")) == ("tool", "error")
-    assert tab.messages[-2]["error"]
-    assert tab.said[-1] == ("assistant", "Pity.")
+@pytest.mark.parametrize(("content", "read"), [("it broke", "it broke"), ("", "no screen")], ids=["content", "empty"])
+@pytest.mark.parametrize("saver", [True, False], ids=["thread", "no checkpointer"])
+async def test_an_error_is_an_answer(peer: Peer, kind: Kind, content: str, read: str, saver: bool) -> None:
+    """Models are sent the content alone: where there is none, the error stands for it."""
+    model = model_of(turn("Well. ", PICK), ["Pity."], ["Hm."])
+    tab = Tab(kind(model, saver=saver), peer, tools=TOOLS)
+    await tab.say("hi", in_step=saver)
+    failed = tab.result(tab.pending[0], content, error="no screen")
+    await tab.send([*tab.messages, failed], in_step=saver)
+    for reply in ("Pity.", "Hm."):
+        [seen] = [message for message in model.calls[-1] if message.type == "tool"]
+        assert (getattr(seen, "status", ""), seen.content) == ("error", read)
+        [shown] = [message for message in tab.messages if message["role"] == "tool"]
+        assert (shown["error"], shown["content"]) == ("no screen", content)
+        assert tab.said[-1] == ("assistant", reply)
+        if reply == "Pity.":
+            await tab.say("well?", in_step=saver)
+            assert "MESSAGES_SNAPSHOT" not in tab.types
 
 
 @BOTH

@@ -206,19 +206,133 @@ async def test_static_interrupts(peer: Peer, where: str) -> None:
     assert tab.said[1:] == [("assistant", "The plan. "), ("assistant", "Done. ")]
 
 
-async def test_a_static_interrupt_is_not_continued_by_a_no(peer: Peer) -> None:
-    tab = Tab(in_a_row({"plan": saying("The plan. "), "act": saying("Done. ")}, interrupt_before=["act"]), peer)
+def talking(where: str = "root", how: str = "interrupt_before") -> Graph:
+    """A graph that stops before it acts: itself, in a subgraph, or in a subgraph of that."""
+    stop = {how: ["act" if how == "interrupt_before" else "plan"]}
+    nodes = {"plan": saying("The plan. "), "act": saying("Done. ")}
+    if where == "root":
+        return in_a_row(nodes, **stop)
+    graph = in_a_row(nodes, checkpointer=None, **stop)
+    if where == "deeper":
+        graph = in_a_row({"inner": graph}, checkpointer=None)
+    return in_a_row({"sub": graph, "end": saying("End. ")})
+
+
+def by_command(answer: Any) -> dict[str, Any]:
+    return {"forwarded_props": {"command": {"resume": answer}}}
+
+
+NOS: dict[str, Any] = {
+    "false": False,
+    "not approved": {"approved": False},
+    "approved by no yes": {"approved": "maybe"},
+    "a rejection": {"type": "reject"},
+    "no": "No",
+}
+
+
+@pytest.mark.parametrize("how", ["resume", "command", "command by id"])
+@pytest.mark.parametrize("no", [*NOS, "cancelled"])
+async def test_a_no_at_a_static_interrupt_ends_the_turn(peer: Peer, how: str, no: str) -> None:
+    """What waits does not run, and the thread is free for the next message."""
+    tab = Tab(talking(), peer)
+    await tab.say("hi")
+    [question] = tab.questions
+    answer = NOS.get(no, {"status": "cancelled"})
+    if how == "resume":
+        await (tab.cancel() if no == "cancelled" else tab.answer(answer))
+    else:
+        await tab.send(**by_command(answer if how == "command" else {question["id"]: answer}), reloaded=True)
+    assert tab.outcome == "success"
+    assert tab.said == [("user", "hi"), ("assistant", "The plan. ")]
+    await tab.send()
+    assert (tab.outcome, tab.questions) == ("success", [])
+
+
+@pytest.mark.parametrize("where", ["root", "sub", "deeper"])
+async def test_a_no_with_a_new_message_starts_a_new_turn(peer: Peer, where: str) -> None:
+    tab = Tab(tool_stops(where), peer)
+    await tab.say("hi")
+    [question] = tab.questions
+    no = [{"interruptId": question["id"], "status": "cancelled"}]
+    await tab.say("something else", resume=no)
+    assert (tab.outcome, tab.questions) == ("success", [])
+    assert tab.said[-2:] == [("user", "something else"), ("assistant", "Sure.")]
+    assert "found moss" not in [text for _, text in tab.said]
+
+
+def tool_stops(where: str) -> Graph:
+    """An agent that stops before its tools, as ``create_agent(interrupt_before=["tools"])`` does."""
+    calls = tool_calls_part(("look_up", {"q": "moss"}, "call-1"))
+
+    def answer(messages: list[Any]) -> Any:
+        if messages[-1].type == "tool":
+            return ["Green."]
+        return ["Sure."] if messages[-1].text == "something else" else ["Looking. ", calls]
+
+    builder = tool_loop(strict_model(answer, ids="all"), [look_up]).builder
+    assert isinstance(builder, StateGraph)
+    saver = InMemorySaver() if where == "root" else None
+    graph: Any = builder.compile(checkpointer=saver, interrupt_before=["tools"])
+    if where == "root":
+        return graph
+    if where == "deeper":
+        graph = in_a_row({"inner": graph}, checkpointer=None)
+    return in_a_row({"sub": graph})
+
+
+@pytest.mark.parametrize("where", ["root", "sub", "deeper"])
+async def test_a_static_interrupt_before_the_tools(peer: Peer, where: str) -> None:
+    tab = Tab(tool_stops(where), peer)
     await tab.say("hi")
     asked = tab.questions
-    await tab.answer({"approved": False})
-    assert tab.outcome == "INVALID_RESUME"
+    assert [q["message"] for q in asked] == ["Continue with tools?"]
+    assert tab.said == [("user", "hi"), ("assistant", "Looking. ")]
     await tab.send()
     assert tab.questions == asked
-    await tab.cancel()
+    await tab.answer(True)
+    assert tab.outcome == "success"
+    assert [text for _, text in tab.said] == ["hi", "Looking. ", "found moss", "Green."]
+
+
+@pytest.mark.parametrize("how", ["interrupt_before", "interrupt_after"])
+@pytest.mark.parametrize("where", ["sub", "deeper"])
+async def test_static_interrupts_of_subgraphs(peer: Peer, where: str, how: str) -> None:
+    tab = Tab(talking(where, how), peer)
+    await tab.say("hi")
+    asked = tab.questions
+    assert [q["metadata"]["langgraph"]["node"] for q in asked] == ["act"]
+    assert tab.said == [("user", "hi"), ("assistant", "The plan. ")]
+    for _ in range(2):
+        await tab.send()
+        assert tab.questions == asked
+    await tab.answer(True)
+    assert tab.outcome == "success"
+    assert [text for _, text in tab.said] == ["hi", "The plan. ", "Done. ", "End. "]
+
+
+@pytest.mark.parametrize("go_on", [True, False])
+async def test_a_static_interrupt_beside_a_question(peer: Peer, go_on: bool) -> None:
+    """Both are asked: an answer to the one does not let the other one's branch go on."""
+    builder: StateGraph[Any, Any, Any, Any] = StateGraph(MessagesState)
+    builder.add_node("ask", asking({"question": "Which?"}))
+    nodes = {"plan": saying("The plan. "), "act": saying("Done. ")}
+    builder.add_node("sub", in_a_row(nodes, checkpointer=None, interrupt_before=["act"]))
+    builder.add_edge(START, "ask")
+    builder.add_edge(START, "sub")
+    tab = Tab(builder.compile(checkpointer=InMemorySaver()), peer)
+    await tab.say("hi")
+    assert [q["message"] for q in tab.questions] == ["Which?", "Continue with act?"]
+    await tab.send(
+        resume=[{"interruptId": tab.questions[0]["id"], "status": "resolved", "payload": "a"}], reloaded=True
+    )
     assert tab.outcome == "INVALID_RESUME"
     await tab.send()
-    await tab.answer()
-    assert tab.said[-1] == ("assistant", "Done. ")
+    await tab.answer("a", go_on)
+    assert (tab.outcome, tab.questions) == ("success", [])
+    assert sorted(tab.said[1:]) == (
+        [("assistant", "Done. "), ("assistant", "The plan. "), ("assistant", "answered a")] if go_on else []
+    )
 
 
 async def test_static_interrupts_at_every_step(peer: Peer) -> None:

@@ -10,7 +10,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from tests.support.serving import asker, call, living, post, run_body, talker
-from yai_nexus_agentkit import AGUIAdapter, Hooks
+from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, Hooks
 from yai_nexus_agentkit.runs.index import MemoryThreadIndex
 from yai_nexus_agentkit.server import Identity, ServerSettings, create_app
 
@@ -42,11 +42,14 @@ async def test_the_list_s_shape_can_be_changed() -> None:
     assert (await call(app, "GET", "/threads")).json == {"ids": ["a"]}
 
 
-async def test_a_running_and_a_paused_thread_are_listed_as_such() -> None:
-    app = create_app(AGUIAdapter(asker()))
+@pytest.mark.parametrize("interrupts", ["outcome", "custom", "both"])
+async def test_a_paused_thread_is_listed_as_such(interrupts: Any) -> None:
+    app = create_app(AGUIAdapter(asker(), options=AdapterOptions(interrupts=interrupts)))
     await call(app, "POST", "/", run_body())
     assert (await call(app, "GET", "/threads")).json[0]["status"] == "paused"
 
+
+async def test_a_running_thread_is_listed_as_such() -> None:
     app = create_app(AGUIAdapter(talker(5, 0.2)))
     exchange = post(app, run_body())
     await exchange.until(lambda it: b"TEXT_MESSAGE_CONTENT" in it.body)

@@ -78,6 +78,20 @@ async def test_state_that_the_client_sends_back_changes_nothing(play: Player) ->
     assert played.state == {"city": "Rome", "log": ["in Rome"] * 3}
 
 
+async def test_the_default_of_a_channel_that_nobody_wrote_is_no_change(play: Player) -> None:
+    """A visit that sends it back runs nothing: the channel's default is in no checkpoint, but clients are shown it."""
+
+    def count(state: Shared) -> dict[str, Any]:
+        return {"messages": [AIMessage("counted", id="count")]}
+
+    def visit(view: Any) -> dict[str, Any]:
+        return {"message": view["messages"], "state": view["state"]}
+
+    played = await play(lambda: in_a_row({"count": count}, Shared), says(1), visit)
+    assert all("STATE_SNAPSHOT snapshot=(log=[])" in stream for stream in played.streams)
+    assert [any("counted" in line for line in stream) for stream in played.streams] == [True, False]
+
+
 async def test_state_that_the_client_changes(play: Player) -> None:
     """Past reducers: a list that the client set is the list, not something to append."""
     played = await play(

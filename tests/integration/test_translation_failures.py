@@ -253,7 +253,7 @@ async def test_an_error_in_a_tool_after_state_and_text(play: Player) -> None:
             [
                 'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
                 "STATE_SNAPSHOT snapshot=()",
-                'TOOL_CALL_RESULT messageId=unanswered-lc_run--#2-call_1 toolCallId=call_1 content="No answer: the user went on without one." role=tool metadata=(langgraph=(status=error))',
+                'TOOL_CALL_RESULT messageId=unanswered-lc_run--#2-call_1 toolCallId=call_1 content="There is no result: the conversation went on before one came. The call may have had an effect." role=tool metadata=(langgraph=(status=error))',
                 "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=4 task_id=#4 checkpoint_ns=agent:#4))",
                 "TEXT_MESSAGE_START messageId=lc_run--#5 role=assistant",
                 "TEXT_MESSAGE_CONTENT messageId=lc_run--#5 delta=Ok.",
@@ -262,7 +262,7 @@ async def test_an_error_in_a_tool_after_state_and_text(play: Player) -> None:
                 "MESSAGES_SNAPSHOT",
                 "  user id=user-1 content=hi",
                 '  assistant id=lc_run--#2 content="Try: " toolCalls=[(id=call_1 type=function function=(name=explode arguments="{\\"n\\":0}"))]',
-                '  tool id=unanswered-lc_run--#2-call_1 content="No answer: the user went on without one." toolCallId=call_1 error="No answer: the user went on without one."',
+                '  tool id=unanswered-lc_run--#2-call_1 content="There is no result: the conversation went on before one came. The call may have had an effect." toolCallId=call_1 error="There is no result: the conversation went on before one came. The call may have had an effect."',
                 "  user id=user-2 content=again",
                 "  assistant id=lc_run--#5 content=Ok.",
                 "RUN_FINISHED threadId=thread runId=run-2",

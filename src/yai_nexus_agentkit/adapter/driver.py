@@ -18,6 +18,7 @@ from yai_nexus_agentkit.adapter.options import AdapterOptions, Hooks
 from yai_nexus_agentkit.adapter.outlet import TERMINAL, Outlet
 from yai_nexus_agentkit.adapter.source import Outcome, RunContext, Source, SourceRun, Translator, error_text
 from yai_nexus_agentkit.errors import AGUIAdapterError, Code, HookError, RunInputError
+from yai_nexus_agentkit.protocol.endings import asks
 from yai_nexus_agentkit.protocol.json_safe import clean_text
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 from yai_nexus_agentkit.protocol.request import parse_request, peer_declares
@@ -30,7 +31,6 @@ __all__ = ["Driver"]
 T = TypeVar("T")
 
 _logger = logging.getLogger(__name__)
-_OUTCOMES: Mapping[str, Outcome] = {"interrupt": "interrupt", "cancelled": "cancelled"}
 
 
 class Driver:
@@ -240,7 +240,9 @@ def _merge(under: RunnableConfig | None, over: RunnableConfig | None) -> Runnabl
 def _outcome(event: BaseEvent) -> Outcome:
     if event.type == EventType.RUN_ERROR:
         return "error"
-    return _OUTCOMES.get(getattr(getattr(event, "outcome", None), "type", ""), "success")
+    if asks(event):
+        return "interrupt"
+    return "cancelled" if getattr(getattr(event, "outcome", None), "type", "") == "cancelled" else "success"
 
 
 def _code(error: BaseException) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ag_ui.core import (
+    BaseEvent,
     Interrupt,
     RunErrorEvent,
     RunFinishedCancelledOutcome,
@@ -21,9 +22,23 @@ from yai_nexus_agentkit.protocol.calls import Calls
 from yai_nexus_agentkit.protocol.message_ids import usable
 from yai_nexus_agentkit.protocol.subagents import Subagents
 
-__all__ = ["Endings"]
+__all__ = ["Endings", "asks", "with_questions"]
 
 Outcome: TypeAlias = RunFinishedSuccessOutcome | RunFinishedInterruptOutcome | RunFinishedCancelledOutcome
+
+
+def with_questions(terminal: BaseEvent, ids: Sequence[str]) -> BaseEvent:
+    """The end of a run whose questions were told by events of their own: as a success, with their ids."""
+    mark = {**(terminal.metadata or {}), "langgraph": {"interruptIds": list(ids)}}
+    return terminal.model_copy(update={"metadata": mark})
+
+
+def asks(terminal: BaseEvent) -> bool:
+    """The run ended with questions, in whichever way they were told."""
+    if getattr(getattr(terminal, "outcome", None), "type", None) == "interrupt":
+        return True
+    facts = (terminal.metadata or {}).get("langgraph")
+    return isinstance(facts, Mapping) and bool(facts.get("interruptIds"))
 
 
 class Endings:

@@ -15,6 +15,7 @@ from typing import Any
 
 from ag_ui.core import BaseEvent, EventType
 
+from yai_nexus_agentkit.protocol.endings import asks
 from yai_nexus_agentkit.runs.identity import ThreadRef
 
 __all__ = ["Meter", "RunRecord", "run_span", "trace_id"]
@@ -58,7 +59,7 @@ class RunRecord:
             self.outcome = "cancelled" if self.code == "CANCELLED" else "error"
         else:
             kind = getattr(getattr(event, "outcome", None), "type", "success")
-            self.outcome = kind if kind in ("interrupt", "cancelled") else "success"
+            self.outcome = "interrupt" if asks(event) else "cancelled" if kind == "cancelled" else "success"
 
     def attributes(self) -> dict[str, Any]:
         """The figures by their attribute names."""

@@ -65,7 +65,7 @@ def capabilities(
         memory=resumable or graph.store is not None,
         persistent_state=resumable and not isinstance(graph.checkpointer, InMemorySaver),
     )
-    tools = list(_tool_objects(graph))
+    tools = list(tool_objects(graph))
     declared.tools = _tools_declared(graph, shape, tools)
     asks = resumable and (_has_middleware(graph, _APPROVING) or any(map(_asks, tools)))
     declared.human_in_the_loop = HumanInTheLoopCapabilities(
@@ -119,13 +119,14 @@ def _asks(tool: BaseTool) -> bool:
     return type(tool).__module__ == require_approval.__module__
 
 
-def _tool_objects(graph: Graph) -> Iterable[BaseTool]:
+def tool_objects(graph: Graph) -> Iterable[BaseTool]:
+    """The tools of the graph's tool nodes, its subgraphs' included."""
     for node in graph.nodes.values():
         bound: Any = node.bound
         if isinstance(bound, ToolNode):
             yield from bound.tools_by_name.values()
     for _, subgraph in _subgraphs(graph):
-        yield from _tool_objects(subgraph)
+        yield from tool_objects(subgraph)
 
 
 def _described(tool: BaseTool) -> Tool:

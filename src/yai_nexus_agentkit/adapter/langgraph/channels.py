@@ -9,8 +9,7 @@ from typing import Any
 
 from ag_ui.core import BaseEvent
 from langchain_core.messages import BaseMessage
-from langgraph.channels import BinaryOperatorAggregate, DeltaChannel, EphemeralValue, Topic, UntrackedValue
-from langgraph.channels.base import BaseChannel
+from langgraph.channels import BaseChannel, BinaryOperatorAggregate, DeltaChannel, EphemeralValue, Topic, UntrackedValue
 from langgraph.graph.message import add_messages
 from langgraph.pregel import Pregel
 from langgraph.types import Overwrite
@@ -22,7 +21,7 @@ from yai_nexus_agentkit.protocol.json_safe import json_safe, json_text
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 from yai_nexus_agentkit.protocol.state import Operation, StateTracker, key_name
 
-__all__ = ["GraphShape", "SharedState", "initial_values"]
+__all__ = ["GraphShape", "SharedState"]
 
 _logger = logging.getLogger(__name__)
 MESSAGES = "messages"
@@ -59,6 +58,10 @@ class GraphShape:
     """Channels that can only be added to (`Topic` with `accumulate`); LangGraph has no ``Overwrite`` for them."""
     verbatim: bool = False
     """The conversation may hold other things than messages with ids, since not ``add_messages`` keeps it."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """What a channel holds that nobody wrote. Checkpoints lack it, but ``values`` chunks show it to clients."""
+    stops: bool = False
+    """The graph or a subgraph has static interrupts (``interrupt_before``, ``interrupt_after``)."""
     functional: bool = False
     """Made by ``@entrypoint``: no channels, a return value."""
 
@@ -96,6 +99,8 @@ class GraphShape:
             ),
             verbatim=getattr(conversation, "operator", None) is not add_messages,
             fitting=Fitting(read, channels),
+            defaults=_defaults(channels),
+            stops=_stops(graph) or any(_stops(inner) for _, inner in graph.get_subgraphs(recurse=True)),
             functional=builder is None,
         )
 
@@ -122,10 +127,15 @@ class GraphShape:
             return ()
         return read_messages(found) if self.verbatim or not isinstance(found, list) else found
 
+    @property
+    def replaces(self) -> bool:
+        """The conversation's channel has no reducer: what is written takes the place of what it holds."""
+        return ("__root__" if self.bare else MESSAGES) not in self.reducing
+
     def kept(self, values: Any) -> Sequence[Any]:
         """A conversation without a reducer holds what was last written, so it goes in with what is new: as it is
         stored, which its nodes rely on. Nothing where a reducer adds to it."""
-        if ("__root__" if self.bare else MESSAGES) in self.reducing or not self.messages_of(values):
+        if not self.replaces or not self.messages_of(values):
             return ()
         stored: Sequence[Any] = values if self.bare else values[MESSAGES]
         return stored
@@ -138,10 +148,13 @@ class GraphShape:
         return {key: values[key] for key in values if key in wanted}
 
 
-def initial_values(graph: Pregel[Any, Any, Any, Any]) -> dict[str, Any]:
-    """What the channels hold that nobody wrote: those with a reducer begin with an empty value."""
-    channels = [(key, graph.channels[key]) for key in graph.stream_channels_list]
-    return {key: it.get() for key, it in channels if isinstance(it, BaseChannel) and it.is_available()}
+def _stops(graph: Any) -> bool:
+    return bool(getattr(graph, "interrupt_before_nodes", ()) or getattr(graph, "interrupt_after_nodes", ()))
+
+
+def _defaults(channels: Mapping[str, Any]) -> dict[str, Any]:
+    """Managed values are no channels, and no state."""
+    return {key: it.get() for key, it in channels.items() if isinstance(it, BaseChannel) and it.is_available()}
 
 
 class SharedState:

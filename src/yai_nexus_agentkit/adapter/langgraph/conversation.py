@@ -126,7 +126,6 @@ class Conversation:
                 self._raw_written = True
             elif self._differs(message):
                 self._snapshot_due = True
-        self._unsaid = ()
 
     def _differs(self, message: BaseMessage) -> bool:
         """Only a snapshot can tell the client of this message."""
@@ -187,7 +186,7 @@ class Conversation:
     def begin_pass(self) -> None:
         """The graph runs once more in this run. The client shows the messages that go in now before what was said
         meanwhile; the thread has them behind it."""
-        self._snapshot_due = True
+        self._snapshot_due, self._unsaid = True, ()
 
     def _raw_tail(self, messages: Sequence[BaseMessage]) -> list[BaseEvent]:
         """Messages that a node wrote as tuples, dicts or strings, now that the reducer made real ones of them."""
@@ -219,6 +218,8 @@ class Conversation:
         self._transcript.unnest()
         # A run that had to send a snapshot ends with one: whoever keeps only the last of a stored run has it whole.
         stale = (self._transcript.restated and self._transcript.any_told) or self._misnamed()
+        if self._unsaid:  # they wait behind the calls that the client now has to answer
+            return self._snapshot(lambda run: False)
         if when == "never" or (when == "auto" and not stale and not self._transcript.differs()):
             return []
         return self._snapshot(lambda run: False)

@@ -14,6 +14,7 @@ from yai_nexus_agentkit.adapter.langgraph.calls import ToolCalls
 from yai_nexus_agentkit.adapter.langgraph.classify import NativeRun, RunKind, RunTree
 from yai_nexus_agentkit.adapter.langgraph.interrupts import describe, describe_breakpoint
 from yai_nexus_agentkit.adapter.langgraph.plan import Breakpoint, Plan
+from yai_nexus_agentkit.protocol.endings import with_questions
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
 __all__ = ["Ending"]
@@ -40,7 +41,7 @@ class Ending:
         if interrupts is None:
             return
         if not interrupts:
-            self.at_breakpoint = self.at_breakpoint or not namespace
+            self.at_breakpoint = True
         for interrupt in interrupts:
             known = self._asked.get(interrupt.id)
             if known is None or len(namespace) > len(known[1]):
@@ -77,10 +78,22 @@ class Ending:
                 events += life.end_subagent(run.id, suspended=own)
         return events
 
-    def value_of(self, interrupt: Interrupt) -> Any:
-        """The question as the graph put it, JSON-safe: what ``on_interrupt`` carries."""
-        facts = (interrupt.metadata or {}).get("langgraph", {})
-        return facts.get("value", interrupt.message)
+    def end(self, life: RunLifecycle, interrupts: Sequence[Interrupt], *, way: str, **told: Any) -> list[BaseEvent]:
+        """End the run with its questions, the way that the option says.
+
+        The event of clients before 0.0.54 has the question as the graph put it. Its id, by which one of several is
+        answered, is in the metadata.
+        """
+        events: list[BaseEvent] = []
+        for interrupt in interrupts if way != "outcome" else ():
+            value = (interrupt.metadata or {}).get("langgraph", {}).get("value", interrupt.message)
+            events += life.custom("on_interrupt", value, metadata={"langgraph": {"interruptId": interrupt.id}})
+        if way != "custom":
+            return [*events, *life.finish(interrupts=interrupts, **told)]
+        events += life.finish(**told)
+        if interrupts:
+            events[-1] = with_questions(events[-1], [interrupt.id for interrupt in interrupts])
+        return events
 
     def _graph(self, namespace: Sequence[str]) -> NativeRun | None:
         """The open graph run that asked."""

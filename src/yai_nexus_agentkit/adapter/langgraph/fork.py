@@ -60,7 +60,7 @@ async def cut(
     place = await History(graph, saver, shape, config).place(head)
     held = place.messages
     start = next((n for n, m in enumerate(held) if m.id == message_id), len(held))
-    if _replaced(shape):
+    if shape.replaces:
         return list(shape.kept(place.values)[:start])
     return [RemoveMessage(id=m.id) for m in held[start:] if m.id]
 
@@ -85,7 +85,7 @@ async def start_branch(
 ) -> RunnableConfig:
     """Write new input at this place; the graph then runs with input None at the returned config."""
     newest = next((m.id for m in reversed(messages) if m.type == "human"), None)
-    if _replaced(shape):  # a removal is nothing to a channel that keeps what was last written
+    if shape.replaces:  # a removal is nothing to a channel that keeps what was last written
         gone = {m.id for m in messages if isinstance(m, RemoveMessage)}
         new = {m.id: m for m in messages if not isinstance(m, RemoveMessage)}
         stored = dict(zip(place.ids, shape.kept(place.values), strict=True))
@@ -94,8 +94,3 @@ async def start_branch(
     at: RunnableConfig = {"configurable": place.saved.config["configurable"], "metadata": metadata}
     written: Any = list(messages) if shape.bare else {MESSAGES: list(messages), **state}
     return await graph.aupdate_state(at, written, as_node="__start__")
-
-
-def _replaced(shape: GraphShape) -> bool:
-    """The conversation's channel has no reducer: what is written takes the place of what it holds."""
-    return ("__root__" if shape.bare else MESSAGES) not in shape.reducing

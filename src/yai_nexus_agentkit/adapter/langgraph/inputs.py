@@ -70,7 +70,7 @@ def _differing(
             continue
         if shown is not None and key in shape.public and key in current and key not in shown:
             continue  # kept from clients: not theirs to set
-        known = (current if shown is None or key not in shown else shown).get(key, _ABSENT)
+        known = (current if shown is None or key not in shown else shown).get(key, shape.defaults.get(key, _ABSENT))
         if known is _ABSENT:
             if value is not None:
                 yield key, value, None

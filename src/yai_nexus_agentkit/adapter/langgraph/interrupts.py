@@ -84,23 +84,35 @@ def _decisions(requests: Sequence[Any], value: Mapping[str, Any]) -> dict[str, A
     """One decision per action, of those that the middleware was set to allow for it."""
     configs = value.get("review_configs")
     rules = configs if isinstance(configs, list) and len(configs) == len(requests) else [{}] * len(requests)
-    each = [_decision(rule.get("allowed_decisions") if isinstance(rule, Mapping) else None) for rule in rules]
+    each = [
+        _decision(rule.get("allowed_decisions") if isinstance(rule, Mapping) else None, request)
+        for rule, request in zip(rules, requests, strict=True)
+    ]
     bounds = {"type": "array", "minItems": len(each), "maxItems": len(each)}
     alike = all(schema == each[0] for schema in each)
     return {**bounds, "items": each[0]} if each and alike else {**bounds, "prefixItems": each}
 
 
-def _decision(allowed: Any) -> dict[str, Any]:
+def _decision(allowed: Any, request: Any) -> dict[str, Any]:
+    """What the middleware would fail over is refused here: it has given the question up by then."""
     types = list(allowed) if isinstance(allowed, list | tuple) and allowed else list(_DECISIONS)
+    # Another tool cannot be chosen, as in the middleware's per-call mode: nobody asked about that one.
+    own = request.get("name") if isinstance(request, Mapping) else None
     action = {
         "type": "object",
-        "properties": {"name": {"type": "string"}, "args": {"type": "object"}},
+        "properties": {
+            "name": {"enum": [own]} if isinstance(own, str) else {"type": "string"},
+            "args": {"type": "object"},
+        },
         "required": ["name", "args"],
     }
     properties: dict[str, Any] = {"type": {"enum": types}, "message": {"type": "string"}}
+    rules = {"respond": {"required": ["message"]}, "approve": {"not": {"required": ["edited_action"]}}}
     if "edit" in types:
         properties["edited_action"] = action
-    return {"type": "object", "properties": properties, "required": ["type"]}
+        rules["edit"] = {"required": ["edited_action"]}
+    cases = [{"if": {"properties": {"type": {"const": t}}}, "then": rules[t]} for t in types if t in rules]
+    return {"type": "object", "properties": properties, "required": ["type"], "allOf": cases}
 
 
 def _message(value: Any) -> str:

@@ -6,7 +6,8 @@ snapshot that restates a message without its metadata erases it (AG-UI 1.0, sect
 
 Normalised on the way there and back: empty assistant content and an empty list of calls are absent; arguments that are
 a JSON object are written anew; calls whose arguments are not come after the others; an ``error`` on a tool message
-without one is its text. Left out: reasoning that does not say its provider's form, activities, subagents' messages.
+without one is its text. The ``error`` of a tool message without content is the model's content, and not the client's.
+Left out: reasoning that does not say its provider's form, activities, subagents' messages.
 """
 
 from __future__ import annotations
@@ -148,6 +149,8 @@ class _ToAGUI:
         fields = _extra(_kept(message))
         if message.status == "error":
             error = _kept(message).get("error")
+            if _kept(message).get("blank") and content == error:
+                content = ""  # as it came: the error was put there for the model
             text = content if isinstance(content, str) else parts_text(content, "\n")
             fields["error"] = error if isinstance(error, str) else text or "error"
         call_id = self._ids.latest(clean_text(str(message.tool_call_id)))
@@ -300,6 +303,8 @@ def _tool(message: ToolMessage, name: str | None) -> lc.ToolMessage:
     content, kept = _content(message.content)
     if message.error is not None:
         kept["error"] = message.error
+        if not content and message.error:  # models are sent the content alone
+            content, kept["blank"] = clean_text(message.error), True
     return lc.ToolMessage(
         content=content,
         id=message.id,

@@ -3,7 +3,7 @@ before the graph runs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,11 +31,11 @@ class Plan:
 
     input: Any = None
     """The graph's input; a ``Command`` resumes, ``None`` goes on where the thread stopped."""
-    follow_up: Any = None
-    """Input of a second pass, when the first one does not pause: messages that may only come after the answers of open
-    calls."""
+    follow_up: Callable[[Sequence[BaseMessage]], Any] | None = None
+    """Makes the input of a second pass, when the first one does not pause, from the thread's messages at its end:
+    messages that may only come after the answers of open calls. It makes None if they must wait for another request."""
     unsaid: Sequence[BaseMessage] = ()
-    """The messages of `follow_up`: the client shows them, the thread gets them only then."""
+    """What the user says in `follow_up`: the client shows it, the thread gets it only then."""
     call_ids: CallIds = field(default_factory=CallIds)
     taken: Mapping[str, str] = field(default_factory=dict)
     """Role of every message id that the client or the thread holds."""

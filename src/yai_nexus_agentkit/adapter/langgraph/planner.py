@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
+from functools import partial
 from typing import Any, cast
 
 from ag_ui.core import Message
@@ -15,15 +16,16 @@ from langgraph.types import Command
 
 from yai_nexus_agentkit.adapter.hook_calls import call_hook
 from yai_nexus_agentkit.adapter.langgraph.call_ids import CallIds
-from yai_nexus_agentkit.adapter.langgraph.channels import MESSAGES, GraphShape, initial_values
+from yai_nexus_agentkit.adapter.langgraph.capabilities import tool_objects
+from yai_nexus_agentkit.adapter.langgraph.channels import MESSAGES, GraphShape
 from yai_nexus_agentkit.adapter.langgraph.fork import cut, fork_thread, start_branch
 from yai_nexus_agentkit.adapter.langgraph.history import History, Place
 from yai_nexus_agentkit.adapter.langgraph.inputs import changed_state, graph_input
 from yai_nexus_agentkit.adapter.langgraph.messages import to_agui, to_langchain
 from yai_nexus_agentkit.adapter.langgraph.plan import Plan
-from yai_nexus_agentkit.adapter.langgraph.reconcile import Reconciliation, dangling, reconcile
-from yai_nexus_agentkit.adapter.langgraph.resume import answers, has_answers
-from yai_nexus_agentkit.adapter.langgraph.threads import Graph, Thread, read_thread, with_checkpoint
+from yai_nexus_agentkit.adapter.langgraph.reconcile import Reconciliation, dangling, holder, reconcile
+from yai_nexus_agentkit.adapter.langgraph.resume import answers, has_answers, leaves
+from yai_nexus_agentkit.adapter.langgraph.threads import Graph, Thread, read_thread, settle, with_checkpoint
 from yai_nexus_agentkit.adapter.source import RunContext
 from yai_nexus_agentkit.errors import RunInputError
 
@@ -46,22 +48,23 @@ class Planner:
         resumable = isinstance(self._graph.checkpointer, BaseCheckpointSaver)
         if not resumable:
             return self._whole_history()
-        thread = await read_thread(self._graph, self._shape, self.config)
+        thread = await self._read()
         self.agent = with_checkpoint(self._graph, thread, answering=has_answers(self._run.run_input))
-        call_ids = self._call_ids(thread)
+        held = [*thread.messages, *thread.nested]
+        given = [] if held else to_langchain(self._request)  # all there is, or nothing that the thread would keep
+        call_ids = self._call_ids(held or given)
         resuming = has_answers(self._run.run_input)
         paused = bool(thread.questions or thread.breakpoints)
         if self._shape.functional:
-            found = Reconciliation(append=to_langchain(self._request))  # no channel keeps them: the request's are all
-        elif thread.messages or thread.nested:
-            held = [*thread.messages, *thread.nested]
+            found = Reconciliation(append=given or to_langchain(self._request))  # no channel keeps them
+        elif held:
             found = reconcile(
                 self._request, held, call_ids, resuming=resuming, paused=paused, redacted=self._redacted(held)
             )
         else:
-            found = Reconciliation(append=to_langchain(self._request) if self._takes_messages else [])
+            found = Reconciliation(append=given if self._takes_messages else [])
         plan = self._base_plan(thread, call_ids, found)
-        state = self._changed_state(thread.values)
+        state = self._changed(thread)
         if found.fork is not None:
             return await self._on_own_branch(thread, found) or await self._forked(plan, thread, found, state)
         if paused and resuming:
@@ -71,16 +74,13 @@ class Planner:
         if resuming:
             state = {}  # of the time before the answer, which the thread has dealt with
             _logger.warning("the request answers questions, but thread %r has none open", self._run.run_input.thread_id)
-        idle = not found.append and not state and (resuming or (bool(thread.saved) and self._takes_messages))
-        idle = idle or (self._shape.functional and resuming and not paused)
-        if idle:
-            plan.idle = True
-            if thread.saved is not None:  # the state, since a checkpoint lacks the defaults nobody wrote over
-                plan.values = (await self.agent.aget_state(self.config)).values
-            return plan
-        plan.input = graph_input(
-            self._run.run_input, [*self._shape.kept(thread.values), *found.append], state, self._shape
-        )
+        if self._is_idle(thread, found, state, resuming=resuming):
+            return await self._idle(plan, thread, resuming=resuming)
+        if thread.loose:
+            await settle(self._graph, self.config)
+            self.agent = self._graph
+        messages = [*self._shape.kept(thread.values), *thread.nested, *found.append]
+        plan.input, plan.nested = graph_input(self._run.run_input, messages, state, self._shape), ()
         self._show_unseen(plan)
         return plan
 
@@ -88,7 +88,50 @@ class Planner:
         """Without input the graph shows its values only after the first step; the nodes see them before."""
         plan.unseen = plan.input == {}
         if plan.unseen and isinstance(plan.values, Mapping):
-            plan.values = {**initial_values(self._graph), **plan.values}
+            plan.values = {**self._shape.defaults, **plan.values}
+
+    async def _read(self) -> Thread:
+        """The thread. What waits at a breakpoint shall not run if the user says no to it: the turn ends there."""
+        thread = await read_thread(self._graph, self._shape, self.config)
+        if not leaves(self._run.run_input, thread.breakpoints):
+            return thread
+        answers(self._run.run_input, thread.questions, thread.breakpoints)
+        await settle(self._graph, self.config)
+        return await read_thread(self._graph, self._shape, self.config)
+
+    def _call_ids(self, known: Sequence[BaseMessage]) -> CallIds:
+        call_ids = CallIds.of(known)
+        for message in self._foreign():
+            for call in message.tool_calls or () if message.role == "assistant" else ():
+                call_ids.wire(message.id, call.id)  # a later delegation may number its calls alike
+        return call_ids
+
+    async def _idle(self, plan: Plan, thread: Thread, *, resuming: bool) -> Plan:
+        """Nothing new. An answer that was taken before its run failed is sent again to go on from there: what
+        succeeded does not run twice."""
+        plan.idle = True
+        if thread.saved is not None:  # the state, since a checkpoint lacks the defaults nobody wrote over
+            state = await self.agent.aget_state(self.config)
+            plan.values = state.values
+            if resuming and any(task.error for task in state.tasks):
+                self.agent, plan.idle = self._graph, False  # with input None
+                return plan
+        plan.messages, plan.nested = [*thread.messages, *thread.nested], ()
+        return plan
+
+    def _is_idle(self, thread: Thread, found: Reconciliation, state: dict[str, Any], *, resuming: bool) -> bool:
+        """On a thread that is not paused: the request brings nothing that the graph could do."""
+        if self._shape.functional and resuming:
+            return True
+        return not found.append and not state and (resuming or (bool(thread.saved) and self._takes_messages))
+
+    def _changed(self, thread: Thread) -> dict[str, Any]:
+        """The channels that the client changed. What the finished tasks of a failed step wrote it may not know yet."""
+        state = self._changed_state(thread.values)
+        if state and thread.loose and thread.saved is not None:
+            before = self._changed_state(thread.saved.checkpoint["channel_values"])
+            state = {key: value for key, value in state.items() if key in before}
+        return state
 
     def _changed_state(self, values: Any) -> dict[str, Any]:
         """What the request changes of these values, as clients are shown them."""
@@ -156,19 +199,30 @@ class Planner:
         resume = answers(self._run.run_input, thread.questions, thread.breakpoints)
         said, given = self._new_messages(plan, found)
         plan.answers = ()
-        update: dict[str, Any] = {**state, **({MESSAGES: given} if given else {})}
-        if said and dangling([*thread.messages, *thread.nested, *given]):
-            plan.follow_up = graph_input(self._run.run_input, said, {}, self._shape)
-            plan.unsaid = said
-        elif said:
-            update[MESSAGES] = [*given, *said]
-        if MESSAGES in update:
-            update[MESSAGES] = [*self._shape.kept(thread.values), *update[MESSAGES]]
+        later = bool(said) and bool(dangling([*thread.messages, *thread.nested, *given]))
+        update: dict[str, Any] = dict(state)
+        if new := [*given, *(() if later else said)]:
+            update[MESSAGES] = [*self._shape.kept(thread.values), *new]
+        if later:
+            plan.follow_up, plan.unsaid = partial(self._following, thread, said), said
         if resume is None:
             plan.input = None if not update else Command(update=update)
         else:
             plan.input = Command(resume=resume, update=update or None)
         return plan
+
+    def _following(self, thread: Thread, said: Sequence[BaseMessage], held: Sequence[BaseMessage]) -> Any:
+        """What the user said, behind the turn that was resumed. Calls of that turn which are still open get no answer
+        any more; but what the model asks of the client only now, the client shall answer first: None."""
+        open_calls, maker = dangling(held), holder(held)
+        offered = {tool.name for tool in self._run.run_input.tools or ()}
+        if offered.intersection(open_calls.values()) and maker not in (
+            m.id for m in (*thread.messages, *thread.nested)
+        ):
+            return None
+        made = Reconciliation().unanswered(open_calls, maker)
+        kept = held if self._shape.replaces else ()
+        return graph_input(self._run.run_input, [*kept, *made, *said], {}, self._shape)
 
     def _new_messages(self, plan: Plan, found: Reconciliation) -> tuple[list[BaseMessage], list[BaseMessage]]:
         """On a paused thread: what the user said, and the client's answers to calls of its own tools.
@@ -178,9 +232,11 @@ class Planner:
         if not self._takes_messages:
             return [], []
         own = {tool.name for tool in self._run.run_input.tools or ()}
+        servers = {tool.name for tool in tool_objects(self._graph)}
         said = [m for m in found.append if not isinstance(m, ToolMessage)]
         sent = [m for m in found.append if isinstance(m, ToolMessage) and m not in found.answers]
-        given: list[BaseMessage] = [m for m in sent if m.name in own]
+        # A page may offer its tools no more, so what is no tool of the server's counts, where those are known.
+        given: list[BaseMessage] = [m for m in sent if m.name not in servers and (servers or m.name in own)]
         plan.in_sync = plan.in_sync and len(given) == len(sent)
         return said, given
 
@@ -222,7 +278,7 @@ class Planner:
         if place is None:
             return None
         branch = Thread(place.saved, place.values, place.messages)
-        call_ids = self._call_ids(branch)
+        call_ids = self._call_ids(place.messages)
         redacted = self._redacted(place.messages)
         found = reconcile(self._request, place.messages, call_ids, resuming=False, redacted=redacted)
         plan = self._base_plan(branch, call_ids, found)
@@ -247,7 +303,8 @@ class Planner:
 
     async def _at_head(self, thread: Thread) -> Plan:
         """A tab with a branch of its own and nothing to say: it is shown what the thread holds now."""
-        plan = self._base_plan(thread, self._call_ids(thread), Reconciliation(lacking=True, surplus=True))
+        call_ids = self._call_ids([*thread.messages, *thread.nested])
+        plan = self._base_plan(thread, call_ids, Reconciliation(lacking=True, surplus=True))
         if thread.questions or thread.breakpoints:
             return self._restated(plan, thread, Reconciliation())
         plan.idle = True
@@ -260,13 +317,6 @@ class Planner:
         self.config = {**self.config, "configurable": {**self.config["configurable"], **branch["configurable"]}}
         plan.input = None
         return plan
-
-    def _call_ids(self, thread: Thread) -> CallIds:
-        call_ids = CallIds.of([*thread.messages, *thread.nested])
-        for message in self._foreign():
-            for call in message.tool_calls or () if message.role == "assistant" else ():
-                call_ids.wire(message.id, call.id)  # a later delegation may number its calls alike
-        return call_ids
 
 
 def _answered(messages: Sequence[BaseMessage], call_ids: CallIds) -> frozenset[str]:

@@ -20,10 +20,10 @@ from yai_nexus_agentkit.adapter.langgraph.saved_text import saved_as
 from yai_nexus_agentkit.orchestration.client_tools import is_pending
 from yai_nexus_agentkit.protocol.json_safe import clean_text
 
-__all__ = ["Reconciliation", "reconcile"]
+__all__ = ["Reconciliation", "dangling", "holder", "reconcile"]
 
-_UNANSWERED = "No answer: the user went on without one."
-"""What a model is told of a call that nobody answered; providers refuse a call without a result."""
+_UNANSWERED = "There is no result: the conversation went on before one came. The call may have had an effect."
+"""What a model is told of a call that nobody answered, or whose turn failed; providers refuse a call without result."""
 
 
 @dataclass(slots=True)
@@ -216,7 +216,7 @@ def _compose(
             if raw in given:
                 answers.append(given[raw])
             else:
-                answers += found.unanswered({raw: name}, _holder(before))
+                answers += found.unanswered({raw: name}, holder(before))
     found.append = [*changed, *answers, *rest]
     asked, stored = [m.id for m in converted], [m.id for m in (*answers, *rest)]
     both = set(asked).intersection(stored)
@@ -237,7 +237,8 @@ def dangling(messages: Sequence[BaseMessage]) -> dict[str, str]:
     return {}
 
 
-def _holder(messages: Sequence[BaseMessage]) -> str:
+def holder(messages: Sequence[BaseMessage]) -> str:
+    """Id of the message that made the calls of `dangling`."""
     return next((m.id or "" for m in reversed(messages) if isinstance(m, AIMessage)), "")
 
 
@@ -256,8 +257,8 @@ def _alike(message: Message, held: BaseMessage, call_ids: CallIds) -> bool:
         and isinstance(held.content, str)
     ):
         return (message.content or "") == held.content and not getattr(message, "tool_calls", None)
-    if isinstance(held, ToolMessage) and isinstance(held.content, str):
-        return message.content == held.content
+    if isinstance(held, ToolMessage) and message.content.__class__ is str and message.content == held.content:
+        return True
     return _converted(message, held, call_ids)
 
 

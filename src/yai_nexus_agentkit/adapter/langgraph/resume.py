@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from yai_nexus_agentkit.errors import ResumeError
 from yai_nexus_agentkit.protocol.json_numbers import unrounded
 from yai_nexus_agentkit.protocol.json_safe import json_safe
 
-__all__ = ["Question", "answers", "has_answers"]
+__all__ = ["Question", "answers", "has_answers", "leaves"]
 
 _logger = logging.getLogger(__name__)
 _CANCELLED = "The user cancelled the request."
@@ -46,7 +46,7 @@ _NOTHING = _Nothing()
 def answers(
     run_input: RunAgentInput, questions: Sequence[Question], breakpoints: Sequence[Breakpoint]
 ) -> dict[str, Any] | None:
-    """LangGraph's resume map (interrupt id → answer), or None to go on from a breakpoint.
+    """LangGraph's resume map (interrupt id → answer), or None at a breakpoint (`leaves` says which way).
 
     Raises `ResumeError` for an incomplete set, for an id that is not open, and for a payload that does not fit the
     question's schema.
@@ -55,7 +55,7 @@ def answers(
     open_ids = {q.native.id: q.native for q in questions}
     waiting = {f"static:{b.task_id}" for b in breakpoints}
     if not entries:
-        return _from_command(_command(run_input), open_ids)
+        return _from_command(_command(run_input), open_ids, waiting)
     given: dict[str, ResumeEntry] = {entry.interrupt_id: entry for entry in entries}
     if unknown := [i for i in given if i not in open_ids and i not in waiting]:
         raise ResumeError(
@@ -63,21 +63,32 @@ def answers(
         )
     if missing := [i for i in (*open_ids, *waiting) if i not in given]:
         raise ResumeError(f"every open interrupt needs an answer; missing: {', '.join(missing)}")
-    if waiting:
-        if any(entry.status == "cancelled" or _declines(entry.payload) for entry in given.values()):
-            raise ResumeError("a breakpoint can only be continued; send a new message to leave it")
-        return None
-    return {i: _answer(native, given[i]) for i, native in open_ids.items()}
+    return {i: _answer(native, given[i]) for i, native in open_ids.items()} or None
 
 
-def _from_command(command: Any, open_ids: Mapping[str, NativeInterrupt]) -> dict[str, Any] | None:
+def leaves(run_input: RunAgentInput, breakpoints: Sequence[Breakpoint]) -> bool:
+    """The user says no to what waits at a breakpoint, or abandons the question. Any other answer goes on."""
+    waiting = {f"static:{b.task_id}" for b in breakpoints}
+    if run_input.resume:
+        entries = [entry for entry in run_input.resume if entry.interrupt_id in waiting]
+        return any(entry.status == "cancelled" or _declines(entry.payload) for entry in entries)
+    command = _command(run_input)
+    if not isinstance(command, Mapping) or waiting.isdisjoint(command):
+        return bool(waiting) and _declines(command)
+    return any(_declines(command[i]) for i in waiting.intersection(command))
+
+
+def _from_command(
+    command: Any, open_ids: Mapping[str, NativeInterrupt], waiting: Collection[str]
+) -> dict[str, Any] | None:
     """The older way knows no ids: one answer for the one open question, or a map by id."""
     if not open_ids:
         return None
-    if isinstance(command, Mapping) and command.keys() == open_ids.keys():
-        return {i: _checked(native, unrounded(json_safe(native.value), command[i])) for i, native in open_ids.items()}
-    if len(open_ids) > 1:
-        raise ResumeError(f"{len(open_ids)} interrupts are open; answer them by id: {', '.join(open_ids)}")
+    if isinstance(command, Mapping) and command.keys() == {*open_ids, *waiting}:
+        return {i: _read(native, command[i]) for i, native in open_ids.items()}
+    if len(open_ids) + len(waiting) > 1:
+        ids = ", ".join([*open_ids, *waiting])
+        raise ResumeError(f"{len(open_ids) + len(waiting)} interrupts are open; answer them by id: {ids}")
     [(interrupt_id, native)] = open_ids.items()
     return {interrupt_id: _read(native, command)}
 
@@ -118,6 +129,8 @@ def _translated(native: NativeInterrupt, payload: Any) -> Any:
         return payload
     requests = value.get("action_requests")
     if isinstance(requests, list):
+        if len(requests) > 1 and payload["approved"] and payload.get("editedArgs") is not None:
+            raise ResumeError(f"editedArgs would change {len(requests)} calls alike; answer with one decision per call")
         return {"decisions": [_decision(payload, request.get("name")) for request in requests]}
     if value.get("type") == "tool_approval" and "decision" not in value:
         return _decision(payload, value.get("name"))
@@ -133,9 +146,12 @@ def _decision(payload: Mapping[str, Any], name: Any) -> dict[str, Any]:
     if payload["approved"] is not True:
         reason = payload.get("reason")
         return {"type": "reject", **({"message": str(reason)} if reason else {})}
-    if isinstance(edited := payload.get("editedArgs"), Mapping):
-        return {"type": "edit", "edited_action": {"name": name, "args": dict(edited)}}
-    return {"type": "approve"}
+    edited = payload.get("editedArgs")
+    if edited is None:
+        return {"type": "approve"}
+    if not isinstance(edited, Mapping):
+        raise ResumeError("editedArgs is no JSON object, so the call would not run as the user wants it")
+    return {"type": "edit", "edited_action": {"name": name, "args": dict(edited)}}
 
 
 def _checked(native: NativeInterrupt, payload: Any) -> Any:
@@ -163,7 +179,13 @@ def _checked(native: NativeInterrupt, payload: Any) -> Any:
 
 
 def _declines(payload: Any) -> bool:
-    return payload is False or (isinstance(payload, Mapping) and payload.get("approved") is False)
+    if isinstance(payload, str):
+        return payload.strip().lower() in ("no", "false")
+    if not isinstance(payload, Mapping):
+        return payload is False
+    if payload.get("status") == "cancelled" or payload.get("type") == "reject":
+        return True
+    return "approved" in payload and payload["approved"] is not True
 
 
 def _command(run_input: RunAgentInput) -> Any:

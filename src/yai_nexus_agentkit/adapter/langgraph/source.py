@@ -149,9 +149,9 @@ class LangGraphRun:
 
     def events(self) -> AsyncGenerator[Any, None]:
         """The native events. A follow-up pass runs when the first one did not pause."""
-        plan, agent = self._plan, self._agent
-        at_breakpoints = isinstance(agent, Pregel) and (agent.interrupt_before_nodes or agent.interrupt_after_nodes)
-        if plan.idle or isinstance(plan.input, Command) or at_breakpoints:
+        plan = self._plan
+        stops = self._shape is not None and self._shape.stops
+        if plan.idle or isinstance(plan.input, Command) or stops:
             return self._passes()
         return self._pass(plan.input)  # nothing to do between the native stream and its reader, for every token
 
@@ -167,15 +167,18 @@ class LangGraphRun:
                 raise
             problems = "; ".join(f"{'/'.join(map(str, e['loc']))}: {e['msg']}".lstrip(": ") for e in error.errors())
             raise ResumeError(f"an answer does not fit what its question asks for: {problems}") from error
-        ending = self.translator.ending
+        ending, follow_up = self.translator.ending, None
         if self._plan.follow_up is not None and not ending.paused:
+            follow_up = self._plan.follow_up(self.translator.held)
+        if follow_up is not None:
             self.translator.begin_pass()
-            async with aclosing(self._pass(self._plan.follow_up)) as natives:
+            async with aclosing(self._pass(follow_up)) as natives:
                 async for native in natives:
                     yield native
-        if ending.at_breakpoint and isinstance(self._agent, Pregel):
-            # The chunk of a static interrupt is empty; only the thread's state says which task waits.
-            state = await self._agent.aget_state(_root_config(self._config))
+        stops = self._shape is not None and self._shape.stops
+        if (ending.at_breakpoint or (stops and ending.paused)) and isinstance(self._agent, Pregel):
+            # A static interrupt has an empty chunk, or none beside a question: the thread's state says what waits.
+            state = await self._agent.aget_state(_root_config(self._config), subgraphs=True)
             ending.stopped_at(breakpoints(self._agent, state))
 
     def _pass(self, graph_input: Any) -> AsyncGenerator[Any, None]:

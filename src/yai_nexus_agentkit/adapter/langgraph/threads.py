@@ -16,6 +16,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.constants import END
 from langgraph.pregel import Pregel
 from langgraph.types import Interrupt as NativeInterrupt
 from langgraph.types import StateSnapshot
@@ -24,7 +25,7 @@ from yai_nexus_agentkit.adapter.langgraph.channels import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.plan import Breakpoint
 from yai_nexus_agentkit.adapter.langgraph.resume import Question
 
-__all__ = ["Thread", "breakpoints", "read_thread", "with_checkpoint"]
+__all__ = ["Thread", "breakpoints", "read_thread", "settle", "with_checkpoint"]
 
 _logger = logging.getLogger(__name__)
 _PENDING, _RESUME, _ERROR = "__interrupt__", "__resume__", "__error__"
@@ -44,14 +45,17 @@ class Thread:
     """Open interrupts."""
     breakpoints: Sequence[Breakpoint] = ()
     nested: Sequence[BaseMessage] = ()
-    """Messages of subgraphs that a question paused, beyond the thread's own."""
+    """Messages of subgraphs that a question paused or a failure ended, beyond the thread's own. Of a failed one they
+    are those that the thread would have got."""
+    loose: bool = False
+    """Of the last step some tasks ended and some did not: what the first wrote counts, but the checkpoint lacks it."""
 
 
 async def read_thread(graph: Graph, shape: GraphShape, config: RunnableConfig) -> Thread:
     """Read the thread's latest checkpoint (or the one that `config` names).
 
-    A thread that is paused, and one of a graph with a `DeltaChannel`, is read as the graph's state instead:
-    subgraphs included, pending answers left out.
+    A thread whose last step did not end, and one of a graph with a `DeltaChannel`, is read as the graph's state
+    instead: subgraphs of a paused one included, pending answers left out.
     """
     saver = graph.checkpointer
     if not isinstance(saver, BaseCheckpointSaver):
@@ -59,23 +63,38 @@ async def read_thread(graph: Graph, shape: GraphShape, config: RunnableConfig) -
     saved = await saver.aget_tuple(_root(config))
     if saved is None:
         return Thread()
-    paused = any(channel == _PENDING for _, channel, _ in saved.pending_writes or ())
-    at_breakpoint = bool(graph.interrupt_before_nodes or graph.interrupt_after_nodes)
-    if paused or at_breakpoint or shape.replayed:
-        state = await graph.aget_state(config, subgraphs=paused)
-        return _from_state(graph, shape, saved, state)
+    written = {channel for _, channel, _ in saved.pending_writes or ()}
+    paused, loose = _PENDING in written, any(not channel.startswith("__") for channel in written)
+    if paused or loose or shape.stops or shape.replayed:
+        try:
+            state = await graph.aget_state(config, subgraphs=paused or shape.stops)
+        except Exception:
+            if not loose or paused or shape.replayed:
+                raise
+            # As the step itself: its tasks wrote what the channels do not take.
+            _logger.warning("what the last step of a thread wrote cannot be read; it is left out", exc_info=True)
+        else:
+            return _from_state(graph, shape, saved, state, loose=loose)
     values = saved.checkpoint["channel_values"]
     held = values.get("__root__") if shape.bare else values
     return Thread(saved, held, shape.messages_of(held))
 
 
-def _from_state(graph: Graph, shape: GraphShape, saved: CheckpointTuple, state: StateSnapshot) -> Thread:
-    messages = shape.messages_of(state.values)
-    thread = Thread(saved, state.values, messages)
-    thread.questions = [Question(i, "") for i in state.interrupts]
-    known = {m.id for m in messages}
+async def settle(graph: Graph, config: RunnableConfig) -> None:
+    """Give up the step that did not end, and store what its finished tasks wrote: new input discards it otherwise."""
+    await graph.aupdate_state({"configurable": config["configurable"]}, None, as_node=END)
+
+
+def _from_state(
+    graph: Graph, shape: GraphShape, saved: CheckpointTuple, state: StateSnapshot, *, loose: bool
+) -> Thread:
+    thread = Thread(saved, state.values, shape.messages_of(state.values), loose=loose)
+    thread.questions = [Question(i, "") for i in _open(state)]
+    known = {m.id for m in thread.messages}
     nested: list[BaseMessage] = []
-    for inner in _inner_states(state):
+    thread.breakpoints = breakpoints(graph, state)
+    paused = thread.questions or thread.breakpoints
+    for inner in _inner_states(state, None if paused else graph):
         found = inner.values.get("messages") if isinstance(inner.values, Mapping) else None
         for message in found if isinstance(found, list) else ():
             # What a subgraph was given to do is no message of the user's.
@@ -83,24 +102,50 @@ def _from_state(graph: Graph, shape: GraphShape, saved: CheckpointTuple, state: 
                 known.add(message.id)
                 nested.append(message)
     thread.nested = nested
-    if not thread.questions:
-        thread.breakpoints = breakpoints(graph, state)
     return thread
 
 
-def _inner_states(state: StateSnapshot) -> list[StateSnapshot]:
+def _open(state: StateSnapshot) -> list[NativeInterrupt]:
+    """The open questions. A task whose subgraph got beyond its question, and failed then, still shows the question."""
+    found: list[NativeInterrupt] = []
+    for task in state.tasks:
+        inner = task.state
+        beyond = task.error and isinstance(inner, StateSnapshot) and any(one.error for one in inner.tasks)
+        found += _open(inner) if beyond and isinstance(inner, StateSnapshot) else task.interrupts
+    return found
+
+
+def _inner_states(state: StateSnapshot, graph: Graph | None = None) -> list[StateSnapshot]:
+    """The states of the subgraphs that are at work; with `graph`, of its nodes that are subgraphs and not of those that
+    call one."""
     found: list[StateSnapshot] = []
     for task in state.tasks:
-        if isinstance(task.state, StateSnapshot):
-            found += [task.state, *_inner_states(task.state)]
+        if not isinstance(task.state, StateSnapshot):
+            continue
+        inner: Any = graph.nodes[task.name].bound if graph is not None and task.name in graph.nodes else None
+        if graph is None or isinstance(inner, Pregel):
+            found += [task.state, *_inner_states(task.state, inner)]
     return found
 
 
 def breakpoints(graph: Graph, state: StateSnapshot) -> list[Breakpoint]:
-    """The tasks that wait at a static interrupt; none on a thread that failed or finished."""
-    before, after = graph.interrupt_before_nodes, graph.interrupt_after_nodes
-    if not (before or after) or any(task.error for task in state.tasks):
+    """The tasks that wait at a static interrupt of the graph or a subgraph; none on a thread that failed or finished.
+    `state` must hold the subgraphs' states."""
+    if any(task.error for task in state.tasks):
         return []
+    found: list[Breakpoint] = []
+    nested = any(isinstance(task.state, StateSnapshot) for task in state.tasks)
+    subgraphs = dict(graph.get_subgraphs()) if nested else {}
+    for task in state.tasks:
+        inner = subgraphs.get(task.name)
+        if isinstance(task.state, StateSnapshot) and isinstance(inner, Pregel):
+            found += breakpoints(inner, task.state)
+    began = found or any(task.interrupts or task.result is not None for task in state.tasks)
+    return found if began else _own_breakpoints(graph, state)
+
+
+def _own_breakpoints(graph: Graph, state: StateSnapshot) -> list[Breakpoint]:
+    before, after = graph.interrupt_before_nodes, graph.interrupt_after_nodes
     names = {task.name for task in state.tasks}
     is_before = before == "*" or (bool(before) and not names.isdisjoint(before))
     if not is_before and not after:
@@ -123,14 +168,20 @@ def with_checkpoint(graph: Graph, thread: Thread, *, answering: bool = False) ->
         found = unread.pop() if unread and _asks_for(config, thread.saved) else await saver.aget_tuple(config)
         return _without_failed_answers(found) if answering else found
 
+    def get_tuple(config: RunnableConfig) -> CheckpointTuple | None:
+        """What graphs read that a node or tool calls by `invoke`."""
+        found = saver.get_tuple(config)
+        return _without_failed_answers(found) if answering else found
+
     try:
         proxy = copy.copy(saver)
-        proxy.aget_tuple = aget_tuple  # type: ignore[method-assign]
+        proxy.aget_tuple, proxy.get_tuple = aget_tuple, get_tuple  # type: ignore[method-assign]
         return graph.copy({"checkpointer": proxy})
     except Exception:
-        _logger.debug(
-            "the checkpointer %s cannot be copied; the thread is read twice", type(saver).__name__, exc_info=True
+        told = (
+            "the checkpointer %s cannot be copied: threads are read twice, and an answer over which a task failed stays"
         )
+        _logger.log(logging.WARNING if answering else logging.DEBUG, told, type(saver).__name__, exc_info=True)
         return graph
 
 

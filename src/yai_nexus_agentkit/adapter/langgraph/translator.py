@@ -107,6 +107,11 @@ class LangGraphTranslator:
         seen = not (self._plan.unseen or self._plan.idle)
         return self._life.start() if seen else [*self._life.start(), *self._conversation.begin_unseen()]
 
+    @property
+    def held(self) -> Sequence[BaseMessage]:
+        """The thread's messages, as the graph showed them last."""
+        return self._transcript.latest
+
     def begin_pass(self) -> None:
         """The graph runs once more in this run, with messages that the client holds already."""
         self._tree.root = None
@@ -137,9 +142,7 @@ class LangGraphTranslator:
         events += self._models.abandon_all()
         interrupts = self.ending.interrupts(self._transcript.latest, declared=self._life.declared)
         if interrupts and not self._plan.resumable:
-            message = (
-                "the graph asked the user a question (interrupt), but it has no checkpointer to wait for the answer"
-            )
+            message = "the graph asked the user a question, but it has no checkpointer to wait for the answer"
             return [*events, *self.fail(message, Code.AGENT_ERROR)]
         events += self._steps.settle()
         if interrupts:
@@ -150,11 +153,8 @@ class LangGraphTranslator:
         if (interrupts and not self._plan.idle) or self._options.final_state_snapshot:
             events += self._state.snapshot()
         events += self._conversation.end(paused=bool(interrupts), when=self._options.messages_snapshot)
-        if self._options.interrupts != "outcome":
-            for interrupt in interrupts:
-                events += self._life.custom("on_interrupt", self.ending.value_of(interrupt))
-        shown = interrupts if self._options.interrupts != "custom" else []
-        return [*events, *self._life.finish(interrupts=shown, result=self._result(), usage=self._models.usage())]
+        told = {"result": self._result(), "usage": self._models.usage()}
+        return [*events, *self.ending.end(self._life, interrupts, way=self._options.interrupts, **told)]
 
     def fail(self, message: str, code: str, /) -> list[BaseEvent]:
         """End the run with ``RUN_ERROR``."""
