@@ -65,6 +65,8 @@ class NativeRun:
     """False for a chain until its first child shows whether it is a subgraph."""
     span: bool = False
     """A titled reasoning span is open for it."""
+    given: Any = None
+    """What a node was given: its part of the graph's state."""
 
     def ancestors(self) -> Iterator[NativeRun]:
         """From the parent up to the root."""
@@ -139,7 +141,7 @@ class RunTree:
         else:
             run.owner, run.path, run.scope, run.silent = parent.owner, parent.path, parent.scope, parent.silent
         if kind in (RunKind.NODE, RunKind.TASK):
-            run.path = (*run.path, run.name)
+            run.path, run.given = (*run.path, run.name), native["data"].get("input")
         run.settled = kind is not RunKind.CHAIN
         run.silent = run.silent or self._is_silent(run)
         self._runs[run.id] = run

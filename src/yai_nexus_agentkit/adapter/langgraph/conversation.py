@@ -63,7 +63,6 @@ class Conversation:
 
     def node_wrote(self, run: NativeRun, written: Sequence[Any], *, at_root: bool) -> list[BaseEvent]:
         """Tell what a node's messages say beyond what was streamed: results, and answers that no model made."""
-        self._calls.returned(run)
         events: list[BaseEvent] = []
         messages = [m for m in written if isinstance(m, BaseMessage) and m.id]
         for message in messages:
@@ -164,7 +163,7 @@ class Conversation:
         if self._plan.lacking and self._shape is not None and self._shape.messages:
             return [*events, *self._snapshot(lambda run: False)]
         for message in self._plan.answers:
-            events += self._calls.result(message, root)
+            events += self._calls.answer(message, root)
         return events
 
     def begin_unseen(self) -> list[BaseEvent]:

@@ -166,6 +166,13 @@ class Transcript:
         """The thread held a message of this id before the run."""
         return message_id in self._base
 
+    def holds_result(self, message_id: str) -> bool:
+        """The client knew this tool's message before the run, or had it from a snapshot. A placeholder is no result:
+        the real one may come under its id."""
+        if (position := self._base.get(message_id)) is not None:
+            return is_shown(self._before[position])
+        return message_id in self._nested or message_id in self._foreign
+
     # ------------------------------------------------------------------ comparing
 
     def judge(self, message: BaseMessage) -> Judgement:
