@@ -121,6 +121,12 @@ class Transcript:
             told.message, told.content, told.calls = message, message.content, getattr(message, "tool_calls", None)
             told.shown = tool_content(message) if isinstance(message, ToolMessage) else None
 
+    def show(self, message_id: str, run: NativeRun) -> None:
+        """The first text or call of a message was told: there the client puts it, however long its model had reasoned
+        while others answered."""
+        told = self._told.pop(message_id, None)
+        self._told[message_id] = told or Told(None, run, run.owner)
+
     def forget(self, message_id: str) -> None:
         """Nothing of this message is shown in the end: it had reasoning only, and that was told."""
         self._told.pop(message_id, None)
