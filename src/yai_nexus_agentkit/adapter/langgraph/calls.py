@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ag_ui.core import BaseEvent, ToolCallResultEvent
+from ag_ui.core import ToolMessage as ShownResult
 from langchain_core.messages import BaseMessage, ToolMessage
 
 from yai_nexus_agentkit.adapter.langgraph.classify import NativeRun, RunKind
@@ -192,6 +193,30 @@ class ToolCalls:
         if run.owner is not None:
             patch = {"id": message_id, "tool_call_id": wire, "subagent_run_id": run.owner}
             self._transcript.add_foreign([shown.model_copy(update=patch)])
+        return events
+
+    def settle(self, *, stored: bool) -> list[BaseEvent]:
+        """The run ends. Of the calls that nobody answered, a client can still answer those that the thread holds, or
+        (`stored` is False: there is none) all but those of models that failed."""
+        pending = self._life.pending_calls
+        if not pending:
+            return []
+        told = {wire: key for key, wire in self._call_ids.known().items()}
+        if not stored:
+            return self._settled([w for w in pending if w not in told or not self._transcript.is_lost(told[w][0])])
+        names = CallIds.of(self._transcript.latest).known()
+        known = set(told.values())
+        rebuilt = {wire for key, wire in names.items() if key not in known}
+        live = [names.get(told.get(w, ("", "")), w if w in rebuilt else "") for w in pending]
+        return self._settled([wire for wire in live if wire])
+
+    def _settled(self, live: list[str]) -> list[BaseEvent]:
+        events = self._life.settle_calls(live)
+        if events:
+            self._transcript.in_sync = False  # no thread has these results: the snapshot withdraws them
+        for event in events:
+            if isinstance(event, ToolCallResultEvent) and event.subagent_run_id is not None:
+                self._transcript.add_foreign([ShownResult(**event.model_dump(exclude={"type"}, exclude_none=True))])
         return events
 
     def _told(self, events: list[BaseEvent], wanted: str, message: BaseMessage | None, run: NativeRun) -> None:

@@ -199,10 +199,19 @@ class Conversation:
     def end(self, *, paused: bool, when: str) -> list[BaseEvent]:
         """The messages at the end of a run: always before a question, else if the client's differ (`when` is the
         option)."""
+        events = self._calls.settle(stored=self._keeps_messages) if not paused else []
+        return [*events, *self._end(paused=paused, when=when)]
+
+    @property
+    def _keeps_messages(self) -> bool:
+        """The thread's messages are known: the graph keeps a conversation, and showed it."""
+        return self._shape is not None and self._shape.messages and self._transcript.began
+
+    def _end(self, *, paused: bool, when: str) -> list[BaseEvent]:
         if (paused or self._transcript.lost_any) and (self._shape is None or not self._shape.messages):
             own = [m for m in self._plan.request if m.role != "activity"]
             return self._life.messages_snapshot(self._redacted([*own, *self._transcript.snapshot(lambda run: True)]))
-        if self._shape is None or not self._shape.messages or not self._transcript.began:
+        if not self._keeps_messages:
             return []
         if paused:
             return self._snapshot(self._paused)

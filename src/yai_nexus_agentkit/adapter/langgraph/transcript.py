@@ -137,6 +137,10 @@ class Transcript:
         if message_id in self._told:
             self._told[message_id].lost = True
 
+    def is_lost(self, message_id: str) -> bool:
+        """The model of this message failed."""
+        return message_id in self._told and self._told[message_id].lost
+
     @property
     def lost_any(self) -> bool:
         """Something was told that no graph keeps."""
