@@ -1,18 +1,30 @@
-"""The client's messages stand in the thread's order, whatever order they were told in."""
+"""The client's messages stand in the thread's order, whatever order they were told in, and none goes missing in a
+snapshot."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import Command, interrupt
 
 from tests.support.graphs import Graph, chat_node, in_a_row, scripted, turns
 from tests.support.playing import Player
-from yai_nexus_agentkit.testing import reasoning_part, text_part, tool_call_part, tool_call_parts
+from yai_nexus_agentkit.testing import (
+    ScriptedChatModel,
+    reasoning_part,
+    text_part,
+    tool_call_part,
+    tool_call_parts,
+    tool_calls_part,
+)
 
 THOUGHT = [reasoning_part("Hmm."), *turns(100)]
 B = [*turns(50), "B says."]
@@ -61,3 +73,96 @@ async def test_the_one_that_reasons_first_ends_second_in_the_thread_too(play: Pl
 
     assert [m["content"] for m in played.messages if m["role"] == "assistant"] == ["B says.", "A says."]
     assert "MESSAGES_SNAPSHOT" not in [e["type"] for e in played.events]
+
+
+# ---------------------------------------------------------------------- what a subagent said becomes the thread's
+
+
+@pytest.mark.parametrize("before", ["result", "history"])
+@pytest.mark.parametrize("calls", [1, 2])
+async def test_a_subagents_history_that_its_tool_hands_to_the_thread(play: Player, calls: int, before: str) -> None:
+    """The client has the subagent's words, tagged; the thread has them as its own, behind the question."""
+
+    def build() -> Graph:
+        helper = create_agent(ScriptedChatModel(script=lambda messages: [f"About {messages[-1].text}."]), [])
+
+        @tool
+        async def research(question: str, tool_call_id: Annotated[str, InjectedToolCallId]) -> Command[Any]:
+            """Ask the helper."""
+            said = await helper.ainvoke({"messages": [("user", question)]})
+            history, result = said["messages"], [ToolMessage("done", tool_call_id=tool_call_id)]
+            return Command(update={"messages": [*result, *history] if before == "result" else [*history, *result]})
+
+        asked = [("research", {"question": f"question {n}"}, f"call_{n}") for n in range(calls)]
+        model = scripted(["Let me ask. ", tool_calls_part(*asked)], "So it is.", "You are welcome.")
+        return create_agent(model, [research], checkpointer=InMemorySaver())
+
+    played = await play(build, "hi", "thanks", ordered=False)
+
+    assert [m["content"] for m in played.messages if m["role"] == "assistant"][-3:] == [
+        f"About question {calls - 1}.",
+        "So it is.",
+        "You are welcome.",
+    ]
+    assert not any(m.get("subagentRunId") for m in played.messages)
+
+
+# ---------------------------------------------------------------------- reasoning without an answer
+
+
+def thinks(text: str) -> list[Any]:
+    return [reasoning_part(text), reasoning_part("", signature=f"about {text}")]
+
+
+async def note(state: MessagesState) -> dict[str, Any]:
+    """Only a snapshot can tell a message of the user's."""
+    return {"messages": [HumanMessage("A note.")]}
+
+
+def one_after_the_other() -> Graph:
+    model = scripted(thinks("First."), [*thinks("Second."), text_part("Answer.", index=1)], provider="anthropic")
+    return in_a_row({"think": chat_node(model), "answer": chat_node(model), "note": note})
+
+
+def in_a_subgraph_beside_a_snapshot() -> Graph:
+    """The subgraph still runs when the snapshot of the root's first step goes out, and stores its thought later."""
+    thinking = chat_node(scripted(thinks("First."), provider="anthropic"))
+    inner = in_a_row({"think": thinking, "answer": chat_node(scripted([*turns(100), "Answer."]))}, checkpointer=None)
+    builder: StateGraph[Any, Any, Any, Any] = StateGraph(MessagesState)
+    builder.add_node("inner", inner)
+    builder.add_node("note", note)
+    builder.add_edge(START, "inner")
+    builder.add_edge(START, "note")
+    return builder.compile(checkpointer=InMemorySaver())
+
+
+def before_a_question() -> Graph:
+    """A paused subgraph holds the thought; the thread does not have it yet."""
+
+    async def ask(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [AIMessage(f"You said {interrupt('Well?')}.")]}
+
+    thinking = chat_node(scripted(thinks("First."), provider="anthropic"))
+    inner = in_a_row({"think": thinking, "ask": ask}, checkpointer=None)
+    return in_a_row({"inner": inner, "note": note})
+
+
+@pytest.mark.parametrize("build", [one_after_the_other, in_a_subgraph_beside_a_snapshot])
+async def test_reasoning_of_a_message_that_is_nothing_else_stays(play: Player, build: Any) -> None:
+    played = await play(build, "hi", ordered=False)
+
+    assert "MESSAGES_SNAPSHOT" in [e["type"] for e in played.events]
+    thoughts = [m["content"] for m in played.messages if m["role"] == "reasoning"]
+    assert thoughts == ["First.", "Second."][: len(thoughts)] and thoughts
+
+
+async def test_reasoning_before_a_question_stays(play: Player) -> None:
+    def says(view: Any) -> dict[str, Any]:
+        assert [m["content"] for m in view["messages"] if m["role"] == "reasoning"] == ["First."]
+        [asked] = view["interrupts"]
+        return {"resume": [{"interruptId": asked["id"], "status": "resolved", "payload": "yes"}]}
+
+    played = await play(before_a_question, "hi", says, in_step=False)
+
+    assert [m["content"] for m in played.messages if m["role"] == "reasoning"] == ["First."]
+    assert [m["content"] for m in played.messages][-2:] == ["You said yes.", "A note."]

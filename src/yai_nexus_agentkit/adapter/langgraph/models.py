@@ -96,7 +96,7 @@ class ModelCalls:
         if lane.shown and not shown:
             self._transcript.show(lane.message_id, lane.run)
         if message is not None and not is_shown(message):
-            self._transcript.forget(lane.message_id)
+            self._transcript.think(lane.message_id, lane.run, message)
         elif lane.spoke:
             faithful = message is not None and lane.told_all_of(message)
             self._transcript.tell(lane.message_id, lane.run, message if faithful else None)
