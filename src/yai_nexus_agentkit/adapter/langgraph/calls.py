@@ -6,7 +6,7 @@ graph run they belong to first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -201,14 +201,19 @@ class ToolCalls:
         pending = self._life.pending_calls
         if not pending:
             return []
+        if stored:
+            return self._settled(list(self.stored(pending).values()))
+        makers = {wire: message_id for (message_id, _), wire in self._call_ids.known().items()}
+        return self._settled([wire for wire in pending if not self._transcript.is_lost(makers.get(wire, ""))])
+
+    def stored(self, calls: Iterable[str]) -> dict[str, str]:
+        """Those of the calls that the thread holds, and the names it gives them: by the message that made each, or by
+        one that a node made anew with the same call. Takes time with the thread's length."""
         told = {wire: key for key, wire in self._call_ids.known().items()}
-        if not stored:
-            return self._settled([w for w in pending if w not in told or not self._transcript.is_lost(told[w][0])])
         names = CallIds.of(self._transcript.latest).known()
-        known = set(told.values())
-        rebuilt = {wire for key, wire in names.items() if key not in known}
-        live = [names.get(told.get(w, ("", "")), w if w in rebuilt else "") for w in pending]
-        return self._settled([wire for wire in live if wire])
+        rebuilt = set(names.values()) - {names[key] for key in told.values() if key in names}
+        found = {wire: names.get(told.get(wire, ("", "")), wire if wire in rebuilt else "") for wire in calls}
+        return {wire: name for wire, name in found.items() if name}
 
     def _settled(self, live: list[str]) -> list[BaseEvent]:
         events = self._life.settle_calls(live)

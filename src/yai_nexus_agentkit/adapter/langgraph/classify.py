@@ -7,7 +7,7 @@ since users choose them freely.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -170,6 +170,18 @@ class RunTree:
         for other in inside:
             del self._runs[other.id]
         return inside[::-1]
+
+    def graph(self, namespace: Sequence[str]) -> NativeRun | None:
+        """The open subgraph run of this namespace."""
+        wanted = "|".join(namespace)
+        for run in self._runs.values():
+            if run.kind is RunKind.GRAPH and run.checkpoint_ns == wanted:
+                return run
+        return None
+
+    def root_nodes(self) -> list[NativeRun]:
+        """The nodes of the root that have not ended."""
+        return [run for run in self._runs.values() if run.kind is RunKind.NODE and run.parent is self.root]
 
     def open(self) -> list[NativeRun]:
         """Every run that has not ended, in the order of starting."""

@@ -149,11 +149,18 @@ class Conversation:
         if self._raw_written:
             self._raw_written = False
             events += self._raw_tail(messages)
-        events += [*self._steps.settle(), *self._state.step(values)]
+        events += [*self._steps.settle(), *self._step_state(values)]
         if self._snapshot_due and self._life.quiet:
             self._snapshot_due = False
             events += self._snapshot(self._still_running)
         return events
+
+    def _step_state(self, values: Any) -> list[BaseEvent]:
+        """The state after a superstep. A call that was made and is not in the thread now will have no result."""
+        awaited = self._state.awaited_calls
+        if awaited and self._keeps_messages:
+            self._state.release(awaited - self._calls.stored(awaited).keys())
+        return self._state.step(values)
 
     def _begin(self, values: Any, messages: Sequence[BaseMessage]) -> list[BaseEvent]:
         """The first look at the thread, with the request applied."""

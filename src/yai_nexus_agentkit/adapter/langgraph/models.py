@@ -112,6 +112,7 @@ class ModelCalls:
         if lane is None:
             return []
         self._transcript.lose(lane.message_id)
+        self._predictor.lose(lane.calls.values())
         return lane.end(None)
 
     def abandon_all(self) -> list[BaseEvent]:
