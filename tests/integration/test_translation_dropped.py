@@ -83,11 +83,11 @@ def thrown_away(*, rebuilt: bool, call: Any = None) -> Callable[[], Graph]:
     return build
 
 
-def kept_from_the_graph(answer: Any) -> Callable[[], Graph]:
+def kept_from_the_graph(*answers: Any) -> Callable[[], Graph]:
     """The graph has no use for what the model says at all."""
 
     def build() -> Graph:
-        model = scripted(answer)
+        model = scripted(*answers)
 
         async def agent(state: MessagesState) -> None:
             await model.ainvoke(state["messages"])
@@ -95,6 +95,10 @@ def kept_from_the_graph(answer: Any) -> Callable[[], Graph]:
         return in_a_row({"agent": agent})
 
     return build
+
+
+def kept_from_the_graph_each_turn() -> Graph:
+    return kept_from_the_graph(LIVE, LIVE, LIVE)()
 
 
 def two_attempts_at_once() -> Graph:
@@ -170,6 +174,13 @@ async def test_the_client_answers_the_call_of_the_second_attempt(play: Player) -
 
     assert played.messages[-1]["content"] == "You picked red."
     assert [m["content"] for m in played.messages if m["role"] == "tool"] == ["red"]
+
+
+async def test_a_dropped_calls_id_recurs_in_the_next_turn(play: Player) -> None:
+    played = await play(kept_from_the_graph_each_turn, "hi", "again", "and again")
+
+    dropped = [e for run in played.runs for e in run["events"] if e["type"] == "TOOL_CALL_RESULT"]
+    assert len({e["messageId"] for e in dropped}) == len(dropped) == 3
 
 
 async def test_without_a_thread_only_failed_attempts_are_out(play: Player) -> None:

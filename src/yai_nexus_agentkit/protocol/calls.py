@@ -171,11 +171,11 @@ class Calls:
         """Of the pending calls, only those of `live` can still be answered (by the names the client knows them by in
         the end). The others get a result that says so: a client that is named no pending call counts for itself."""
         events: list[BaseEvent] = []
-        for call_id in self.pending:
-            if call_id not in live:
-                call = self._calls.get(call_id)
-                facts = {"langgraph": {"status": "dropped"}}
-                events += self.result(call_id, f"{call_id}-dropped", DROPPED, call.owner if call else None, facts)
+        for call_id, call in self._calls.items():
+            if call_id not in self._told and call_id not in live:
+                # Not from the call's id alone, which may recur when no thread has it.
+                own_id, facts = f"{call.lane}-{call_id}", {"langgraph": {"status": "dropped"}}
+                events += self.result(call_id, own_id, DROPPED, call.owner, facts)
         self._renamed = [call_id for call_id in dict.fromkeys(live) if call_id not in self._calls]
         return events
 
