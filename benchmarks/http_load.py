@@ -123,7 +123,8 @@ class Server:
 
     def start(self, command: list[str]) -> None:
         """Start the process."""
-        self.process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
+        path = os.pathsep.join([str(ROOT), str(ROOT / "src")])
+        self.process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": path})
 
     async def __aexit__(self, *error: object) -> None:
         self.process.terminate()

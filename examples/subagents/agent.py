@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepagents import create_deep_agent
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
@@ -13,6 +12,11 @@ from langgraph.graph.state import CompiledStateGraph
 
 from examples.models import call_id, chat_model, question, results, words
 from yai_nexus_agentkit.testing import tool_calls_part
+
+try:
+    from deepagents import create_deep_agent
+except ImportError as error:
+    raise ImportError("this example needs deepagents: pip install deepagents") from error
 
 LIBRARIAN = "You are the librarian."
 

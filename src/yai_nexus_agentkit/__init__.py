@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
+    from yai_nexus_agentkit.adapter.langgraph.classify import NativeRun
     from yai_nexus_agentkit.adapter.langgraph_events import LangGraphEventType
     from yai_nexus_agentkit.adapter.options import AdapterOptions, Hooks, Visible
     from yai_nexus_agentkit.adapter.source import RunContext, Source
@@ -20,6 +21,7 @@ __all__ = [
     "EventEmitter",
     "Hooks",
     "LangGraphEventType",
+    "NativeRun",
     "RunContext",
     "Source",
     "Visible",
@@ -35,6 +37,7 @@ _HOMES = {
     "EventEmitter": ".orchestration.events",
     "Hooks": ".adapter.options",
     "LangGraphEventType": ".adapter.langgraph_events",
+    "NativeRun": ".adapter.langgraph.classify",
     "RunContext": ".adapter.source",
     "Source": ".adapter.source",
     "Visible": ".adapter.options",

@@ -55,6 +55,10 @@ class Code(StrEnum):
     CANCELLED = "CANCELLED"
 
 
+UNEXPECTED = frozenset({Code.HOOK_ERROR, Code.ENCODING_ERROR, Code.TRANSLATION_ERROR})
+"""Errors of this package behind which is somebody else's exception, with its text in theirs."""
+
+
 class AGUIAdapterError(Exception):
     """Root of all errors of this package."""
 
@@ -140,7 +144,7 @@ class EncodingError(AGUIAdapterError):
 
 
 class HookError(AGUIAdapterError):
-    """A hook raised. `hook` names it; the cause is chained."""
+    """A hook raised, or returned what it must not. `hook` names it; what it raised is chained."""
 
     code = Code.HOOK_ERROR
 

@@ -16,8 +16,12 @@ from yai_nexus_agentkit.server import create_app
 from yai_nexus_agentkit.testing import ScriptedChatModel, tool_calls_part
 
 
+class _State(MessagesState, total=False):
+    mood: str
+
+
 def _one_node(node: Any) -> AGUIAdapter:
-    builder = StateGraph(MessagesState).add_node("agent", node).add_edge(START, "agent")
+    builder = StateGraph(_State).add_node("agent", node).add_edge(START, "agent")
     return AGUIAdapter(builder.compile(checkpointer=InMemorySaver()))
 
 

@@ -9,6 +9,8 @@ A region of a page stands between two comments::
 - ``fields of CLASS``: the fields of a dataclass with type, default and docstring
 - ``members of CLASS``: the values of an enumeration, as a list
 - ``tree of MODULE``: the indented block of a module's docstring
+- ``arguments of COMMAND``: the arguments of a subcommand that belong to no group, as a table; ``arguments of COMMAND:
+  GROUP`` those of a group
 - ``events of NAME: KINDS``: the events that the page's Python blocks above left in a variable, one JSON object per
   line; KINDS are patterns such as ``TEXT_MESSAGE_*``, and ``+metadata`` shows metadata too
 
@@ -17,6 +19,7 @@ A region of a page stands between two comments::
 
 from __future__ import annotations
 
+import argparse
 import ast
 import contextlib
 import inspect
@@ -33,8 +36,9 @@ from types import ModuleType
 from typing import Any
 
 from tests.docs.blocks import blocks_of
+from yai_nexus_agentkit.cli import parser_of
 
-__all__ = ["DOCS", "PAGES", "fresh", "regions"]
+__all__ = ["DOCS", "PAGES", "fresh", "groups_of", "regions"]
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
@@ -145,7 +149,47 @@ def tree(path: str) -> str:
     return "\n".join(["```text", *(line[4:] for line in lines[start:end]), "```"])
 
 
-_FROM_CODE: Mapping[str, Callable[[str], str]] = {"fields": fields, "members": members, "tree": tree}
+def arguments(path: str) -> str:
+    """The arguments of a subcommand, or of one of its groups, as a table."""
+    command, _, title = path.partition(":")
+    rows = [f"| {_usage(action)} | {_help(action)} |" for action in groups_of(command.strip())[title.strip()]]
+    return "\n".join(["| argument | meaning |", "| --- | --- |", *rows])
+
+
+def groups_of(command: str) -> dict[str, list[argparse.Action]]:
+    """The arguments of a subcommand by the titles of their groups; those without a group under ""."""
+    _, parser = parser_of(command)
+    builtin = {parser._positionals.title, parser._optionals.title}
+    groups: dict[str, list[argparse.Action]] = {}
+    for group in parser._action_groups:
+        title = "" if group.title in builtin else group.title or ""
+        groups.setdefault(title, []).extend(a for a in group._group_actions if a.dest != "help")
+    return groups
+
+
+def _usage(action: argparse.Action) -> str:
+    names = " or ".join(f"`{name}`" for name in action.option_strings) or f"`{action.metavar or action.dest}`"
+    if action.choices:
+        return f"{names} " + ", ".join(f"`{choice}`" for choice in action.choices)
+    metavar = action.metavar or action.dest.upper()
+    return names if action.nargs == 0 or not action.option_strings else f"{names[:-1]} {metavar}`"
+
+
+def _help(action: argparse.Action) -> str:
+    """What the program says; settings of `AdapterOptions` are told on their own page."""
+    if action.help is None:
+        return f"[`{action.dest}`](hooks-and-options.md#{action.dest})"
+    text = action.help % {**vars(action)}
+    more = "; may be repeated" if isinstance(action, argparse._AppendAction) else ""
+    return f"{text}{more}".replace("|", "\\|").replace("*", "\\*")
+
+
+_FROM_CODE: Mapping[str, Callable[[str], str]] = {
+    "arguments": arguments,
+    "fields": fields,
+    "members": members,
+    "tree": tree,
+}
 
 
 def _markdown(text: str) -> str:

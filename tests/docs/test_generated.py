@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pydoc
 import re
 from collections.abc import Iterator
@@ -11,7 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.docs.generated import DOCS, PAGES, events, fields, fresh, members, regions, tree
+from tests.docs.blocks import blocks_of
+from tests.docs.generated import DOCS, PAGES, arguments, events, fields, fresh, groups_of, members, regions, tree
+from yai_nexus_agentkit.cli import COMMANDS
 
 GENERATED = [page for page in PAGES if regions(page)]
 
@@ -25,13 +28,52 @@ def test_every_field_has_a_section() -> None:
     text = fields("yai_nexus_agentkit.Visible")
 
     assert [line for line in text.splitlines() if line.startswith("#")] == ["### `nodes`", "### `tags`", "### `names`"]
-    assert "`frozenset[str] | set[str] | None`, default `None`" in text
+    assert "`Collection[str] | None`, default `None`" in text
     assert "``" not in text
 
 
 def test_codes_and_the_tree_of_errors() -> None:
     assert "- `INVALID_INPUT`" in members("yai_nexus_agentkit.errors.Code").splitlines()
     assert tree("yai_nexus_agentkit.errors").startswith("```text\nAGUIAdapterError\n├── EventTranslationError")
+
+
+def test_the_page_of_the_command_line_has_every_argument() -> None:
+    """Groups that several commands have are shown once, and are the same everywhere."""
+    shown = {region.what for region in regions(DOCS / "command-line.md")}
+    for command in COMMANDS:
+        for title in groups_of(command):
+            group = f": {title}" if title else ""
+            same = {f"arguments of {name}{group}" for name in COMMANDS if title in groups_of(name)}
+            if f"arguments of {command}{group}" not in shown:
+                assert title, f"the arguments of {command} are missing"
+                [other] = shown & same
+                assert arguments(f"{command}{group}") == arguments(other.removeprefix("arguments of "))
+    assert all(f"[`{command}`](#{command})" in (DOCS / "command-line.md").read_text("utf-8") for command in COMMANDS)
+
+
+def test_arguments_as_a_table() -> None:
+    text = arguments("serve")
+
+    assert "| `--port PORT` | default: 8000; 0 takes any free one |" in text
+    assert "| `--cors ORIGIN` | pages that may call; \\* for all; may be repeated |" in text
+    assert "| `AGENT` |" in text
+    assert "| `--reasoning` `standard`, `thinking`, `off` | [`reasoning`](hooks-and-options.md#reasoning) |" in (
+        arguments("run: the adapter (AdapterOptions)")
+    )
+
+
+def test_the_page_of_the_api_says_how_to_import_what_it_lists() -> None:
+    page = DOCS / "api.md"
+    imported: dict[str, Any] = {}
+    for block in blocks_of(page):
+        exec(block.text, imported)
+    listed = [pydoc.locate(path) for path in re.findall(r"^::: (\S+)$", page.read_text("utf-8"), re.M)]
+
+    for item in listed:
+        names = [getattr(item, name) for name in item.__all__] if inspect.ismodule(item) else [item]
+        for one in names:
+            if inspect.isfunction(one) or inspect.isclass(one):
+                assert imported.get(one.__name__) is one, f"{one.__name__} is not imported on the page"
 
 
 def test_ids_that_differ_in_each_run_have_names_that_do_not() -> None:

@@ -17,8 +17,6 @@ ROOT = Path(__file__).resolve().parents[2]
 MODULES = ROOT / "tests" / "js" / "node_modules"
 BROWSER = """
 (globalThis as any).window = { confirm: () => true, prompt: () => "Rome" };
-(globalThis as any).drawChart = (chart: unknown) => console.log("chart", JSON.stringify(chart));
-(globalThis as any).drawDocument = () => {};
 """
 
 
@@ -54,11 +52,13 @@ SHOW = "console.log(JSON.stringify(agent.messages.map(({ content }) => content))
 def test_getting_started(server: str, tmp_path: Path) -> None:
     printed = run("getting-started.md", "onCustomEvent", f"{server}/talk", tmp_path)
 
-    assert printed[:3] == ['chart {"city":"Berlin"}', "Hello ", "there."]
+    assert printed[:3] == ["display_weather { city: 'Berlin' }", "Hello ", "there."]
 
 
 def test_a_page_with_a_subscriber(server: str, tmp_path: Path) -> None:
-    assert run("clients.md", "onRunErrorEvent", f"{server}/talk", tmp_path)[:2] == ["Hello ", "there."]
+    printed = run("clients.md", "onRunErrorEvent", f"{server}/talk", tmp_path)
+
+    assert printed[:3] == ["{ mood: 'good' }", "Hello ", "there."]
 
 
 def test_tools_of_the_page(server: str, tmp_path: Path) -> None:

@@ -168,6 +168,18 @@ def test_a_file_elsewhere_finds_what_lies_beside_it(project: Project, tmp_path_f
     assert change == [{"op": "add", "path": "/name", "value": "beside!"}]
 
 
+def test_a_file_elsewhere_that_needs_its_package_says_where_to_run_it(
+    project: Project, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("else-where")
+    path = project.write(str(elsewhere / "apackage/one/agent.py"), "from apackage.names import NAME")
+
+    result = project.run(f"{path}:graph")
+
+    assert result.code == 2
+    assert result.err.endswith(f"; run the command in {elsewhere}, the folder above 'apackage'\n")
+
+
 @pytest.mark.parametrize(
     ("spec", "line"),
     [

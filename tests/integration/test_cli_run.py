@@ -198,6 +198,7 @@ def test_every_setting_that_can_be_written_on_a_command_line_is_a_flag() -> None
             ["--checkpointer", "sqlite:text.json"],
             "--checkpointer sqlite:text.json: DatabaseError: file is not a database",
         ),
+        (["--idle-timeout", "-1"], "AdapterOptions.idle_timeout is a number above 0, or None, not -1.0"),
         (["--input", "number.json"], "--input: messages must be a list of objects with an id and a role"),
     ],
 )

@@ -50,9 +50,9 @@ def folder(tmp_path: Path) -> Path:
 
 def test_questions_are_asked_in_the_terminal(folder: Path) -> None:
     with in_a_terminal(folder, "run", "my_agent:asking", "hi") as (screen, process):
-        screen.wait_for("A number?\n                   an answer as JSON or text, or /cancel\n> ")
+        screen.wait_for("A number?\n                   an answer as JSON (true, 7, ...) or text, or /cancel\n> ")
         screen.type("41\n")
-        screen.wait_for("And a city?\n                   an answer as JSON or text, or /cancel\n> ")
+        screen.wait_for("And a city?\n                   an answer as JSON (true, 7, ...) or text, or /cancel\n> ")
         screen.type("Köln\n")
         screen.wait_for("TEXT_MESSAGE       │ Köln 42\n")
         screen.wait_for("RUN_FINISHED       success\n")

@@ -231,9 +231,9 @@ def test_chunks_and_thinking_are_shown_as_what_they_stand_for() -> None:
     ]
 
     assert shown(*events) == [
-        "REASONING_START    ┌ Looking",
-        "REASONING          │ Hm",
-        "REASONING_END      └",
+        "THINKING_START     ┌ Looking",
+        "THINKING           │ Hm",
+        "THINKING_END       └",
         'TOOL_CALL          look(at="x")',
         "TOOL_CALL          look()",
         "TEXT_MESSAGE       Hello",
@@ -263,9 +263,9 @@ def test_long_values_are_shortened_unless_all_shall_be_seen() -> None:
 
 
 def test_text_cannot_control_the_terminal() -> None:
-    [line] = shown(*text("m", "a\x1b[2Jb\x07\r\x9bc\x7f"))
+    [line] = shown(*text("m", "a\x1b[2Jb\x07\r\x9bc\x7f\u2028d"))
 
-    assert line == "TEXT_MESSAGE       a␛[2Jb␇�c␡"
+    assert line == "TEXT_MESSAGE       a␛[2Jb␇�c␡�d"
 
 
 def test_colours_are_for_terminals() -> None:

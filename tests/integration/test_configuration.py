@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Annotated, Any
 
 import pytest
@@ -302,7 +301,6 @@ async def test_an_earlier_checkpoint(judge: Judge, source: Any) -> None:
 
 
 @SOURCES
-@pytest.mark.skipif(version("langgraph") == "1.2.0", reason="in langgraph 1.2.0 a run's tags replace the graph's own")
 async def test_the_graphs_own_configuration_stays(source: Any) -> None:
     seen: list[Any] = []
     handler = Seen()

@@ -7,10 +7,8 @@ import asyncio
 import operator
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from importlib.metadata import version
 from typing import Annotated, Any
 
-import pytest
 from inline_snapshot import snapshot
 from langchain_core.messages import AIMessage
 from langchain_core.messages.ai import add_ai_message_chunks
@@ -599,7 +597,6 @@ async def test_a_graph_that_does_nothing(play: Player) -> None:
     )
 
 
-@pytest.mark.skipif(version("langgraph") == "1.2.0", reason="in langgraph 1.2.0 the run fails in spite of the handler")
 async def test_an_error_handler_of_a_node(play: Player) -> None:
     def build() -> Graph:
         async def apologise(state: MessagesState) -> dict[str, Any]:

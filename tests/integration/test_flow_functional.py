@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import Any
 
-import pytest
 from inline_snapshot import snapshot
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
@@ -20,11 +18,6 @@ from tests.support.graphs import scripted
 from tests.support.playing import Player
 from tests.support.verifier import ClientRun
 from yai_nexus_agentkit.testing import ScriptedChatModel
-
-awaits_tasks = pytest.mark.skipif(
-    version("langgraph") == "1.2.0",
-    reason="observed by astream_events, an awaited task of langgraph 1.2.0 returns None",
-)
 
 
 def counting() -> ScriptedChatModel:
@@ -102,7 +95,6 @@ async def test_an_entrypoint_that_returns_data(play: Player) -> None:
     )
 
 
-@awaits_tasks
 async def test_tasks_are_steps(play: Player) -> None:
     def build() -> Pregel[Any, Any, Any, Any]:
         plan_model, answer_model = scripted("A plan. "), scripted("An answer.")
@@ -315,7 +307,6 @@ async def test_a_task_that_is_tried_again(play: Player) -> None:
     assert [m["content"] for m in played.messages] == ["hi", "Whole."]
 
 
-@awaits_tasks
 async def test_an_entrypoint_as_a_task_of_another(play: Player) -> None:
     def build() -> Pregel[Any, Any, Any, Any]:
         model = scripted("Inner words.")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
-from ag_ui.core import BaseEvent, CustomEvent, EventType, RunAgentInput
+from ag_ui.core import BaseEvent, CustomEvent, EventType, RunAgentInput, RunErrorEvent, RunFinishedEvent
 from inline_snapshot import snapshot
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
@@ -21,7 +21,7 @@ from langgraph.graph import MessagesState
 from tests.conftest import Judge
 from tests.support.graphs import Graph, chat, in_a_row, scripted, tool_loop
 from tests.support.playing import named
-from yai_nexus_agentkit import AGUIAdapter, Hooks
+from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, Hooks
 from yai_nexus_agentkit.errors import AGUIAdapterError, RunInputError
 from yai_nexus_agentkit.testing import Run, reasoning_part, run_input, tool_call_parts, wire
 
@@ -463,4 +463,191 @@ async def test_redaction_that_raises_sends_nothing(judge: Judge, hook: str) -> N
     judge([done["events"]])
 
 
+# ---------------------------------------------------------------- what hooks return
+
+
+def broken(state: Any) -> dict[str, Any]:
+    raise RuntimeError("down")
+
+
+async def coroutine(*given: Any) -> bool:
+    return True
+
+
+WRONG: dict[str, tuple[Any, str]] = {
+    # hook and case: what it returns, and how the error goes on
+    "before_run: a mapping": ({}, "a RunAgentInput or None, not an object of type dict"),
+    "config: a text": ("x", "a mapping or None, not an object of type str"),
+    "on_native: nothing": (None, "an iterable of native events, not None"),
+    "on_native: an event": ({"event": "x"}, "an iterable of native events, not an object of type dict"),
+    "on_event: nothing": (None, "an iterable of AG-UI events, not None"),
+    "on_event: an event": (
+        CustomEvent(name="n", value=1),
+        "an iterable of AG-UI events, not an object of type CustomEvent",
+    ),
+    "on_event: texts": (["x"], "an iterable of AG-UI events, not a list with str"),
+    "on_event: nothings": ([None], "an iterable of AG-UI events, not a list with NoneType"),
+    "on_state: nothing": (None, "a dict, not None"),
+    "on_state: pairs": ([("k", 1)], "a dict, not a list with tuple"),
+    "on_messages: nothing": (None, "a list of AG-UI messages, not None"),
+    "on_messages: mappings": ([{"id": "m"}], "a list of AG-UI messages, not a list with dict"),
+}
+
+
+@pytest.mark.parametrize("source", ["events", "callbacks"])
+@pytest.mark.parametrize("case", WRONG)
+async def test_a_hook_that_returns_what_it_must_not(judge: Judge, case: str, source: Any) -> None:
+    hook, (value, wanted) = case.split(":")[0], WRONG[case]
+    adapter = AGUIAdapter(
+        in_a_row({"say": lambda state: {"messages": [HumanMessage("TOP", id="h")]}}),
+        options=AdapterOptions(messages_snapshot="always", source=source),
+        hooks=Hooks(**{hook: lambda *given: value}),
+    )
+
+    events = [wire(event) async for event in adapter.run(request())]
+    frames = [frame async for frame in adapter.stream_sse(request(thread_id="other"))]
+
+    assert events[-1] == {"type": "RUN_ERROR", "message": f"the {hook} hook must return {wanted}", "code": "HOOK_ERROR"}
+    assert b'"code":"HOOK_ERROR"' in frames[-1]
+    judge([events])
+
+
+@pytest.mark.parametrize("hook", ["on_native", "on_event", "on_state", "on_messages", "record"])
+async def test_a_coroutine_function_where_none_is_awaited(judge: Judge, hook: str) -> None:
+    graph = in_a_row({"say": lambda state: {"messages": [HumanMessage("hi")]}})
+    adapter = AGUIAdapter(graph, options=AdapterOptions(messages_snapshot="always"), hooks=Hooks(**{hook: coroutine}))
+
+    events = [wire(event) async for event in adapter.run(request())]
+
+    assert events[-1]["code"] == "HOOK_ERROR"
+    assert events[-1]["message"].endswith("not a coroutine: it is called without await")
+    judge([events])
+
+
+async def test_native_events_of_the_hooks_making_are_events() -> None:
+    done = await run(working(), Hooks(on_native=lambda native, run: [native, None]))
+
+    assert done["events"][-1]["message"] == "the on_native hook made a NoneType, not an event"
+
+
+@pytest.mark.parametrize("ending", [RunErrorEvent(message="x"), RunFinishedEvent(thread_id="thread", run_id="run-1")])
+async def test_an_event_hook_cannot_end_the_run(judge: Judge, ending: BaseEvent) -> None:
+    def hook(event: BaseEvent, run: Any) -> Iterable[BaseEvent]:
+        return (event, ending) if event.type == "TOOL_CALL_START" else (event,)
+
+    done = await run(working(), Hooks(on_event=hook))
+
+    assert done["events"][-1]["message"] == "the on_event hook must not begin or end the run"
+    judge([done["events"]], ignore=["AGUI204"])
+
+
+@pytest.mark.parametrize("good", [2, 3])
+async def test_redaction_that_fails_late_loses_nothing_else(judge: Judge, good: int) -> None:
+    """What the same native event told besides the state is sent, so that all that is open is closed."""
+    counter = itertools.count()
+
+    def redact(state: dict[str, Any], run: Any) -> Any:
+        return state if next(counter) < good else None
+
+    graph = in_a_row({name: lambda state: {"count": (state.get("count") or 0) + 1} for name in "abc"}, Secretive)
+    done = await run(graph, Hooks(on_state=redact))
+
+    assert done["events"][-1]["code"] == "HOOK_ERROR"
+    kinds = types(done)
+    assert kinds.count("STEP_STARTED") == kinds.count("STEP_FINISHED") == good - 1
+    assert kinds.count("STATE_DELTA") == good - 2
+    judge([done["events"]])
+
+
+async def test_the_clients_text_is_a_text(judge: Judge) -> None:
+    done = await run(in_a_row({"fail": broken}), Hooks(on_error=lambda error, run: 42))  # type: ignore[arg-type, return-value]
+
+    assert done["events"][-1] == {"type": "RUN_ERROR", "message": "internal error", "code": "AGENT_ERROR"}
+    judge([done["events"]])
+
+
+FUNCTIONS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "visible raises": (lambda run: run.nothing, "raised AttributeError: 'NativeRun' object has no attribute 'nothing'"),
+    "visible forgets": (lambda run: None, "must return True or False, not None"),
+    "visible is async": (coroutine, "must return True or False, not a coroutine: it is called without await"),
+    "step_name raises": (
+        lambda run: run.nothing,
+        "raised AttributeError: 'NativeRun' object has no attribute 'nothing'",
+    ),
+    "step_name counts": (lambda run: 1, "must return a str or None, not an object of type int"),
+}
+
+
+@pytest.mark.parametrize("source", ["events", "callbacks"])
+@pytest.mark.parametrize("case", FUNCTIONS)
+async def test_functions_that_decide_what_is_shown(judge: Judge, case: str, source: Any) -> None:
+    """One that fails shows nothing, and the run does not pass for a success."""
+    name, (function, problem) = case.split()[0], FUNCTIONS[case]
+    model = scripted("secret")
+    options = AdapterOptions(source=source, **{name: function})
+
+    events = [wire(event) async for event in AGUIAdapter(chat(model), options=options).run(request())]
+
+    assert events[-1] == {"type": "RUN_ERROR", "message": f"the {name} hook {problem}", "code": "HOOK_ERROR"}
+    assert "secret" not in json.dumps(events)
+    judge([events])
+
+
+@pytest.mark.parametrize("kind", ["model", "tool", "node"])
+async def test_a_choice_that_fails_late_leaves_nothing_open(judge: Judge, kind: str) -> None:
+    seen = itertools.count()
+
+    def visible(run: Any) -> bool:
+        if run.kind == kind and next(seen):
+            raise KeyError(run.name)
+        return True
+
+    adapter = AGUIAdapter(working(), options=AdapterOptions(visible=visible))
+    done = [wire(event) async for event in adapter.run(request())]
+
+    expected = "HOOK_ERROR" if next(seen) > 1 else None
+    assert done[-1].get("code") == expected
+    judge([done])
+
+
 # ---------------------------------------------------------------- failures, the end
+
+
+async def test_a_failure_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    def raising(event: Any, run: Any) -> Any:
+        raise KeyError("hook")
+
+    for hooks in (Hooks(), Hooks(on_error=lambda error, run: "Sorry."), Hooks(on_event=raising)):
+        caplog.clear()
+        done = await run(in_a_row({"fail": broken}), hooks)
+
+        [logged] = [record for record in caplog.records if record.exc_info]
+        assert "run-1" in logged.getMessage()
+        assert repr(done["events"][-1]["message"]) in logged.getMessage()
+
+
+async def test_a_failure_that_is_told_twice_has_one_text(caplog: pytest.LogCaptureFixture) -> None:
+    """A subagent's exception that ends the run too."""
+    texts = itertools.count()
+    inner = in_a_row({"fail": broken}, checkpointer=None)
+
+    @tool
+    async def delegate() -> str:
+        """Delegate."""
+        return str(await inner.ainvoke({"messages": []}))
+
+    graph = tool_loop(scripted(tool_call_parts("delegate", {}, "call_1")), [delegate], handle_tool_errors=False)
+    done = await run(graph, Hooks(on_error=lambda error, run: f"error {next(texts)}"))
+
+    told = {event["type"]: event["message"] for event in done["events"] if "message" in event}
+    assert told == {"SUBAGENT_ERROR": "error 0", "RUN_ERROR": "error 0"}
+    assert len([record for record in caplog.records if record.exc_info]) == 1
+
+
+async def test_what_is_no_surprise_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    def refuse(run: Any) -> None:
+        raise RunInputError("no")
+
+    await run(in_a_row({"fail": broken}), Hooks(before_run=refuse))
+
+    assert [record for record in caplog.records if record.exc_info] == []

@@ -6,6 +6,7 @@ The ASGI application is called by hand, so that the client's side is the test's.
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import time
 from typing import Any
@@ -451,6 +452,14 @@ async def test_a_tool_that_takes_too_long_ends_the_run() -> None:
     assert exchange.events[-1]["code"] == "TOOL_TIMEOUT"
 
 
+async def test_what_was_there_at_the_start_is_left_alone_by_the_collector() -> None:
+    app = app_of(talker(1))
+    async with living(app):
+        assert gc.get_freeze_count() > 10_000
+        await call(app, "POST", "/", run_body())
+    assert gc.get_freeze_count() == 0
+
+
 async def test_the_end_of_the_application_ends_its_runs() -> None:
     watched = Watched()
     app = app_of(watched.graph())
@@ -471,7 +480,23 @@ async def test_texts_of_unexpected_errors_stay_in_the_log(caplog: pytest.LogCapt
     assert last["message"].startswith("internal error (id ")
     assert b"swordfish" not in exchange.body
     known = last["message"].removeprefix("internal error (id ").removesuffix(")")
-    assert any(known in record.getMessage() and record.exc_info for record in caplog.records)
+    [logged] = [record for record in caplog.records if record.exc_info]
+    assert known in logged.getMessage()
+    assert logged.levelname == "ERROR"
+
+
+@pytest.mark.parametrize("way", ["exposed", "worded", "a hook's"])
+async def test_a_failure_is_logged_once(caplog: pytest.LogCaptureFixture, way: str) -> None:
+    def raising(event: Any, run: Any) -> Any:
+        raise KeyError("swordfish")
+
+    hooks = Hooks(on_error=(lambda error, run: "Sorry.") if way == "worded" else None)
+    app = app_of(failing(ValueError("swordfish")), hooks=hooks, expose_errors=way == "exposed")
+    if way == "a hook's":
+        app = app_of(talker(), hooks=Hooks(on_event=raising))
+    exchange = await call(app, "POST", "/", run_body())
+    [logged] = [record for record in caplog.records if record.exc_info]
+    assert exchange.events[-1]["message"] in logged.getMessage()
 
 
 async def test_texts_can_be_exposed() -> None:

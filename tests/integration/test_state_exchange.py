@@ -18,14 +18,14 @@ from inline_snapshot import snapshot
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
-from langgraph.graph import MessagesState
+from langgraph.graph import START, MessagesState, StateGraph
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from tests.support.graphs import Graph, chat_node, in_a_row, scripted, tool_loop
 from tests.support.playing import Player, Turn
-from yai_nexus_agentkit import AdapterOptions, EventEmitter
-from yai_nexus_agentkit.testing import tool_call_parts, tool_calls_part
+from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, EventEmitter, Hooks
+from yai_nexus_agentkit.testing import assert_conformant, collect, tool_call_parts, tool_calls_part
 
 
 class Shared(MessagesState):
@@ -478,7 +478,7 @@ async def test_a_patch_that_does_not_apply_is_skipped(play: Player, caplog: pyte
     def build() -> Graph:
         async def work(state: Shared, config: RunnableConfig) -> dict[str, Any]:
             emitter = EventEmitter(config)
-            emitter.state_patch([{"op": "replace", "path": "/nowhere/at/all", "value": 1}])
+            emitter.state_patch([{"op": "replace", "path": "/plan/at/all", "value": 1}])
             emitter.emit("after")
             return {"city": "Rome"}
 
@@ -559,6 +559,9 @@ async def test_an_answer_that_is_state_too(play: Player) -> None:
 
 
 async def test_emitted_state_that_the_graph_never_writes(play: Player) -> None:
+    class Advancing(Shared, total=False):
+        progress: float
+
     def build() -> Graph:
         async def one(state: Shared, config: RunnableConfig) -> dict[str, Any]:
             EventEmitter(config).state({"progress": 0.5, "city": "guess"})
@@ -568,7 +571,7 @@ async def test_emitted_state_that_the_graph_never_writes(play: Player) -> None:
             EventEmitter(config).state({"progress": 1.0})
             return {"log": ["two"]}
 
-        return in_a_row({"one": one, "two": two}, Shared)
+        return in_a_row({"one": one, "two": two}, Advancing)
 
     played = await play(build, "hi", "again")
 
@@ -590,6 +593,100 @@ async def test_emitted_state_that_the_graph_never_writes(play: Player) -> None:
             ],
         ]
     )
+
+
+class Private(Shared, total=False):
+    secret: str
+
+
+def emitting(*emits: tuple[str, Any]) -> Graph:
+    """One node that emits, (method, argument), and writes the city. Clients are shown the city and the plan."""
+
+    async def work(state: Private, config: RunnableConfig) -> dict[str, Any]:
+        emitter = EventEmitter(config)
+        for method, argument in emits:
+            getattr(emitter, method)(argument)
+        return {"city": "Rome", "secret": "s3cret"}
+
+    builder = StateGraph(Private, output_schema=Shared).add_node(work).add_edge(START, "work")
+    return builder.compile()
+
+
+async def test_emitted_keys_that_the_graph_keeps_from_clients_are_not_sent(caplog: pytest.LogCaptureFixture) -> None:
+    graph = emitting(
+        ("state", {"secret": "s3cret", "city": "soon", "messages": ["s3cret"], "unknown": 1}),
+        ("state", {"secret": "s3cret again"}),
+        ("state_patch", [{"op": "add", "path": "/secret", "value": "s3cret"}]),
+        ("state_patch", [{"op": "add", "path": "", "value": {"secret": "s3cret"}}]),
+        (
+            "state_patch",
+            [
+                {"op": "add", "path": "/plan", "value": {"a": 1}},
+                {"op": "copy", "from": "/plan", "path": "/secret"},
+                {"op": "replace", "path": "/plan/a", "value": 2},
+            ],
+        ),
+    )
+
+    events = await collect(AGUIAdapter(graph), "hi")
+
+    assert [event["delta"] for event in events if event["type"] == "STATE_DELTA"] == [
+        [{"op": "add", "path": "/city", "value": "soon"}],
+        [{"op": "add", "path": "/plan", "value": {"a": 1}}, {"op": "replace", "path": "/plan/a", "value": 2}],
+        [{"op": "add", "path": "/city", "value": "Rome"}, {"op": "remove", "path": "/plan"}],
+    ]
+    assert_conformant(events)
+    assert "s3cret" not in str(events)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"the {what} is nothing that the graph shows to clients: not sent early"
+        for what in (
+            "state key 'secret'",
+            "state key 'messages'",
+            "state key 'unknown'",
+            "whole state at once",
+        )
+    ]
+
+
+async def test_emitted_patches_are_redacted_as_the_state_is() -> None:
+    graph = emitting(
+        (
+            "state_patch",
+            [
+                {"op": "add", "path": "/city", "value": "Kyiv, 12 Secret Street"},
+                {"op": "add", "path": "/plan", "value": {"a": 1}},
+            ],
+        ),
+        ("state_patch", [{"op": "add", "path": "/plan/b", "value": 2}]),
+        ("state_patch", [{"op": "remove", "path": "/plan"}]),
+        ("state_patch", [{"op": "remove", "path": "/plan"}]),  # applies no more
+    )
+
+    def public(state: dict[str, Any], run: Any) -> dict[str, Any]:
+        return {key: value.split(",")[0] if key == "city" else value for key, value in state.items() if key != "log"}
+
+    events = await collect(AGUIAdapter(graph, hooks=Hooks(on_state=public)), "hi")
+
+    assert [event["delta"] for event in events if event["type"] == "STATE_DELTA"] == [
+        [{"op": "add", "path": "/city", "value": "Kyiv"}, {"op": "add", "path": "/plan", "value": {"a": 1}}],
+        [{"op": "add", "path": "/plan", "value": {"a": 1, "b": 2}}],  # no longer than a patch of it
+        [{"op": "remove", "path": "/plan"}],
+        [{"op": "add", "path": "/city", "value": "Rome"}],
+    ]
+
+
+async def test_keys_kept_from_clients_are_not_predicted() -> None:
+    async def work(state: Private, config: RunnableConfig) -> dict[str, Any]:
+        model = scripted(tool_call_parts("write", {"text": "s3" + "cret" * 20}, "c1"))
+        await model.ainvoke("go", config)
+        return {"secret": "written"}
+
+    graph = StateGraph(Private, output_schema=Shared).add_node(work).add_edge(START, "work").compile()
+    options = AdapterOptions(predict_state={"secret": ("write", "text")})
+
+    events = await collect(AGUIAdapter(graph, options=options), "hi")
+
+    assert [event for event in events if event["type"] == "STATE_DELTA"] == []
 
 
 async def test_state_predicted_from_a_calls_arguments(play: Player) -> None:

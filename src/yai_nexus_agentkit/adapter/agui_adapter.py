@@ -38,6 +38,10 @@ class AGUIAdapter:
         options: AdapterOptions = _DEFAULTS,
         hooks: Hooks = _NO_HOOKS,
     ) -> None:
+        given: tuple[tuple[object, type], ...] = ((options, AdapterOptions), (hooks, Hooks))
+        for value, kind in given:
+            if not isinstance(value, kind):
+                raise TypeError(f"options and hooks are AdapterOptions and Hooks, not {type(value).__name__}")
         self.options = options
         self.hooks = hooks
         self.source: Source = _source(agent)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
@@ -13,9 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ag_ui.core import BaseEvent, EventType, RunAgentInput, RunErrorEvent
 
 from yai_nexus_agentkit.adapter.control import RunControl, Stopped, Watch
+from yai_nexus_agentkit.adapter.hook_calls import acall_hook, call_hook
 from yai_nexus_agentkit.adapter.options import AdapterOptions, Hooks
-from yai_nexus_agentkit.adapter.outlet import Outlet
-from yai_nexus_agentkit.adapter.source import Outcome, RunContext, Source, SourceRun, Translator, call_hook, error_text
+from yai_nexus_agentkit.adapter.outlet import TERMINAL, Outlet
+from yai_nexus_agentkit.adapter.source import Outcome, RunContext, Source, SourceRun, Translator, error_text
 from yai_nexus_agentkit.errors import AGUIAdapterError, Code, HookError, RunInputError
 from yai_nexus_agentkit.protocol.json_safe import clean_text
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
@@ -66,7 +66,7 @@ class Driver:
         return self._events(Outlet(self._run, wire))
 
     async def _events(self, outlet: Outlet[T]) -> AsyncGenerator[T, None]:
-        failure: Exception | None = None
+        run, failure = self._run, None
         try:
             try:
                 prepared = await self._prepare()
@@ -83,8 +83,8 @@ class Driver:
                             break
                         for sent in told(native):
                             yield sent
-                        if outlet.failure is not None:
-                            raise outlet.failure
+                        if run.failure is not None:
+                            raise run.failure
                 for sent in self._finished(prepared.translator, outlet):
                     yield sent
                 outlet.check()
@@ -106,11 +106,11 @@ class Driver:
         if hooks.record is not None:
             call_hook("record", hooks.record, run.run_input, run)
         if hooks.before_run is not None:
-            replaced = await _acall("before_run", hooks.before_run, run)
+            replaced = await acall_hook("before_run", hooks.before_run, run)
             if replaced is not None:
                 run.run_input = replaced
         if hooks.config is not None:
-            mapped = await _acall("config", hooks.config, run)
+            mapped = await acall_hook("config", hooks.config, run)
             run.config = _merge(mapped, run.config)
         self._prepared = await self._wait(partial(self._source.prepare, run))
         return self._prepared
@@ -139,8 +139,12 @@ class Driver:
         """What is sent for what the `on_native` hook makes of a native event."""
         on_native = self._run.hooks.on_native
         assert on_native is not None
-        for one in call_hook("on_native", lambda: list(on_native(native, self._run))):
+        for one in call_hook("on_native", on_native, native, self._run):
+            if isinstance(native, Mapping) and not isinstance(one, Mapping):
+                raise HookError(f"the on_native hook made a {type(one).__name__}, not an event", hook="on_native")
             yield from told(one)
+            if self._run.failure is not None:
+                return
 
     def _finished(self, translator: Translator, outlet: Outlet[T]) -> list[T]:
         try:
@@ -148,10 +152,11 @@ class Driver:
         except AGUIAdapterError:
             raise
         except Exception as error:
-            _logger.error("the end of the run cannot be translated", exc_info=error)
             failed = AGUIAdapterError(f"the end of the run could not be told: {error}")
             failed.code = Code.TRANSLATION_ERROR
             raise failed from error
+        if self._run.failure is not None:  # it is no success
+            events = [event for event in events if event.type not in TERMINAL]
         sent = outlet.pass_on(events)
         if outlet.ended:
             self._run.outcome = _outcome(events[-1])
@@ -163,21 +168,25 @@ class Driver:
         if isinstance(error, Stopped) and error.error is None:
             run.outcome = "cancelled"
             message = "the run was cancelled"
-            return outlet.end(self._ending().cancel(message), RunErrorEvent(message=message, code=Code.CANCELLED))
+            events = self._closing(lambda ending: ending.cancel(message))
+            return outlet.end(events, RunErrorEvent(message=message, code=Code.CANCELLED))
         if isinstance(error, Stopped) and error.error is not None:
             error = error.error
-        if not isinstance(error, AGUIAdapterError):
-            _logger.warning("run %s failed", run.run_input.run_id, exc_info=error)
         run.outcome = "error"
         message, code = clean_text(error_text(error, run)), _code(error)
-        return outlet.end(self._ending().fail(message, code), RunErrorEvent(message=message, code=code))
+        events = self._closing(lambda ending: ending.fail(message, code))
+        return outlet.end(events, RunErrorEvent(message=message, code=code))
 
-    def _ending(self) -> Translator | RunLifecycle:
-        """Who ends the run: its translator, or, before there is one, a bare grammar."""
-        if self._prepared is not None:
-            return self._prepared.translator
+    def _closing(self, close: Callable[[Translator | RunLifecycle], list[BaseEvent]]) -> list[BaseEvent]:
+        """The last events of whoever ends the run: its translator, or, before there is one, a bare grammar."""
         given = self._run.run_input
-        return RunLifecycle(thread_id=given.thread_id, run_id=given.run_id, declared=self._run.declared)
+        try:
+            if self._prepared is not None:
+                return close(self._prepared.translator)
+            return close(RunLifecycle(thread_id=given.thread_id, run_id=given.run_id, declared=self._run.declared))
+        except Exception:
+            _logger.exception("the end of run %s cannot be told", given.run_id)
+            return []  # the terminal event alone ends whatever is open
 
     # ------------------------------------------------------------------ waiting
 
@@ -198,7 +207,7 @@ class Driver:
         if hook is None:
             return
         try:
-            await _acall("after_run", hook, self._run)
+            await acall_hook("after_run", hook, self._run)
         except AGUIAdapterError:
             _logger.exception("the after_run hook raised")
 
@@ -212,17 +221,6 @@ def _skipped(native: Any, error: Exception) -> None:
     """One event that cannot be told is logged and skipped; what is open still gets closed."""
     kind = native.get("event") if isinstance(native, Mapping) else type(native).__name__
     _logger.error("skipping a native event that cannot be translated: %s", kind, exc_info=error)
-
-
-async def _acall(name: str, hook: Callable[..., Any], *args: Any) -> Any:
-    """Call a hook that may be a coroutine function. An error of this package passes: so `before_run` refuses a run."""
-    try:
-        result = hook(*args)
-        return await result if inspect.isawaitable(result) else result
-    except AGUIAdapterError:
-        raise
-    except Exception as error:
-        raise HookError(f"the {name} hook raised {type(error).__name__}: {error}", hook=name) from error
 
 
 def _merge(under: RunnableConfig | None, over: RunnableConfig | None) -> RunnableConfig | None:

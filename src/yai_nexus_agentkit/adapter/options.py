@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from yai_nexus_agentkit.checks import check_options
 from yai_nexus_agentkit.protocol.reasoning import ReasoningMode
 
 if TYPE_CHECKING:
@@ -20,17 +21,23 @@ __all__ = ["AdapterOptions", "Hooks", "Visible"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visible:
-    """What clients see of a graph's work. A model, tool or node is shown if it is in each of the given sets; ``None``
-    admits all."""
+    """What clients see of a graph's work. A model, tool or node is shown if it is in each of the given sets (or lists);
+    ``None`` admits all."""
 
-    nodes: frozenset[str] | set[str] | None = None
+    nodes: Collection[str] | None = None
     """Names of nodes; what runs inside a named node counts as in it."""
 
-    tags: frozenset[str] | set[str] | None = None
+    tags: Collection[str] | None = None
     """At least one of the tags of a model or tool run; nodes, which have no tags of their own, are not judged by it."""
 
-    names: frozenset[str] | set[str] | None = None
+    names: Collection[str] | None = None
     """Names of model and tool runs; nodes are not judged by this set."""
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        for name in ("nodes", "tags", "names"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, None if given is None else frozenset(given))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,10 +72,11 @@ class AdapterOptions:
     The ``subagentRunId`` tags are always there."""
 
     step_name: Callable[[NativeRun], str | None] | None = None
-    """Name of a node's step; ``None`` hides the step. Default: the node's path."""
+    """Name of a node's step; ``None`` hides the step. Default: the node's path. Called once when a node begins."""
 
     visible: Callable[[NativeRun], bool] | Visible | None = None
-    """What clients see of models, tools and nodes; what is stored in the thread's messages arrives all the same."""
+    """What clients see of models, tools and nodes; what is stored in the thread's messages arrives all the same. A
+    function is called once when one begins, and returns True or False."""
 
     text_chunks: bool = False
     """Text and tool calls as ``TEXT_MESSAGE_CHUNK`` and ``TOOL_CALL_CHUNK`` instead of start, content and end."""
@@ -100,11 +108,15 @@ class AdapterOptions:
     durability: Literal["sync", "async", "exit"] | None = None
     """When LangGraph writes checkpoints; ``None`` leaves it to LangGraph."""
 
+    def __post_init__(self) -> None:
+        check_options(self, positive=("execution_timeout", "idle_timeout", "tool_timeout"))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hooks:
     """Where an application may step into a run. The set is closed; each hook may be a plain function, those marked
-    *async* also a coroutine function. A hook that raises ends the run with ``HOOK_ERROR``, never the server."""
+    *async* also a coroutine function. A hook that raises, or returns what it must not, ends the run with
+    ``HOOK_ERROR``, never the server."""
 
     before_run: Callable[[RunContext], RunAgentInput | Awaitable[RunAgentInput | None] | None] | None = None
     """*async.* Before anything is read; may return another request, or raise `AGUIAdapterError` to refuse the run."""
@@ -118,13 +130,14 @@ class Hooks:
 
     on_event: Callable[[BaseEvent, RunContext], Iterable[BaseEvent]] | None = None
     """Each AG-UI event before it is sent: drop, change, or fan out. What follows a dropped opener of the same message,
-    call, step or span is dropped too. ``RUN_STARTED`` and the terminal event cannot be dropped."""
+    call, step or span is dropped too. ``RUN_STARTED`` and the terminal event cannot be dropped or added."""
 
     on_state: Callable[[dict[str, Any], RunContext], dict[str, Any]] | None = None
-    """The public state, or those keys of it that changed, before it is sent: leave out or change values."""
+    """The public state, or those keys of it that changed, before it is sent: return a dict, with values left out or
+    changed."""
 
     on_messages: Callable[[list[Message], RunContext], list[Message]] | None = None
-    """The messages of a snapshot before it is sent."""
+    """The messages of a snapshot before it is sent: return the list of those to send."""
 
     on_error: Callable[[BaseException, RunContext], str | None] | None = None
     """The client's text for an exception; ``None`` keeps the default, the exception's own text."""
@@ -134,3 +147,6 @@ class Hooks:
 
     record: Callable[[RunAgentInput | BaseEvent, RunContext], None] | None = None
     """The request as it came, then every event as it goes: for an audit trail."""
+
+    def __post_init__(self) -> None:
+        check_options(self)

@@ -12,7 +12,8 @@ from typing import Generic, TypeVar
 
 from ag_ui.core import BaseEvent, EventType, RunErrorEvent
 
-from yai_nexus_agentkit.adapter.source import RunContext, call_hook
+from yai_nexus_agentkit.adapter.hook_calls import call_hook
+from yai_nexus_agentkit.adapter.source import RunContext
 from yai_nexus_agentkit.errors import Code, EncodingError, HookError
 
 __all__ = ["TERMINAL", "Outlet"]
@@ -49,22 +50,23 @@ _FIXED = TERMINAL | {EventType.RUN_STARTED}
 class Outlet(Generic[T]):
     """The way out of one run. `wire` takes each event that is sent, and what it returns is the run's output.
 
-    `wire` raises `EncodingError` for an event that it cannot write.
+    `wire` raises `EncodingError` for an event that it cannot write. That, or a hook that fails, is the run's `failure`:
+    what came before it was sent, the other events are lost.
     """
 
     def __init__(self, run: RunContext, wire: Callable[[BaseEvent], T]) -> None:
         self._run, self._wire = run, wire
         self._dropped: set[tuple[str, str]] = set()
         """Spans whose opener was not sent; a call stays in it until its result, other spans until their end."""
-        self.failure: HookError | EncodingError | None = None
-        """A hook raised, or an event could not be written. What came before it was sent, the others are lost."""
+        self._unhooked = False
+        """A hook for events failed, and is not called any more."""
         self.ended = False
         """The terminal event went out."""
 
     def check(self) -> None:
-        """Raises `failure`, if there is one."""
-        if self.failure is not None:
-            raise self.failure
+        """Raises the run's failure, if there is one."""
+        if self._run.failure is not None:
+            raise self._run.failure
 
     def send(self, events: Sequence[BaseEvent]) -> list[T]:
         """Write the events, without hooks. Those of a native event: none of them is terminal, and most come alone."""
@@ -74,7 +76,7 @@ class Outlet(Generic[T]):
                 sent.append(self._wire(event))
         except EncodingError as error:
             self._lose(events[len(sent) :])
-            self.failure = error
+            self._run.failure = error
         return sent
 
     def pass_on(self, events: Sequence[BaseEvent]) -> list[T]:
@@ -87,7 +89,7 @@ class Outlet(Generic[T]):
                         call_hook("record", self._run.hooks.record, one, self._run)
                     kept.append(one)
             except HookError as error:
-                self.failure = error
+                self._run.failure, self._unhooked = error, True
                 self._lose(events[n:])
                 break
         return self._sent(kept)
@@ -97,9 +99,9 @@ class Outlet(Generic[T]):
         without those that cannot be written. `last`: the terminal event, if none of them is or can be sent."""
         sent: list[T] = []
         for event in events:
-            if not isinstance(self.failure, HookError):
+            if not self._unhooked:
                 sent += self.pass_on([event])
-                if not isinstance(self.failure, HookError):
+                if not self._unhooked:
                     continue
             if not self._follows_dropped(event):
                 sent += self._sent([event])
@@ -136,9 +138,11 @@ class Outlet(Generic[T]):
         if self._run.hooks.on_event is None:
             return [event]
         hook, run = self._run.hooks.on_event, self._run
-        kept: list[BaseEvent] = call_hook("on_event", lambda: list(hook(event, run)))
+        kept: list[BaseEvent] = call_hook("on_event", hook, event, run)
         if event.type in _FIXED:
             return _in_place(event, kept)
+        if not _FIXED.isdisjoint(one.type for one in kept):
+            raise HookError("the on_event hook must not begin or end the run", hook="on_event")
         mine = any(one.type == event.type for one in kept)
         if event.type in _OPENERS:
             (self._dropped.discard if mine else self._dropped.add)(_key(event))
@@ -156,4 +160,4 @@ def _in_place(event: BaseEvent, kept: list[BaseEvent]) -> list[BaseEvent]:
 
 def _key(event: BaseEvent) -> tuple[str, str]:
     kind, name = _KEYS[event.type]
-    return kind, str(getattr(event, name))
+    return kind, str(getattr(event, name, None))  # a hook may make an event without it

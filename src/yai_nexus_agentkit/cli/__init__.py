@@ -16,7 +16,7 @@ from typing import Protocol, cast
 from yai_nexus_agentkit import __version__
 from yai_nexus_agentkit.cli.failures import CommandError
 
-__all__ = ["COMMANDS", "Command", "main", "parse"]
+__all__ = ["COMMANDS", "Command", "main", "parse", "parser_of"]
 
 PROGRAM = "yai-nexus-agentkit"
 
@@ -54,13 +54,18 @@ def parse(argv: Sequence[str]) -> tuple[Command, argparse.Namespace]:
     given = list(argv)
     if not given or given[0] not in COMMANDS:
         _overview().parse_args(given or ["--help"])
-    name = given[0]
+    command, parser = parser_of(given[0])
+    # Intermixed: options may stand between the agent and the message.
+    return command, parser.parse_intermixed_args(given[1:])
+
+
+def parser_of(name: str) -> tuple[Command, argparse.ArgumentParser]:
+    """The command of this name, one of `COMMANDS`, and what reads its arguments."""
     command = cast(Command, import_module(f"{__name__}.{name.replace('-', '_')}"))
     parser = argparse.ArgumentParser(prog=f"{PROGRAM} {name}", allow_abbrev=False)
     parser.add_argument("--traceback", action="store_true", help="show the traceback of what went wrong")
     command.configure(parser)
-    # Intermixed: options may stand between the agent and the message.
-    return command, parser.parse_intermixed_args(given[1:])
+    return command, parser
 
 
 def _overview() -> argparse.ArgumentParser:

@@ -93,7 +93,10 @@ def adapter_options(args: argparse.Namespace, own: AdapterOptions) -> AdapterOpt
     given = {field.name: value for field in fields(own) if (value := getattr(args, field.name, None)) is not None}
     if "predict_state" in given:
         given["predict_state"] = dict(map(_prediction, given["predict_state"]))
-    return replace(own, **given)
+    try:
+        return replace(own, **given)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
 
 
 def configurable(args: argparse.Namespace) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--max-overhead-us",
         type=float,
         metavar="N",
-        help="microseconds per native event (default: 5000, what clients bear)",
+        help="microseconds per native event (default: 5000)",
     )
     group.add_argument(
         "--max-ratio", type=float, metavar="R", help="CPU time of the run with the adapter, as a multiple of without"

@@ -30,6 +30,7 @@ _HOLD_BACK = 24
 
 _CONTROLS = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n\r"}
 _CONTROLS |= {0x7F: "␡", ord("\t"): "    ", ord("\r"): ""} | dict.fromkeys(range(0x80, 0xA0), "�")
+_CONTROLS |= dict.fromkeys((0x2028, 0x2029), "�")  # separators of lines and paragraphs
 
 
 def printable(text: str) -> str:

@@ -152,8 +152,17 @@ def _from_file(spec: Spec) -> ModuleType:
         described.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[described.name]
-        raise CommandError(f"{spec.module} cannot be imported: {summary(error)}") from error
+        raise CommandError(f"{spec.module} cannot be imported: {summary(error)}{_elsewhere(path, error)}") from error
     return module
+
+
+def _elsewhere(path: Path, error: BaseException) -> str:
+    """Where the file's own package can be imported, if that is what it lacks."""
+    if not isinstance(error, ModuleNotFoundError) or error.name is None:
+        return ""
+    package = error.name.partition(".")[0]
+    above = next((folder.parent for folder in path.parents if folder.name == package), None)
+    return f"; run the command in {above}, the folder above {package!r}" if above is not None else ""
 
 
 def _module_name(path: Path) -> str | None:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 
 from yai_nexus_agentkit.cli.failures import place
+from yai_nexus_agentkit.errors import AGUIAdapterError
 
 __all__ = ["warnings_shown"]
 
@@ -26,6 +27,8 @@ class _OneLine(logging.Handler):
 
 
 def _location(error: BaseException) -> str:
+    if isinstance(error, AGUIAdapterError) and error.__cause__ is not None:
+        error = error.__cause__  # what a hook raised
     return f"{type(error).__name__} at {place(error) or 'an unknown place'}; --traceback shows the way there"
 
 

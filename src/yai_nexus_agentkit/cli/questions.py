@@ -43,7 +43,7 @@ class Question:
         choices = self.schema.get("enum")
         if isinstance(choices, list):
             return f"{', '.join(map(str, choices))}, or {_CANCEL}"
-        return f"an answer as {self.schema.get('type', 'JSON or text')}, or {_CANCEL}"
+        return f"an answer as {self.schema.get('type', 'JSON (true, 7, ...) or text')}, or {_CANCEL}"
 
     def tool_message(self, typed: str) -> dict[str, Any]:
         """What was typed as the result of the client tool."""

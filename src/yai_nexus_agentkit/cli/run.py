@@ -51,7 +51,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one AG-UI event per line, as on the wire")
     parser.add_argument("--full", action="store_true", help="do not shorten long values")
     parser.add_argument(
-        "--answer", action="append", default=[], metavar="ANSWER", help="answers the agent's questions, in order"
+        "--answer",
+        action="append",
+        default=[],
+        metavar="ANSWER",
+        help="answers the agent's questions, in order: y or n where a yes or no is asked for, else JSON or text",
     )
     add_agent_arguments(parser)
     add_adapter_options(parser)

@@ -63,7 +63,10 @@ async def application(args: argparse.Namespace) -> AsyncIterator[Starlette]:
 
     specs = named_specs(args.agents)
     found = {name: find(parse_spec(spec)) for name, spec in specs.items()}
-    settings = ServerSettings(identity=_resolver(args), cors=args.cors, expose_errors=args.expose_errors)
+    try:
+        settings = ServerSettings(identity=_resolver(args), cors=args.cors, expose_errors=args.expose_errors)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
     async with AsyncExitStack() as stack:
         attributes = await stack.enter_async_context(persistence(checkpointer=args.checkpointer, store=args.store))
         agents: dict[str | None, Agent] = {}

@@ -57,12 +57,15 @@ class Trace:
         self._growing: dict[str, str] = {}
         """Texts in the state by their path, as they were shown last."""
         self._plain = PlainEvents()
+        self._thought = "REASONING"
+        """What the last event's thoughts are called on the wire: clients of some versions get ``THINKING_*``."""
         self.count = 0
         """Events so far, chunks as they were sent."""
 
     def feed(self, event: Event) -> str:
         """What an event adds to the terminal."""
         self.count += 1
+        self._thought = "THINKING" if event["type"].startswith("THINKING_") else "REASONING"
         return "".join(self._one(single) for single in self._plain.feed(event))
 
     def close(self) -> str:
@@ -139,7 +142,7 @@ class Trace:
         return ""
 
     def _reasoning_started(self, event: Event) -> str:
-        self._texts[event["messageId"]] = _Text(event["messageId"], "REASONING", "italic dim")
+        self._texts[event["messageId"]] = _Text(event["messageId"], self._thought, "italic dim")
         return ""
 
     def _text_content(self, event: Event) -> str:
@@ -170,10 +173,10 @@ class Trace:
 
     def _span_started(self, event: Event) -> str:
         title = (event.get("metadata") or {}).get("title")
-        return self._page.open_bar(f"span:{event['messageId']}", "REASONING_START", title) if title else ""
+        return self._page.open_bar(f"span:{event['messageId']}", f"{self._thought}_START", title) if title else ""
 
     def _span_ended(self, event: Event) -> str:
-        return self._page.close_bar(f"span:{event['messageId']}", "REASONING_END")
+        return self._page.close_bar(f"span:{event['messageId']}", f"{self._thought}_END")
 
     def _encrypted(self, event: Event) -> str:
         text = f"an encrypted value of {len(event['encryptedValue']):,} characters"

@@ -95,10 +95,11 @@ def _text(report: dict[str, Any]) -> str:
     total = sum(report["events"].values())
     lines = [f"{total} events, {report['bytes']:,} bytes in {report['seconds']:.2f} s: {counts}"]
     lines.append(f"outcome: {report['outcome']}" + (f": {report['error']}" if report["error"] else ""))
-    layers = "the event models, the rules of AG-UI 1.0, ag-ui-validate"
+    layers = "the event models, the grammar and rules of AG-UI 1.0, ag-ui-validate"
     if not report["validator"]:
         layers = (
-            "the event models and the rules of AG-UI 1.0; pip install 'yai-nexus-agentkit[verify]' adds ag-ui-validate"
+            "the event models, the grammar and rules of AG-UI 1.0; "
+            "pip install 'yai-nexus-agentkit[verify]' adds ag-ui-validate"
         )
     lines.append(f"checked by {layers}")
     lines += [f"  {problem}" for problem in report["problems"]]

@@ -149,7 +149,8 @@ class EventEmitter:
     def state(self, values: Mapping[str, Any]) -> None:
         """Show intermediate values of state keys before the node returns them: AG-UI ``STATE_DELTA``.
 
-        The state that the graph stores is untouched, and corrects what was shown at the end of the step.
+        The state that the graph stores is untouched, and corrects what was shown at the end of the step. Keys that the
+        graph does not show to clients are not sent.
         """
         self._send("state", lambda _: state_envelope(values))
 

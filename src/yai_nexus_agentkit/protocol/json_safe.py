@@ -131,6 +131,8 @@ def _is_plain(value: Any) -> bool:
                 inside.extend(getattr(item, field.name) for field in dataclasses.fields(item))
             else:
                 return False
+        if _LEAVES.issuperset(map(type, inside)):
+            return True
         found = [item for item in inside if type(item) not in _LEAVES]
         level = list({id(item): item for item in found}.values())
         if not level:

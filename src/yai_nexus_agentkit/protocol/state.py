@@ -105,7 +105,16 @@ class StateTracker:
         malformed, its path does not exist or cannot be addressed, a test fails, or the document would not be an object.
         """
         patch = [_checked(operation) for operation in operations]
-        document = self._copied(patch)
+        self._state = self._patched(patch)
+        self._sent = self._sent or bool(patch)
+        return patch
+
+    def patched(self, operations: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+        """The document that `apply` would make; nothing is changed. Raises `ValueError` as `apply` does."""
+        return self._patched([_checked(operation) for operation in operations])
+
+    def _patched(self, patch: Sequence[Operation]) -> dict[str, Any]:
+        document: Any = self._copied(patch)
         for number, operation in enumerate(copy.deepcopy(patch)):  # jsonpatch stores the values it is given
             try:
                 document = _applied(document, operation)
@@ -113,9 +122,7 @@ class StateTracker:
                 raise ValueError(f"operation {number} ({operation['op']} {operation['path']!r}): {error}") from error
         if not isinstance(document, dict):
             raise ValueError("the patch replaces the state by something that is not an object")
-        self._state = document
-        self._sent = self._sent or bool(patch)
-        return patch
+        return document
 
     def _copied(self, patch: Sequence[Operation]) -> dict[str, Any]:
         """The document with copies of the values that `patch` may change in place."""

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from yai_nexus_agentkit.checks import check_options
+
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
@@ -33,6 +35,11 @@ class Identity:
 
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What else hooks shall find in ``RunContext.request``: roles, locale, ..."""
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if self.config is not None and not isinstance(self.config, Mapping):
+            raise ValueError(f"Identity.config is a mapping, or None, not {self.config!r}")
 
 
 ANONYMOUS = Identity()

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from yai_nexus_agentkit.checks import check_options
 from yai_nexus_agentkit.errors import ThreadBusyError, ThreadNotFoundError
 from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadStatus
 from yai_nexus_agentkit.runs.service import RunService
@@ -32,6 +33,9 @@ class Janitor:
     per_user: int | None = None
     every: float = 300.0
     clock: Callable[[], float] = time.time
+
+    def __post_init__(self) -> None:
+        check_options(self, positive=("every",))
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[None]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from yai_nexus_agentkit.checks import check_options
 from yai_nexus_agentkit.errors import OverloadedError
 
 __all__ = ["Capacity"]
@@ -21,6 +22,9 @@ class Capacity:
     _users: dict[str, int] = field(default_factory=dict)
     """Taken places by user; a user without any has no entry."""
     taken: int = 0
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
     @contextmanager
     def place(self, user: str) -> Iterator[None]:

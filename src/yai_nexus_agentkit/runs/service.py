@@ -18,6 +18,7 @@ from ag_ui.core import BaseEvent, RunAgentInput
 
 from yai_nexus_agentkit.adapter.control import RunControl
 from yai_nexus_agentkit.adapter.outlet import TERMINAL
+from yai_nexus_agentkit.checks import check_options
 from yai_nexus_agentkit.errors import OverloadedError, ThreadBusyError
 from yai_nexus_agentkit.runs.identity import Identity, ThreadRef
 from yai_nexus_agentkit.runs.index import MemoryThreadIndex, ThreadIndex, ThreadStatus
@@ -50,6 +51,9 @@ class ServiceSettings:
     """How long it waits in any case: the old connection's end may be noticed after the new request."""
     lease: float = 15.0
     """After that long without renewal a holder counts as crashed."""
+
+    def __post_init__(self) -> None:
+        check_options(self, positive=("lease",))
 
 
 @dataclass(slots=True, eq=False)

@@ -9,10 +9,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
+from yai_nexus_agentkit.adapter.hook_calls import call_hook
 from yai_nexus_agentkit.adapter.options import Hooks
 from yai_nexus_agentkit.adapter.source import RunContext
+from yai_nexus_agentkit.errors import HookError
 from yai_nexus_agentkit.runs.identity import Identity
-from yai_nexus_agentkit.server.problems import client_text
+from yai_nexus_agentkit.server.problems import shown_text
 from yai_nexus_agentkit.server.settings import ServerSettings
 
 __all__ = ["Agent", "ServedAgent"]
@@ -64,17 +66,18 @@ def _either(seconds: float | None, own: float | None) -> float | None:
 
 
 def _error_text(hooks: Hooks, *, expose: bool) -> Callable[[BaseException, RunContext], str | None]:
-    """The application's own text for an exception, else the server's. A hook that fails must not uncover it."""
+    """The application's own text for an exception, else the server's. A hook that fails must not uncover it. The run
+    logs the exception with this text."""
 
     def text(error: BaseException, run: RunContext) -> str | None:
         if hooks.on_error is not None:
             try:
-                own = hooks.on_error(error, run)
-            except Exception:
-                _logger.exception("the on_error hook raised")
+                own: str | None = call_hook("on_error", hooks.on_error, error, run)
+            except HookError:
+                _logger.exception("the on_error hook failed")
             else:
                 if own is not None:
                     return own
-        return client_text(error, expose=expose)
+        return shown_text(error, expose=expose)
 
     return text

@@ -13,8 +13,8 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 
 from yai_nexus_agentkit.errors import (
+    UNEXPECTED,
     AGUIAdapterError,
-    Code,
     OverloadedError,
     StatePatchError,
     ThreadBusyError,
@@ -24,11 +24,9 @@ from yai_nexus_agentkit.errors import (
 from yai_nexus_agentkit.protocol.json_safe import clean_text
 from yai_nexus_agentkit.runs.telemetry import trace_id
 
-__all__ = ["Problem", "client_text", "problem_of", "problem_response"]
+__all__ = ["Problem", "client_text", "problem_of", "problem_response", "shown_text"]
 
 _logger = logging.getLogger(__name__)
-_INTERNAL = frozenset({Code.HOOK_ERROR, Code.ENCODING_ERROR, Code.TRANSLATION_ERROR})
-"""Errors of our own whose text holds the text of somebody else's exception."""
 
 
 class Problem(Exception):
@@ -81,12 +79,22 @@ def problem_response(problem: Problem) -> JSONResponse:
 
 
 def client_text(error: BaseException, *, expose: bool) -> str:
-    """What a client is told of an exception: the text of our own errors, else an id that stands in the log."""
-    if expose or (isinstance(error, AGUIAdapterError) and error.code not in _INTERNAL):
+    """`shown_text`; an exception that is hidden behind an id is logged with it."""
+    text = shown_text(error, expose=expose)
+    if not expose and _is_hidden(error):
+        _logger.error(text, exc_info=error)
+    return text
+
+
+def shown_text(error: BaseException, *, expose: bool) -> str:
+    """What a client is told of an exception: the text of our own errors, else an id. Whoever tells it logs both."""
+    if expose or not _is_hidden(error):
         return str(error) or type(error).__name__
-    known = trace_id() or uuid4().hex
-    _logger.error("internal error %s", known, exc_info=error)
-    return f"internal error (id {known})"
+    return f"internal error (id {trace_id() or uuid4().hex})"
+
+
+def _is_hidden(error: BaseException) -> bool:
+    return not isinstance(error, AGUIAdapterError) or error.code in UNEXPECTED
 
 
 _HTTP: Mapping[int, str] = {

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from yai_nexus_agentkit.checks import check_options
 from yai_nexus_agentkit.runs.identity import ANONYMOUS, Identity, thread_key
+from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadIndex
+from yai_nexus_agentkit.runs.locks import ThreadLocks
+from yai_nexus_agentkit.runs.telemetry import Meter
 
 if TYPE_CHECKING:
     from starlette.requests import Request
-
-    from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadIndex
-    from yai_nexus_agentkit.runs.locks import ThreadLocks
-    from yai_nexus_agentkit.runs.telemetry import Meter
 
 __all__ = ["Resolver", "ServerSettings", "ThreadKey"]
 
 Resolver = Callable[["Request"], "Identity | Awaitable[Identity]"]
 ThreadKey = Callable[[str, str, str], str]
+_POSITIVE = (
+    "lease",
+    "run_timeout",
+    "idle_timeout",
+    "tool_timeout",
+    "keep_alive",
+    "max_body",
+    "stalled",
+    "janitor_every",
+)
+_ORIGIN = re.compile(r"\*|null|[a-zA-Z][a-zA-Z0-9+.-]*://[^/\s]+")
+"""What a browser's ``Origin`` header may say; anything else never matches one."""
 
 
 def _anonymous(request: Request) -> Identity:
@@ -39,7 +52,8 @@ class ServerSettings:
     everybody."""
 
     cors: Sequence[str] = ()
-    """Origins whose pages may call the server, ``*`` for all. `create_app` only; an own application has its own."""
+    """Origins whose pages may call the server (``https://app.example.com``, without a path), ``*`` for all.
+    `create_app` only; an own application has its own."""
 
     busy: Literal["reject", "wait"] = "reject"
     """A run for a thread that has one: refuse it (409, ``THREAD_BUSY``), or let it wait for up to `busy_wait`."""
@@ -118,7 +132,12 @@ class ServerSettings:
     """Called with (name, value, labels) when a run ended or was refused."""
 
     def __post_init__(self) -> None:
+        check_options(self, positive=_POSITIVE)
         if not 1 <= self.max_depth <= 200:
-            raise ValueError("max_depth is between 1 and 200")
-        if self.keep_alive <= 0 or self.lease <= 0:
-            raise ValueError("keep_alive and lease are positive")
+            raise ValueError(f"ServerSettings.max_depth is between 1 and 200, not {self.max_depth}")
+        for origin in self.cors:
+            if not _ORIGIN.fullmatch(origin):
+                raise ValueError(
+                    f"ServerSettings.cors holds origins such as 'https://app.example.com', without a path, or '*', "
+                    f"not {origin!r}"
+                )

@@ -2,14 +2,14 @@
 
 - ``model``: every event against the ``ag_ui`` models, strictly, with nulls and unknown fields reported
 - rule names: `yai_nexus_agentkit.testing.rules`
-- ``AGUI...``: ag-ui-validate, errors only, without what it gets wrong about 1.0; left out where it is not installed
-  (the ``verify`` extra)
+- ``AGUI...``: ag-ui-validate, errors only, without what it gets wrong about 1.0 and what a rule said of the same event;
+  left out where it is not installed (the ``verify`` extra)
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ag_ui.core import BaseEvent, Event
@@ -25,6 +25,8 @@ AnyRun: TypeAlias = Sequence[AnyEvent] | Run | Mapping[str, Any] | str
 """Events (models, wire dicts or JSON texts), ``{"events": ..., "input": request}``, or SSE text."""
 
 _EVENT: TypeAdapter[Any] = TypeAdapter(Event)
+_STRUCTURAL = ("AGUI00", "AGUI10", "AGUI201", "AGUI202", "AGUI203", "AGUI205", "AGUI207", "AGUI40", "AGUI60")
+"""Beginnings of ag-ui-validate's codes for what the grammar is about too: one fault is told once."""
 
 
 def parse_sse(text: str) -> list[WireEvent]:
@@ -77,8 +79,10 @@ def conformance_problems(runs: Sequence[AnyRun], *, advice: bool = False, ignore
         events, given = run["events"], run["input"]
         thread.learn((given or {}).get("messages"))
         known_calls = set(thread.calls)
-        problems = [*_model_problems(events), *_rule_problems(events, given, thread, advice)]
-        problems += _validator_problems(events, known_calls)
+        modelled = {n: list(_model_problems(n, event)) for n, event in enumerate(events)}
+        ruled = _rule_problems(events, given, thread, advice, wrong={n for n, texts in modelled.items() if texts})
+        problems = [text for texts in (*modelled.values(), *ruled.values()) for text in texts]
+        problems += _validator_problems(events, known_calls, ruled.keys())
         found += [f"run {number} {problem}" for problem in problems]
     dropped = tuple(f"[{name}]" for name in ignore)
     return [problem for problem in dict.fromkeys(found) if not any(name in problem for name in dropped)]
@@ -123,16 +127,15 @@ def _short(event: WireEvent) -> str:
     return f"{event.get('type')} {text if len(text) <= 160 else text[:157] + '...'}"
 
 
-def _model_problems(events: Sequence[WireEvent]) -> Iterable[str]:
-    for position, event in enumerate(events):
-        where = f"event {position} {event.get('type')}: [model]"
-        try:
-            model = _EVENT.validate_json(json.dumps(event), strict=True)
-        except ValidationError as error:
-            for detail in error.errors()[:3]:
-                yield f"{where} {'/'.join(str(x) for x in detail['loc'][1:]) or 'type'}: {detail['msg']}"
-        else:
-            yield from (f"{where} {problem}" for problem in _walk(model, ""))
+def _model_problems(position: int, event: WireEvent) -> Iterable[str]:
+    where = f"event {position} {event.get('type')}: [model]"
+    try:
+        model = _EVENT.validate_json(json.dumps(event), strict=True)
+    except ValidationError as error:
+        for detail in error.errors()[:3]:
+            yield f"{where} {'/'.join(str(x) for x in detail['loc'][1:]) or 'type'}: {detail['msg']}"
+    else:
+        yield from (f"{where} {problem}" for problem in _walk(model, ""))
 
 
 def _walk(model: BaseModel, path: str) -> Iterable[str]:
@@ -159,16 +162,30 @@ def _inner_models(alias: str, value: Any) -> Iterable[tuple[str, BaseModel]]:
 
 
 def _rule_problems(
-    events: Sequence[WireEvent], given: Mapping[str, Any] | None, thread: ThreadFacts, advice: bool
-) -> Iterable[str]:
+    events: Sequence[WireEvent],
+    given: Mapping[str, Any] | None,
+    thread: ThreadFacts,
+    advice: bool,
+    *,
+    wrong: Collection[int],
+) -> dict[int, list[str]]:
+    """By position of the event; those of the run as a whole under -1, as ag-ui-validate counts. `wrong`: the events
+    that the models refuse, so that a list may stand where the rules expect an id."""
     starts = [n for n, event in enumerate(events) if event.get("type") == "RUN_STARTED"]
     rules = RunRules(thread, given, last_start=starts[-1] if starts else -1, advice=advice)
+    found: dict[int, list[str]] = {}
     for position, event in enumerate(events):
-        yield from rules.feed(position, event)
-    yield from rules.finish()
+        try:
+            found[position] = rules.feed(position, event)
+        except (TypeError, AttributeError):
+            if position not in wrong:
+                raise
+    found[-1] = rules.finish()
+    return {position: problems for position, problems in found.items() if problems}
 
 
-def _validator_problems(events: Sequence[WireEvent], known_calls: set[str]) -> Iterable[str]:
+def _validator_problems(events: Sequence[WireEvent], known_calls: set[str], ruled: Collection[int]) -> Iterable[str]:
+    """`ruled`: the events that the rules found something at."""
     try:
         from ag_ui_validate import ValidatorOptions, create_validator
     except ImportError:
@@ -179,6 +196,8 @@ def _validator_problems(events: Sequence[WireEvent], known_calls: set[str]) -> I
     validator.finalize()
     for found in validator.report().diagnostics:
         event = events[found.event_index] if 0 <= found.event_index < len(events) else {}
+        if found.event_index in ruled and found.rule.startswith(_STRUCTURAL):
+            continue
         if found.severity == "error" and not _admitted(found.rule, found.pointer, event, known_calls):
             place = f"event {found.event_index} {event.get('type')}: " if event else ""
             yield f"{place}[{found.rule}] {found.message}"

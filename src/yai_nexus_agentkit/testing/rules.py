@@ -1,4 +1,5 @@
-"""Pure. Rules of an AG-UI 1.0 stream that neither the ``ag_ui`` models nor ag-ui-validate nor the client report.
+"""Pure. Rules of an AG-UI 1.0 stream that the ``ag_ui`` models do not check: its grammar (`testing.grammar`), and what
+ag-ui-validate and the client do not report either.
 
 `RunRules` reads the events of one run (wire dicts) and returns problems as text, each with its rule's name in brackets.
 `ThreadFacts` is what the runs of one thread know of each other.
@@ -10,16 +11,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from yai_nexus_agentkit.testing.grammar import GRAMMAR, Grammar
+
 __all__ = ["ADVICE", "RULES", "RunRules", "ThreadFacts"]
 
 RULES: Mapping[str, str] = {
-    "terminal": "a run has exactly one terminal event, and it is the last (a late RUN_ERROR is the one exception)",
+    **GRAMMAR,
     "identity": "RUN_STARTED and RUN_FINISHED carry the requested threadId and runId",
     "version": "RUN_STARTED declares protocolVersion",
     "id-reuse": "one message id names one message of one kind",
-    "result-id": "a tool result has its own message id and answers a call once",
-    "reasoning": "reasoning spans and messages are opened once, continued while open, and closed",
-    "steps": "steps pair per owner, and a name is not open twice for one owner",
+    "result-id": "a tool result has its own message id and answers a known call once",
     "pending": "pendingToolCallIds is exactly the started calls without a result, in order",
     "interrupts": "interrupt ids are unique and toolCallId names a known call",
     "snapshot": "MESSAGES_SNAPSHOT has unique ids and does not drop a message that is still streaming",
@@ -81,12 +82,8 @@ class RunRules:
         messages = self._given.get("messages") or []
         self._answered_before = {m.get("toolCallId") for m in messages if m.get("role") == "tool"}
         self._started_event: _Event = {}
-        self._terminal: str | None = None
+        self._grammar = Grammar()
         self._chunk_lanes: dict[str | None, str] = {}
-        self._texts: dict[str, bool] = {}
-        self._reasoning: dict[str, bool] = {}
-        self._spans: set[str] = set()
-        self._steps: set[tuple[str | None, str]] = set()
         self._calls: list[str] = []
         self._answered: set[str] = set()
         self._streamed: set[str] = set()
@@ -95,10 +92,7 @@ class RunRules:
     def feed(self, position: int, event: _Event) -> list[str]:
         """The problems of one event; `position` is its place in the run, from 0."""
         kind = str(event.get("type"))
-        found: list[str] = []
-        late_error = self._terminal == "RUN_FINISHED" and kind == "RUN_ERROR"
-        if self._terminal and kind != "RUN_STARTED" and not late_error:
-            found.append(f"[terminal] {kind} after {self._terminal}")
+        found = self._grammar.feed(event)
         stamp = event.get("timestamp")
         if stamp is not None and (isinstance(stamp, bool) or not isinstance(stamp, int)):
             found.append(f"[timestamp] {stamp!r}")
@@ -110,7 +104,7 @@ class RunRules:
 
     def finish(self) -> list[str]:
         """The problems of the run as a whole."""
-        return [] if self._terminal else ["[terminal] no RUN_FINISHED or RUN_ERROR"]
+        return self._grammar.finish()
 
     def _claim(self, kind: str, message_id: str) -> list[str]:
         had = self._thread.kinds.setdefault(message_id, kind)
@@ -133,7 +127,7 @@ class RunRules:
         return []
 
     def _run_started(self, position: int, event: _Event) -> list[str]:
-        self._started_event, self._terminal = event, None
+        self._started_event = event
         self._calls, self._answered = [], set()
         found = [] if "protocolVersion" in event else ["[version] no protocolVersion"]
         for name in ("threadId", "runId") if position == self._last_start else ("threadId",):
@@ -144,17 +138,12 @@ class RunRules:
         return found
 
     def _run_finished(self, _position: int, event: _Event) -> list[str]:
-        self._terminal = "RUN_FINISHED"
         start = self._started_event or event
         found = [
             f"[identity] {name} '{event.get(name)}' is not the run's '{start.get(name)}'"
             for name in ("threadId", "runId")
             if event.get(name) != start.get(name)
         ]
-        found += [f"[reasoning] span '{span}' is still open" for span in sorted(self._spans)]
-        found += [f"[reasoning] message '{mid}' is still open" for mid, is_open in self._reasoning.items() if is_open]
-        for owner, name in sorted(self._steps, key=str):
-            found.append(f"[steps] step '{name}' of {owner or 'the parent agent'} is still open")
         outcome = event.get("outcome") or {}
         return found + self._pending(outcome) + self._interrupts(outcome)
 
@@ -174,65 +163,26 @@ class RunRules:
                 found.append(f"[interrupts] toolCallId '{call}' names no call")
         return found
 
-    def _run_error(self, _position: int, _event: _Event) -> list[str]:
-        self._terminal = "RUN_ERROR"  # Whatever is open ends here.
-        self._spans.clear()
-        self._steps.clear()
-        self._reasoning.clear()
-        self._texts.clear()
-        return []
-
     def _text_opened(self, _position: int, event: _Event) -> list[str]:
         mid = event.get("messageId")
         if mid is None:
             return []
         starts = event["type"] == "TEXT_MESSAGE_START"
         found = self._claim(event.get("role") or "assistant", mid) if starts or mid not in self._streamed else []
-        self._texts[mid] = starts
         self._streamed.add(mid)
         return found
 
     def _text_content(self, _position: int, event: _Event) -> list[str]:
         return ["[empty-delta]"] if self._advice and event.get("delta") == "" else []
 
-    def _text_end(self, _position: int, event: _Event) -> list[str]:
-        self._texts[str(event.get("messageId"))] = False
-        return []
-
-    def _reasoning_span(self, _position: int, event: _Event) -> list[str]:
-        span, starts = str(event.get("messageId")), event["type"] == "REASONING_START"
-        wrong = starts == (span in self._spans)
-        (self._spans.add if starts else self._spans.discard)(span)
-        return [f"[reasoning] span '{span}' is {'already' if starts else 'not'} open"] if wrong else []
-
     def _reasoning_opened(self, _position: int, event: _Event) -> list[str]:
         mid = event.get("messageId")
-        if mid is None:
-            return []
-        starts = event["type"] == "REASONING_MESSAGE_START"
-        found = [f"[reasoning] message '{mid}' is already open"] if starts and self._reasoning.get(mid) else []
-        found += self._claim("reasoning", mid)
-        self._reasoning[mid] = starts
-        return found
-
-    def _reasoning_continued(self, _position: int, event: _Event) -> list[str]:
-        mid = str(event.get("messageId"))
-        found = [] if self._reasoning.get(mid) else [f"[reasoning] message '{mid}' is not open"]
-        if event["type"] == "REASONING_MESSAGE_END":
-            self._reasoning[mid] = False
-        return found
-
-    def _step(self, _position: int, event: _Event) -> list[str]:
-        owner, name, starts = event.get("subagentRunId"), str(event.get("stepName")), event["type"] == "STEP_STARTED"
-        wrong = starts == ((owner, name) in self._steps)
-        (self._steps.add if starts else self._steps.discard)((owner, name))
-        state = "already" if starts else "not"
-        return [f"[steps] step '{name}' of {owner or 'the parent agent'} is {state} open"] if wrong else []
+        return [] if mid is None else self._claim("reasoning", mid)
 
     def _call_opened(self, _position: int, event: _Event) -> list[str]:
         call = event.get("toolCallId")
         opens = event["type"] == "TOOL_CALL_START" or event.get("toolCallName") is not None
-        if call is None or call in self._calls or not opens:
+        if not isinstance(call, str) or call in self._calls or not opens:
             return []
         self._calls.append(call)
         found = []
@@ -248,6 +198,8 @@ class RunRules:
         call, mid, found = str(event.get("toolCallId")), str(event.get("messageId")), []
         if call in self._answered:
             found.append(f"[result-id] call '{call}' is answered twice")
+        elif call not in self._thread.calls:
+            found.append(f"[result-id] call '{call}' is not known")
         elif self._advice and call in self._answered_before:
             found.append(f"[answered] call '{call}' has a tool message in the request")
         self._answered.add(call)
@@ -278,7 +230,7 @@ class RunRules:
     def _messages_snapshot(self, _position: int, event: _Event) -> list[str]:
         ids = [str(message.get("id")) for message in event.get("messages") or []]
         found = [f"[snapshot] id '{mid}' twice" for mid in sorted({x for x in ids if ids.count(x) > 1})]
-        for mid in (mid for mid, is_open in self._texts.items() if is_open and mid not in ids):
+        for mid in (mid for mid in self._grammar.open_texts if mid not in ids):
             found.append(f"[snapshot] message '{mid}' is still streaming and not in the snapshot")
         if self._advice:
             drifted = sorted(self._streamed.difference(ids))
@@ -290,19 +242,11 @@ class RunRules:
 _HANDLERS: Mapping[str, Callable[[RunRules, int, _Event], list[str]]] = {
     "RUN_STARTED": RunRules._run_started,
     "RUN_FINISHED": RunRules._run_finished,
-    "RUN_ERROR": RunRules._run_error,
     "TEXT_MESSAGE_START": RunRules._text_opened,
     "TEXT_MESSAGE_CHUNK": RunRules._text_opened,
     "TEXT_MESSAGE_CONTENT": RunRules._text_content,
-    "TEXT_MESSAGE_END": RunRules._text_end,
-    "REASONING_START": RunRules._reasoning_span,
-    "REASONING_END": RunRules._reasoning_span,
     "REASONING_MESSAGE_START": RunRules._reasoning_opened,
     "REASONING_MESSAGE_CHUNK": RunRules._reasoning_opened,
-    "REASONING_MESSAGE_CONTENT": RunRules._reasoning_continued,
-    "REASONING_MESSAGE_END": RunRules._reasoning_continued,
-    "STEP_STARTED": RunRules._step,
-    "STEP_FINISHED": RunRules._step,
     "TOOL_CALL_START": RunRules._call_opened,
     "TOOL_CALL_CHUNK": RunRules._call_opened,
     "TOOL_CALL_RESULT": RunRules._call_result,

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from importlib.metadata import version
 from typing import Any
 
-import pytest
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.cache.memory import InMemoryCache
@@ -15,7 +13,6 @@ from langgraph.config import get_stream_writer
 from langgraph.errors import NodeError
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import CachePolicy, Command, RetryPolicy, TimeoutPolicy, interrupt
-from packaging.version import Version
 
 from tests.support.shapes.base import (
     ASK,
@@ -142,9 +139,6 @@ def model_retry_and_fallback() -> Any:
 
 @shape()
 def error_handler() -> Any:
-    if Version(version("langgraph")) < Version("1.2.24"):
-        pytest.skip("LangGraph 1.2.0 raises what the handler handled, if subgraphs are streamed")
-
     async def fail(state: Any) -> Any:
         await saying("Hel").ainvoke("x")
         raise ValueError("no")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from yai_nexus_agentkit.protocol.state import StateTracker
 
 __all__ = ["GraphShape", "SharedState"]
 
+_logger = logging.getLogger(__name__)
 MESSAGES = "messages"
 _FLEETING = (EphemeralValue, Topic, UntrackedValue)
 _REQUEST_CHANNELS = frozenset({"tools", "context"})
@@ -112,7 +114,7 @@ class SharedState:
     sent: LangGraph's objects are live, and a node may have changed them in place."""
 
     def __init__(
-        self, shape: GraphShape, life: RunLifecycle, redact: Callable[[dict[str, Any]], dict[str, Any]] | None
+        self, shape: GraphShape, life: RunLifecycle, redact: Callable[[dict[str, Any]], dict[str, Any] | None] | None
     ) -> None:
         self._shape, self._life, self._redact = shape, life, redact
         self._tracker = StateTracker()
@@ -123,6 +125,8 @@ class SharedState:
         self._ahead: set[str] = set()
         """Keys the client was shown before the graph had them (emitted or predicted); the real value comes at the end
         of the step."""
+        self._refused: set[str] = set()
+        """Keys that were to be shown ahead and are none of the client's; logged once each."""
         self._values: Any = {}
         """The last ``values`` chunk, live."""
         self.changed = False
@@ -141,7 +145,7 @@ class SharedState:
             return []
         self._written.clear()
         self._ahead.clear()
-        return self._life.state_snapshot(self._tracker.snapshot(self._public(values)))
+        return self._sent_whole(values)
 
     def wrote(self, keys: Iterable[str]) -> None:
         """A node wrote these channels; their new values come with the next ``values`` chunk."""
@@ -164,9 +168,17 @@ class SharedState:
         return self._correct(self._ahead)
 
     def ahead(self, values: Mapping[str, Any], *, call: str | None = None) -> list[BaseEvent]:
-        """Show values before the graph has them: until the step ends, or (`call`) until that call has its result."""
+        """Show values before the graph has them: until the step ends, or (`call`) until that call has its result.
+
+        Keys that the graph does not show to clients are left out, with a warning.
+        """
+        values = {key: value for key, value in values.items() if self._may_show(key)}
+        if not values:
+            return []
         events = [] if self.begun else self.snapshot()
-        shown = dict(values) if self._redact is None else self._redact(dict(values))
+        shown = values if self._redact is None else self._redact(values)
+        if shown is None:
+            return events
         self._ahead.update(shown)
         if call is not None:
             self._awaited.update(dict.fromkeys(shown, call))
@@ -184,17 +196,37 @@ class SharedState:
 
     def ahead_patch(self, operations: list[dict[str, Any]]) -> list[BaseEvent]:
         """The same, as RFC 6902 operations; raises ValueError if they do not apply to what the client holds."""
+        operations = [operation for operation in operations if all(map(self._may_show, _top_keys(operation)))]
+        if not operations:
+            return []
         events = [] if self.begun else self.snapshot()
-        applied = self._tracker.apply(operations)
-        self._ahead.update(_top_key(operation["path"]) for operation in applied)
-        return [*events, *self._send(applied)]
+        keys = list(dict.fromkeys(key for operation in operations for key in _top_keys(operation)))
+        if self._redact is None:
+            applied = self._tracker.apply(operations)
+            self._ahead.update(keys)
+            return [*events, *self._send(applied)]
+        patched = self._tracker.patched(operations)
+        gone = [key for key in keys if key not in patched]
+        self._ahead.update(gone)
+        shown = self.ahead({key: patched[key] for key in keys if key in patched})
+        return [*events, *shown, *self._send(self._tracker.remove(gone))]
+
+    def _may_show(self, key: str) -> bool:
+        """A functional graph says nothing of its keys: what it emits is shown."""
+        if self._shape.functional or key in self._shape.public:
+            return True
+        if key not in self._refused:
+            self._refused.add(key)
+            what = f"state key {key!r}" if key else "whole state at once"
+            _logger.warning("the %s is nothing that the graph shows to clients: not sent early", what)
+        return False
 
     def snapshot(self) -> list[BaseEvent]:
         """``STATE_SNAPSHOT`` of the graph's public state as it is now."""
         if not isinstance(self._values, Mapping):
             return []
         self._ahead.clear()
-        return self._life.state_snapshot(self._tracker.snapshot(self._public(self._values)))
+        return self._sent_whole(self._values)
 
     def _correct(self, keys: Iterable[str]) -> list[BaseEvent]:
         keys = set(keys)
@@ -204,10 +236,17 @@ class SharedState:
         if not keys:
             return []
         values = self._public(self._values, keys)
+        if values is None:
+            return []
         gone = [key for key in self._tracker.current if key in keys and key not in values]
         return self._send([*self._tracker.delta(values), *self._tracker.remove(gone)])
 
-    def _public(self, values: Any, keys: Iterable[str] | None = None) -> dict[str, Any]:
+    def _sent_whole(self, values: Any) -> list[BaseEvent]:
+        public = self._public(values)
+        return [] if public is None else self._life.state_snapshot(self._tracker.snapshot(public))
+
+    def _public(self, values: Any, keys: Iterable[str] | None = None) -> dict[str, Any] | None:
+        """None: the application's hook failed, and nothing may be sent."""
         public = self._shape.state_of(values, keys)
         return public if self._redact is None else self._redact(public)
 
@@ -217,5 +256,7 @@ class SharedState:
         return events
 
 
-def _top_key(path: str) -> str:
-    return path.split("/")[1].replace("~1", "/").replace("~0", "~") if "/" in path else ""
+def _top_keys(operation: Mapping[str, Any]) -> list[str]:
+    """The top-level keys that an operation reads or writes; "" for the whole document, and for what is no pointer."""
+    paths = [str(operation[name]) for name in ("path", "from") if name in operation]
+    return [path.split("/")[1].replace("~1", "/").replace("~0", "~") if "/" in path else "" for path in paths]

@@ -76,7 +76,7 @@ class ChunkOrigin:
         around = (var_child_runnable_config.get() or {}).get("configurable") or {}
         if not {self._stream_key, self._runtime_key}.isdisjoint([*around, *configurable]):
             return None
-        # The graph's own only counts where none is given (LangGraph 1.2.0), and ours must not count as given.
+        # The graph's own only counts where none is given, and ours must not count as given.
         configurable = configurable or (graph.config or {}).get("configurable") or {}
         if not configurable and graph.checkpointer not in (None, False):
             return None

@@ -248,11 +248,11 @@ def _judge(visible: Callable[[NativeRun], bool] | Visible | None) -> Callable[[N
         return visible
 
     def judge(run: NativeRun) -> bool:
-        if visible.nodes is not None and run.path and visible.nodes.isdisjoint(run.path):
+        if visible.nodes is not None and run.path and not any(name in visible.nodes for name in run.path):
             return False
         if run.kind in (RunKind.NODE, RunKind.TASK):
             return True
-        if visible.tags is not None and visible.tags.isdisjoint(run.tags):
+        if visible.tags is not None and not any(tag in visible.tags for tag in run.tags):
             return False
         return visible.names is None or run.name in visible.names
 

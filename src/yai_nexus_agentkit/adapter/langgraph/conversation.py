@@ -29,7 +29,7 @@ from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
 __all__ = ["Conversation"]
 
-Redact = Callable[[list[Message]], list[Message]]
+Redact = Callable[[list[Message]], list[Message] | None]
 
 
 class Conversation:
@@ -217,7 +217,7 @@ class Conversation:
     def _end(self, *, paused: bool, when: str) -> list[BaseEvent]:
         if (paused or self._transcript.lost_any) and (self._shape is None or not self._shape.messages):
             own = [m for m in self._plan.request if m.role != "activity"]
-            return self._life.messages_snapshot(self._redacted([*own, *self._transcript.snapshot(lambda run: True)]))
+            return self._sent([*own, *self._transcript.snapshot(lambda run: True)])
         if not self._keeps_messages:
             return []
         if paused:
@@ -254,8 +254,8 @@ class Conversation:
         messages = self._transcript.snapshot(keep, self._unsaid)
         first = self._transcript.prelude(messages)
         self._transcript.accept(messages, keep)
-        events = self._life.messages_snapshot(self._redacted(first)) if first is not None else []
-        return [*events, *self._life.messages_snapshot(self._redacted(messages))]
+        return [*(self._sent(first) if first is not None else ()), *self._sent(messages)]
 
-    def _redacted(self, messages: list[Message]) -> list[Message]:
-        return messages if self._redact is None else self._redact(messages)
+    def _sent(self, messages: list[Message]) -> list[BaseEvent]:
+        shown = messages if self._redact is None else self._redact(messages)
+        return [] if shown is None else self._life.messages_snapshot(shown)

@@ -12,6 +12,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command
 
+from yai_nexus_agentkit.adapter.hook_calls import call_hook
 from yai_nexus_agentkit.adapter.langgraph.call_ids import CallIds
 from yai_nexus_agentkit.adapter.langgraph.channels import MESSAGES, GraphShape
 from yai_nexus_agentkit.adapter.langgraph.fork import cut, fork_thread
@@ -21,7 +22,7 @@ from yai_nexus_agentkit.adapter.langgraph.plan import Plan
 from yai_nexus_agentkit.adapter.langgraph.reconcile import Reconciliation, dangling, reconcile
 from yai_nexus_agentkit.adapter.langgraph.resume import answers, has_answers
 from yai_nexus_agentkit.adapter.langgraph.threads import Graph, Thread, read_thread, with_checkpoint
-from yai_nexus_agentkit.adapter.source import RunContext, call_hook
+from yai_nexus_agentkit.adapter.source import RunContext
 from yai_nexus_agentkit.errors import RunInputError
 
 __all__ = ["Planner", "message_roles"]

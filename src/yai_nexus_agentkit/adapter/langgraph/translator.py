@@ -47,7 +47,7 @@ class LangGraphTranslator:
     """One run of one graph. `feed` takes v2 events, from ``astream_events`` or from the callback source.
 
     `error_text`: what a client may read of an exception. `redact_state`, `redact_messages`: the application's last word
-    before state and messages leave.
+    before state and messages leave; None sends nothing.
     """
 
     def __init__(
@@ -59,8 +59,8 @@ class LangGraphTranslator:
         options: AdapterOptions,
         shape: GraphShape | None,
         error_text: Callable[[BaseException], str] = str,
-        redact_state: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
-        redact_messages: Callable[[list[Message]], list[Message]] | None = None,
+        redact_state: Callable[[dict[str, Any]], dict[str, Any] | None] | None = None,
+        redact_messages: Callable[[list[Message]], list[Message] | None] | None = None,
     ) -> None:
         self._plan, self._life, self._notes, self._options, self._shape = plan, life, notes, options, shape
         self._error_text = error_text
