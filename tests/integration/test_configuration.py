@@ -19,7 +19,7 @@ from tests.conftest import Judge
 from tests.support.graphs import Graph, chat, chat_node, in_a_row, scripted
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
 from yai_nexus_agentkit.orchestration.client_tools import client_tools, context_entries
-from yai_nexus_agentkit.testing import ScriptedChatModel, collect, run_input, wire
+from yai_nexus_agentkit.testing import ScriptedChatModel, collect, record, run_input, wire
 
 SOURCES = pytest.mark.parametrize("source", ["events", "callbacks"])
 
@@ -185,6 +185,19 @@ async def test_durability(source: Any, durability: Any, writes: list[str]) -> No
     await collect(AGUIAdapter(graph, options=AdapterOptions(source=source, durability=durability)), "hi")
 
     assert saver.writes == writes
+
+
+@SOURCES
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+async def test_durability_means_nothing_without_a_checkpointer(judge: Judge, source: Any, durability: Any) -> None:
+    """LangGraph fails at the end of such a run with ``sync``, and warns about the others."""
+    graph = chat(scripted("Hello."), checkpointer=None)
+    run = await record(
+        AGUIAdapter(graph, options=AdapterOptions(source=source, durability=durability)), run_input("hi")
+    )
+
+    assert judge([run]).messages[-1]["content"] == "Hello."
+    assert run["events"][-1]["type"] == "RUN_FINISHED"
 
 
 @SOURCES

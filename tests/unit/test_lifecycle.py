@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 from ag_ui.core import (
+    AssistantMessage,
+    FunctionCall,
     Interrupt,
     ReasoningMessage,
     TextMessageContentEvent,
     TokenUsage,
+    ToolCall,
+    ToolMessage,
     UserMessage,
 )
 
@@ -81,6 +85,31 @@ def test_calls_without_answer_are_pending_for_peers_that_know_the_field(declared
     [*_, end] = wire(life.finish(result=[1]))
     assert end.get("outcome") == ({"type": "success", "pendingToolCallIds": ["c1", "c3"]} if declared else None)
     assert end["result"] == [1]
+
+
+def test_calls_that_nobody_can_answer_are_dropped_before_the_end() -> None:
+    life = live()
+    for call in ("c1", "c2", "c3"):
+        life.tool_call("L", call, "ask", "m")
+    life.result("c1", "t", "done")
+    [dropped] = wire(life.settle_calls(["c3", "again"]))[-1:]
+    assert (dropped["type"], dropped["toolCallId"]) == ("TOOL_CALL_RESULT", "c2")
+    assert dropped["metadata"] == {"langgraph": {"status": "dropped"}}
+    assert life.settle_calls(["c3", "again"]) == []
+    outcome = wire(life.finish())[-1]["outcome"]
+    assert outcome["pendingToolCallIds"] == ["c3", "again"], "one is known by another name, after a snapshot"
+
+
+def test_an_answer_that_the_client_has_is_not_told_for_a_call_of_the_same_id() -> None:
+    """The call of a failed attempt, and the one of the next, which the thread knows by the first one's id."""
+    life = live()
+    life.tool_call("L", "c", "ask", "m1")
+    life.tool_call("M", "c-m2", "ask", "m2")
+    life.result("c-m2", "t", "done")
+    life.close_all()
+    call = ToolCall(id="c", function=FunctionCall(name="ask", arguments="{}"))
+    stored = [AssistantMessage(id="m2", tool_calls=[call]), ToolMessage(id="t", tool_call_id="c", content="done")]
+    assert brief(life.messages_snapshot(stored)) == ["MESSAGES_SNAPSHOT"]
 
 
 def test_usage_is_one_entry_per_model() -> None:

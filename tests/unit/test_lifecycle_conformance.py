@@ -125,6 +125,7 @@ SPEECH = [
     facts("end_call", CALLS),
     facts("result", CALLS, IDS, [*CONTENTS, 5], owner=OWNERS, metadata=METADATA),
     facts("result", ["x", "y", "c"], IDS, ["done"]),
+    facts("settle_calls", [[]]),
 ]
 OTHERS = [
     facts("start_step", SPANS, ["node", "node#2", "other", 5], owner=OWNERS, metadata=METADATA),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -27,6 +27,8 @@ from yai_nexus_agentkit.protocol.subagents import Subagents
 
 __all__ = ["Calls"]
 
+DROPPED = "This call was dropped before it ran."
+"""Result of a call that is not part of the conversation any more (`Calls.settle`)."""
 UNNAMED = "tool"
 """Name of a call that the model gave none. Clients refuse a chunk without, and show nothing for an empty one."""
 
@@ -72,6 +74,8 @@ class Calls:
         """Calls of the thread whose result the client was sent."""
         self._earlier = set(known)
         """Calls that earlier runs announced, or a snapshot."""
+        self._renamed: list[str] = []
+        """Pending calls that the client knows by another name in the end (`settle`)."""
 
     def announce(self, lane: str, call_id: str, name: str, parent: str | None) -> list[BaseEvent]:
         """``TOOL_CALL_START``, unless the thread has the call: its arguments would double (AG-UI 1.0, tool calls)."""
@@ -161,12 +165,25 @@ class Calls:
     @property
     def pending(self) -> list[str]:
         """The calls that this run announced and nobody answered, in order (AG-UI 1.0, frontend tools)."""
-        return [call for call in self._calls if call not in self._told]
+        return [call for call in (*self._calls, *self._renamed) if call not in self._told]
+
+    def settle(self, live: Sequence[str]) -> list[BaseEvent]:
+        """Of the pending calls, only those of `live` can still be answered (by the names the client knows them by in
+        the end). The others get a result that says so: a client that is named no pending call counts for itself."""
+        events: list[BaseEvent] = []
+        for call_id, call in self._calls.items():
+            if call_id not in self._told and call_id not in live:
+                # Not from the call's id alone, which may recur when no thread has it.
+                own_id, facts = f"{call.lane}-{call_id}", {"langgraph": {"status": "dropped"}}
+                events += self.result(call_id, own_id, DROPPED, call.owner, facts)
+        self._renamed = [call_id for call_id in dict.fromkeys(live) if call_id not in self._calls]
+        return events
 
     def restate(self, messages: Iterable[Message]) -> list[BaseEvent]:
         """Learn a snapshot's calls and answers; before it, tell the answers to this run's calls that were not told.
 
-        Otherwise a client would count the call as pending, and put the answer behind whatever was said since.
+        Otherwise a client would count the call as pending, and put the answer behind whatever was said since. An answer
+        that the client has already was told for the call of this id by another name (call ids recur).
         """
         events: list[BaseEvent] = []
         for message in messages:
@@ -174,7 +191,7 @@ class Calls:
                 self._earlier.update(call.id for call in message.tool_calls or ())
             elif isinstance(message, ToolMessage):
                 call_id = message.tool_call_id
-                if call_id in self._calls:
+                if call_id in self._calls and self._ids.kind(message.id) != "tool":
                     events += self.result(
                         call_id, message.id, message.content, message.subagent_run_id, message.metadata
                     )

@@ -248,6 +248,15 @@ class RunLifecycle:
             return []
         return self._calls.result(call_id, message_id, content, owner, metadata)
 
+    @property
+    def pending_calls(self) -> list[str]:
+        """The calls that this run announced and nobody answered, in order."""
+        return self._calls.pending
+
+    def settle_calls(self, live: Sequence[str]) -> list[BaseEvent]:
+        """Say at the run's end which of the pending calls can still be answered; the others are answered as dropped."""
+        return self._calls.settle(live) if self._phase == "live" else []
+
     def knows_call(self, call_id: str) -> bool:
         """The call was announced, in this run or an earlier one of the thread."""
         return self._calls.known(call_id)

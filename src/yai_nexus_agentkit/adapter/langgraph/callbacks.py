@@ -74,7 +74,8 @@ class SideHandler(BaseCallbackHandler):
     ) -> None:
         self._started(run_id, parent_run_id)
         self._tools[run_id] = parent_run_id
-        self._notes.note_tool(str(run_id), kwargs.get("tool_call_id"))
+        text = input_str if kwargs.get("inputs") is None else None
+        self._notes.note_tool(str(run_id), kwargs.get("tool_call_id"), text)
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
         self._tools.pop(run_id, None)

@@ -6,11 +6,12 @@ graph run they belong to first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ag_ui.core import BaseEvent, ToolCallResultEvent
+from ag_ui.core import ToolMessage as ShownResult
 from langchain_core.messages import BaseMessage, ToolMessage
 
 from yai_nexus_agentkit.adapter.langgraph.classify import NativeRun, RunKind
@@ -90,22 +91,27 @@ class ToolCalls:
             return []
         if raw is not None and self._life.knows_call(self.wire(run.scope, raw)):
             return []
-        if raw is None and (made := self._open_call(run.name, tool_input)) is not None:
+        if raw is None and (made := self._open_call(run, tool_input)) is not None:
             made.taken = True
             self._borrowed[run.id] = made
             return []
         return self._announce(run, raw, tool_input)
 
-    def _open_call(self, name: str, tool_input: Any) -> _Made | None:
+    def _open_call(self, run: NativeRun, tool_input: Any) -> _Made | None:
         """The model's call that a tool run without call id executes: a node may run the tool with the arguments alone.
 
-        The one with the same arguments, or the only open one of that name; the thread's last message may hold it, too.
+        An open one with the same arguments; the thread's last message may hold it, too. Other arguments are another
+        call (to warm a cache, to compare), and what comes of it is no answer to the model's.
         """
         if not self._made:
             self._seed()
-        found = [m for m in self._made if m.name == name and not m.taken and not self._life.is_answered(m.wire)]
-        same = [m for m in found if m.args == tool_input]
-        return same[0] if same else found[0] if len(found) == 1 else None
+        text = self._notes.tool_text(run.id)
+        for made in self._made:
+            if made.name != run.name or made.taken or self._life.is_answered(made.wire):
+                continue
+            if made.args == tool_input if text is None else list(map(str, made.args.values())) == [text]:
+                return made
+        return None
 
     def _seed(self) -> None:
         for message in reversed(self._transcript.latest[-8:]):
@@ -141,13 +147,10 @@ class ToolCalls:
             return []
         return self._answer_by_hand(run, f"Error: {error!r}", failed=True)
 
-    def returned(self, node: NativeRun) -> None:
-        """The node returned: what it wrote replaces the results it held."""
-        self._single.pop(node.id, None)
-
     def left_unanswered(self, node: NativeRun) -> list[BaseEvent]:
-        """The node ended, and kept what some tools gave to itself: their calls are answered with it."""
-        events: list[BaseEvent] = []
+        """The node ended and what it wrote was told, which is the last word; it kept what some tools gave to itself:
+        their calls are answered with it."""
+        events = [event for message in self._single.pop(node.id, ()) for event in self.result(message, node)]
         for made, run, output in self._outputs.pop(node.id, ()):
             text = output if isinstance(output, str) else json_text(output)
             message_id = f"tool-{run.id}"
@@ -163,13 +166,21 @@ class ToolCalls:
     # ------------------------------------------------------------------ results
 
     def result(self, message: ToolMessage, run: NativeRun) -> list[BaseEvent]:
-        """``TOOL_CALL_RESULT`` for a tool message, unless its call is unknown or has one."""
+        """``TOOL_CALL_RESULT`` for a tool message, unless its call is unknown or has one, or the message is of old: a
+        node or tool may write the history again, and call ids recur."""
+        wire = self.wire(run.scope, message.tool_call_id)
+        if self._life.is_answered(wire) or not self._life.knows_call(wire):
+            return []
+        if self._transcript.is_told(message.id or "") or self._transcript.holds_result(message.id or ""):
+            return []
+        return [] if _was_given(run, message) else self.answer(message, run)
+
+    def answer(self, message: ToolMessage, run: NativeRun) -> list[BaseEvent]:
+        """``TOOL_CALL_RESULT`` for a tool message that is new."""
         if is_pending(message):
             return []
         wire = self.wire(run.scope, message.tool_call_id)
         message_id = message.id or f"tool-{run.id}"
-        if self._life.is_answered(wire) or not self._life.knows_call(wire):
-            return []
         [shown] = to_agui([message], declared=self._life.declared)
         metadata = _facts(message)
         content = shown.content if isinstance(shown.content, str | list) else ""
@@ -182,6 +193,35 @@ class ToolCalls:
         if run.owner is not None:
             patch = {"id": message_id, "tool_call_id": wire, "subagent_run_id": run.owner}
             self._transcript.add_foreign([shown.model_copy(update=patch)])
+        return events
+
+    def settle(self, *, stored: bool) -> list[BaseEvent]:
+        """The run ends. Of the calls that nobody answered, a client can still answer those that the thread holds, or
+        (`stored` is False: there is none) all but those of models that failed."""
+        pending = self._life.pending_calls
+        if not pending:
+            return []
+        if stored:
+            return self._settled(list(self.stored(pending).values()))
+        makers = {wire: message_id for (message_id, _), wire in self._call_ids.known().items()}
+        return self._settled([wire for wire in pending if not self._transcript.is_lost(makers.get(wire, ""))])
+
+    def stored(self, calls: Iterable[str]) -> dict[str, str]:
+        """Those of the calls that the thread holds, and the names it gives them: by the message that made each, or by
+        one that a node made anew with the same call. Takes time with the thread's length."""
+        told = {wire: key for key, wire in self._call_ids.known().items()}
+        names = CallIds.of(self._transcript.latest).known()
+        rebuilt = set(names.values()) - {names[key] for key in told.values() if key in names}
+        found = {wire: names.get(told.get(wire, ("", "")), wire if wire in rebuilt else "") for wire in calls}
+        return {wire: name for wire, name in found.items() if name}
+
+    def _settled(self, live: list[str]) -> list[BaseEvent]:
+        events = self._life.settle_calls(live)
+        if events:
+            self._transcript.in_sync = False  # no thread has these results: the snapshot withdraws them
+        for event in events:
+            if isinstance(event, ToolCallResultEvent) and event.subagent_run_id is not None:
+                self._transcript.add_foreign([ShownResult(**event.model_dump(exclude={"type"}, exclude_none=True))])
         return events
 
     def _told(self, events: list[BaseEvent], wanted: str, message: BaseMessage | None, run: NativeRun) -> None:
@@ -225,6 +265,15 @@ class ToolCalls:
         events = self._life.result(wire, message_id, clean_text(text), owner=run.owner, metadata=metadata)
         self._told(events, message_id, None, run)
         return events
+
+
+def _was_given(run: NativeRun, message: ToolMessage) -> bool:
+    """The node around this run began with the message, which a subgraph may keep apart from the thread."""
+    given = run.node.given if run.node is not None else None
+    found = given.get("messages") if isinstance(given, Mapping) else getattr(given, "messages", given)
+    if not isinstance(found, list | tuple):
+        return False
+    return message.id is not None and any(getattr(m, "id", None) == message.id for m in found)
 
 
 def _facts(message: ToolMessage) -> dict[str, Any] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -251,6 +251,16 @@ class SharedState:
         if call is not None:
             self._awaited.update(dict.fromkeys(shown, call))
         return self._tracker.delta(shown)
+
+    @property
+    def awaited_calls(self) -> frozenset[str]:
+        """The calls whose results the client's predicted values wait for."""
+        return frozenset(self._awaited.values()) if self._awaited else frozenset()
+
+    def release(self, calls: Collection[str]) -> None:
+        """These calls will have no result: what was predicted from them is good until the step ends."""
+        for key in [key for key, call in self._awaited.items() if call in calls]:
+            del self._awaited[key]
 
     def ahead_patch(self, operations: list[Operation]) -> list[BaseEvent]:
         """The same, as RFC 6902 operations; raises ValueError if they do not apply to what the client holds."""

@@ -7,7 +7,7 @@ since users choose them freely.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -65,6 +65,8 @@ class NativeRun:
     """False for a chain until its first child shows whether it is a subgraph."""
     span: bool = False
     """A titled reasoning span is open for it."""
+    given: Any = None
+    """What a node was given: its part of the graph's state."""
 
     def ancestors(self) -> Iterator[NativeRun]:
         """From the parent up to the root."""
@@ -139,7 +141,7 @@ class RunTree:
         else:
             run.owner, run.path, run.scope, run.silent = parent.owner, parent.path, parent.scope, parent.silent
         if kind in (RunKind.NODE, RunKind.TASK):
-            run.path = (*run.path, run.name)
+            run.path, run.given = (*run.path, run.name), native["data"].get("input")
         run.settled = kind is not RunKind.CHAIN
         run.silent = run.silent or self._is_silent(run)
         self._runs[run.id] = run
@@ -168,6 +170,18 @@ class RunTree:
         for other in inside:
             del self._runs[other.id]
         return inside[::-1]
+
+    def graph(self, namespace: Sequence[str]) -> NativeRun | None:
+        """The open subgraph run of this namespace."""
+        wanted = "|".join(namespace)
+        for run in self._runs.values():
+            if run.kind is RunKind.GRAPH and run.checkpoint_ns == wanted:
+                return run
+        return None
+
+    def root_nodes(self) -> list[NativeRun]:
+        """The nodes of the root that have not ended."""
+        return [run for run in self._runs.values() if run.kind is RunKind.NODE and run.parent is self.root]
 
     def open(self) -> list[NativeRun]:
         """Every run that has not ended, in the order of starting."""

@@ -71,7 +71,6 @@ class Conversation:
     ) -> list[BaseEvent]:
         """Tell what a node's messages say beyond what was streamed: results, and answers that no model made. `beside`:
         what other nodes wrote in this run."""
-        self._calls.returned(run)
         events: list[BaseEvent] = []
         messages = [m for m in written if isinstance(m, BaseMessage) and m.id]
         for message in messages:
@@ -158,11 +157,18 @@ class Conversation:
         if self._raw_written:
             self._raw_written = False
             events += self._raw_tail(messages)
-        events += [*self._steps.settle(), *self._state.step(values)]
+        events += [*self._steps.settle(), *self._step_state(values)]
         if self._snapshot_due and self._life.quiet:
             self._snapshot_due = False
             events += self._snapshot(self._still_running)
         return events
+
+    def _step_state(self, values: Any) -> list[BaseEvent]:
+        """The state after a superstep. A call that was made and is not in the thread now will have no result."""
+        awaited = self._state.awaited_calls
+        if awaited and self._keeps_messages:
+            self._state.release(awaited - self._calls.stored(awaited).keys())
+        return self._state.step(values)
 
     def _begin(self, values: Any, messages: Sequence[BaseMessage]) -> list[BaseEvent]:
         """The first look at the thread, with the request applied."""
@@ -172,7 +178,7 @@ class Conversation:
         if self._plan.lacking and self._shape is not None and self._shape.messages:
             return [*events, *self._snapshot(lambda run: False)]
         for message in self._plan.answers:
-            events += self._calls.result(message, root)
+            events += self._calls.answer(message, root)
         return events
 
     def begin_unseen(self) -> list[BaseEvent]:
@@ -208,10 +214,19 @@ class Conversation:
     def end(self, *, paused: bool, when: str) -> list[BaseEvent]:
         """The messages at the end of a run: always before a question, else if the client's differ (`when` is the
         option)."""
+        events = self._calls.settle(stored=self._keeps_messages) if not paused else []
+        return [*events, *self._end(paused=paused, when=when)]
+
+    @property
+    def _keeps_messages(self) -> bool:
+        """The thread's messages are known: the graph keeps a conversation, and showed it."""
+        return self._shape is not None and self._shape.messages and self._transcript.began
+
+    def _end(self, *, paused: bool, when: str) -> list[BaseEvent]:
         if (paused or self._transcript.lost_any) and (self._shape is None or not self._shape.messages):
             own = [m for m in self._plan.request if m.role != "activity"]
             return self._sent([*own, *self._transcript.snapshot(lambda run: True)])
-        if self._shape is None or not self._shape.messages or not self._transcript.began:
+        if not self._keeps_messages:
             return []
         if paused:
             return self._snapshot(self._paused)

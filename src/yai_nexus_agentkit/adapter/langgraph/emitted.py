@@ -21,6 +21,7 @@ from yai_nexus_agentkit.orchestration.envelope import (
 )
 from yai_nexus_agentkit.protocol.json_safe import clean_text, json_safe
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
+from yai_nexus_agentkit.protocol.state import StateTracker
 
 __all__ = ["Emitted"]
 
@@ -33,8 +34,9 @@ class Emitted:
 
     def __init__(self, life: RunLifecycle, state: SharedState, *, everything: bool) -> None:
         self._life, self._state, self._all = life, state, everything
-        self._types: dict[str, str] = {}
-        """Activity type by id: a patch repeats the type of its activity (AG-UI 1.0 §12)."""
+        self._activities: dict[str, tuple[str, StateTracker]] = {}
+        """Type and content by id: a patch repeats the type (AG-UI 1.0 §12), and one that does not apply to the content
+        would be skipped by clients."""
 
     def dispatched(self, name: str, data: Any, run: NativeRun | None) -> list[BaseEvent]:
         """An ``on_custom_event``: ours, or somebody's ``adispatch_custom_event``."""
@@ -66,12 +68,22 @@ class Emitted:
                 raise EventTranslationError(f"emitted state patch: {error}", event_type="state_patch") from error
         activity_id = clean_text(envelope["activity_id"])
         if kind == ACTIVITY:
-            self._types[activity_id] = name
-            content = json_safe(value)
-            return self._life.activity(activity_id, name, content, owner=_owner(run), metadata=_origin(run))
-        if kind == ACTIVITY_PATCH:
-            return self._life.activity_delta(activity_id, self._types.get(activity_id, name), json_safe(value))
-        return []
+            content = StateTracker()
+            self._activities[activity_id] = name, content
+            shown = content.snapshot(value)
+            return self._life.activity(activity_id, name, shown, owner=_owner(run), metadata=_origin(run))
+        return self._activity_patch(activity_id, name, json_safe(value)) if kind == ACTIVITY_PATCH else []
+
+    def _activity_patch(self, activity_id: str, name: str, operations: list[dict[str, Any]]) -> list[BaseEvent]:
+        """A patch of an activity of this run; what one of an earlier run holds is not known."""
+        known = self._activities.get(activity_id)
+        if known is not None:
+            name, content = known
+            try:
+                operations = content.apply(operations)
+            except ValueError as error:
+                raise EventTranslationError(f"emitted activity patch: {error}", event_type="activity_patch") from error
+        return self._life.activity_delta(activity_id, name, operations)
 
 
 def _owner(run: NativeRun | None) -> str | None:

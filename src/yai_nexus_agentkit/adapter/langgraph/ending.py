@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.types import Interrupt as NativeInterrupt
 
 from yai_nexus_agentkit.adapter.langgraph.calls import ToolCalls
-from yai_nexus_agentkit.adapter.langgraph.classify import NativeRun, RunKind, RunTree
+from yai_nexus_agentkit.adapter.langgraph.classify import RunKind, RunTree
 from yai_nexus_agentkit.adapter.langgraph.interrupts import describe, describe_breakpoint
 from yai_nexus_agentkit.adapter.langgraph.plan import Breakpoint, Plan
 from yai_nexus_agentkit.protocol.endings import with_questions
@@ -55,7 +55,7 @@ class Ending:
         """The questions for the client."""
         questions = []
         for native, namespace in self._asked.values():
-            graph = self._graph(namespace)
+            graph = self._tree.graph(namespace)
             scope = graph.scope if graph is not None else self._tree.root.scope if self._tree.root else ""
             questions.append(
                 describe(
@@ -94,11 +94,3 @@ class Ending:
         if interrupts:
             events[-1] = with_questions(events[-1], [interrupt.id for interrupt in interrupts])
         return events
-
-    def _graph(self, namespace: Sequence[str]) -> NativeRun | None:
-        """The open graph run that asked."""
-        wanted = "|".join(namespace)
-        for run in self._tree.open():
-            if run.kind is RunKind.GRAPH and run.checkpoint_ns == wanted:
-                return run
-        return None

@@ -82,6 +82,8 @@ class ModelLane:
         """What was told is what the message says, under the message's id."""
         self.spoke = False
         """Something was told, so the message id is fixed."""
+        self.shown = False
+        """Text or a call was told: the client has the message, and its place among the others is fixed."""
         self._provider: Any = None
         self._text = _Joiner()
         self._sum = 0
@@ -107,7 +109,7 @@ class ModelLane:
 
     def stream_text(self, text: str) -> list[BaseEvent]:
         """A piece of text of a model that knows no messages (``BaseLLM``)."""
-        self.spoke = True
+        self.spoke = self.shown = True
         return self.tell(text)
 
     def tell(self, text: str) -> list[BaseEvent]:
@@ -167,9 +169,8 @@ class ModelLane:
         return events
 
     def _say(self, piece: Text) -> list[BaseEvent]:
-        self.spoke = True
         events = [] if self._plain else self._life.end_reasoning(self.key)
-        self._plain = True
+        self.spoke = self.shown = self._plain = True
         return [*events, *self.tell(piece.text)]
 
     def _think(self, piece: Reasoning) -> list[BaseEvent]:
@@ -231,7 +232,8 @@ class ModelLane:
         return index is None and name is not None and call.name is not None
 
     def _announce(self, call: _Call) -> list[BaseEvent]:
-        self.spoke, self._plain = True, False
+        self.spoke = self.shown = True
+        self._plain = False
         raw = call.raw if call.raw and call.raw not in self.calls else minted_call_id(self.message_id, call.position)
         call.wire = self._call_ids.wire(self.message_id, raw)
         self.calls[raw] = call.wire

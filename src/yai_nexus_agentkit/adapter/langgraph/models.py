@@ -59,9 +59,11 @@ class ModelCalls:
         chunk = native["data"]["chunk"]
         if (events := lane.more(chunk)) is not None:
             return events
-        spoke = lane.spoke
+        spoke, shown = lane.spoke, lane.shown
         events = lane.stream(chunk)
-        if lane.spoke and not spoke:
+        if lane.shown and not shown:
+            self._transcript.show(lane.message_id, lane.run)
+        elif lane.spoke and not spoke:
             self._transcript.tell(lane.message_id, lane.run)
         if lane.calls:
             self._calls.announced(lane.run.scope, lane.calls)
@@ -89,9 +91,12 @@ class ModelCalls:
             return []
         if message is not None and not lane.spoke and self._transcript.holds(message.id or ""):
             return self._life.end_lane(lane.key)  # a cached answer under the id of an old message, which it replaces
+        shown = lane.shown
         events = lane.end(message)
+        if lane.shown and not shown:
+            self._transcript.show(lane.message_id, lane.run)
         if message is not None and not is_shown(message):
-            self._transcript.forget(lane.message_id)
+            self._transcript.think(lane.message_id, lane.run, message)
         elif lane.spoke:
             faithful = message is not None and lane.told_all_of(message)
             self._transcript.tell(lane.message_id, lane.run, message if faithful else None)
@@ -107,6 +112,7 @@ class ModelCalls:
         if lane is None:
             return []
         self._transcript.lose(lane.message_id)
+        self._predictor.lose(lane.calls.values())
         return lane.end(None)
 
     def abandon_all(self) -> list[BaseEvent]:

@@ -20,6 +20,7 @@ class RunNotes:
     def __init__(self, *, complete: bool) -> None:
         self.complete = complete
         self._tool_calls: dict[str, str] = {}
+        self._tool_texts: dict[str, str] = {}
         self._structured: set[str] = set()
         self._errors: dict[str, BaseException] = {}
         self._failed_models: set[str] = set()
@@ -27,11 +28,14 @@ class RunNotes:
         self._running: dict[str, float] = {}
         """Tools under way: when each began."""
 
-    def note_tool(self, run_id: str, tool_call_id: str | None) -> None:
-        """A tool started; `tool_call_id` is None when it was called with plain arguments."""
+    def note_tool(self, run_id: str, tool_call_id: str | None, text: str | None = None) -> None:
+        """A tool started; `tool_call_id` is None when it was called with plain arguments, `text` its only argument
+        where that was given alone."""
         self._running[run_id] = time.monotonic()
         if tool_call_id is not None:
             self._tool_calls[run_id] = tool_call_id
+        elif text is not None:
+            self._tool_texts[run_id] = text
 
     def note_tool_over(self, run_id: str) -> None:
         """A tool returned or raised."""
@@ -68,6 +72,10 @@ class RunNotes:
     def tool_call_id(self, run_id: str) -> str | None:
         """The model's id of the call that a tool run executes."""
         return self._tool_calls.get(run_id)
+
+    def tool_text(self, run_id: str) -> str | None:
+        """The text that a tool was run with instead of named arguments, which its event does not show."""
+        return self._tool_texts.get(run_id)
 
     def is_structured(self, run_id: str) -> bool:
         """The model call produces structured output."""

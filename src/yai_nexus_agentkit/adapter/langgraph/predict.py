@@ -6,7 +6,7 @@ costs a small multiple of n bytes, not its square.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from ag_ui.core import BaseEvent, ToolCallArgsEvent, ToolCallChunkEvent, ToolCallEndEvent, ToolCallStartEvent
@@ -61,6 +61,12 @@ class Predictor:
             elif isinstance(event, ToolCallEndEvent):
                 told += self._show(self._calls.pop(event.tool_call_id, None))
         return told
+
+    def lose(self, calls: Collection[str]) -> None:
+        """The model of these calls failed."""
+        for call_id in calls:
+            self._calls.pop(call_id, None)
+        self._state.release(calls)
 
     def _begin(self, call_id: str, tool: str) -> list[BaseEvent]:
         keys = self._tools.get(tool)

@@ -185,7 +185,7 @@ class LangGraphRun:
         extra: dict[str, Any] = {}
         if self._shape is not None:
             extra = {"stream_mode": ["updates", "values", "custom"], "subgraphs": True}
-            if self._run.options.durability is not None:
+            if self._run.options.durability is not None and self._plan.resumable:  # else LangGraph fails at the end
                 extra["durability"] = self._run.options.durability
             if self._run.context is not None:
                 extra["context"] = self._run.context

@@ -47,6 +47,11 @@ class Steps:
         self._ended.append(run)
         return []
 
+    @property
+    def waiting(self) -> list[NativeRun]:
+        """The root nodes that ended and whose updates are still to come."""
+        return self._ended
+
     def updated(self, node: str) -> list[BaseEvent]:
         """The updates of a root node came: its oldest ended run is over."""
         for run in self._ended:

@@ -88,7 +88,8 @@ class Transcript:
         """Position by id."""
         self._told: dict[str, Told] = {}
         self._hidden: set[str] = set()
-        self._unshown: set[str] = set()
+        self._thoughts: dict[str, Told] = {}
+        """Messages of this run that are nothing but reasoning."""
         self._held = list(held)
         """Ids of the client's messages in the client's order, as of the request or of the last snapshot."""
         self.in_sync = in_sync
@@ -121,15 +122,25 @@ class Transcript:
             told.message, told.content, told.calls = message, message.content, getattr(message, "tool_calls", None)
             told.shown = tool_content(message) if isinstance(message, ToolMessage) else None
 
-    def forget(self, message_id: str) -> None:
-        """Nothing of this message is shown in the end: it had reasoning only, and that was told."""
+    def show(self, message_id: str, run: NativeRun) -> None:
+        """The first text or call of a message was told: there the client puts it, however long its model had reasoned
+        while others answered."""
+        told = self._told.pop(message_id, None)
+        self._told[message_id] = told or Told(None, run, run.owner)
+
+    def think(self, message_id: str, run: NativeRun, message: BaseMessage) -> None:
+        """The model ended without an answer: its message is not shown, but for the reasoning that was told."""
         self._told.pop(message_id, None)
-        self._unshown.add(message_id)
+        self._thoughts[message_id] = Told(message, run, run.owner)
 
     def lose(self, message_id: str) -> None:
         """The model failed: what was told of this message is not going to be stored."""
         if message_id in self._told:
             self._told[message_id].lost = True
+
+    def is_lost(self, message_id: str) -> bool:
+        """The model of this message failed."""
+        return message_id in self._told and self._told[message_id].lost
 
     @property
     def lost_any(self) -> bool:
@@ -166,6 +177,13 @@ class Transcript:
         """The thread held a message of this id before the run."""
         return message_id in self._base
 
+    def holds_result(self, message_id: str) -> bool:
+        """The client knew this tool's message before the run, or had it from a snapshot. A placeholder is no result:
+        the real one may come under its id."""
+        if (position := self._base.get(message_id)) is not None:
+            return is_shown(self._before[position])
+        return message_id in self._nested or message_id in self._foreign
+
     # ------------------------------------------------------------------ comparing
 
     def judge(self, message: BaseMessage) -> Judgement:
@@ -174,7 +192,7 @@ class Transcript:
             known = message.id in self._base or message.id in self._told or message.id == "__remove_all__"
             return Judgement.CHANGED if known else Judgement.KNOWN
         message_id = message.id or ""
-        if message_id in self._unshown:
+        if message_id in self._thoughts:
             return Judgement.KNOWN
         if (told := self._told.get(message_id)) is not None:
             return Judgement.KNOWN if told.still(message) else Judgement.CHANGED
@@ -263,11 +281,12 @@ class Transcript:
         """The conversation as the client shall hold it. `keep` says of the run that told a message whether the message
         counts although the thread's own list does not have it: its node still runs, or the subgraph that stored it is
         paused."""
-        stored = [m for m in self.latest if is_shown(m)]
-        ids = {m.id for m in stored}
-        inner = [m for message_id, m in self._nested.items() if message_id not in ids and is_shown(m)]
-        inner += [told.message for told in self._unstored(ids, keep).values() if told.message is not None]
-        own = to_agui([*stored, *inner, *unsaid], declared=self._declared, reasoning=self._reasoning)
+        ids = {m.id for m in self.latest}
+        inner = [m for message_id, m in self._nested.items() if message_id not in ids]
+        told = {**self._told, **self._thoughts}
+        inner += [t.message for t in self._unstored(told, ids, keep).values() if t.message is not None]
+        # Whole, since a message that is not shown may have reasoning that is.
+        own = to_agui([*self.latest, *inner, *unsaid], declared=self._declared, reasoning=self._reasoning)
         taken = {m.id for m in own}
         return [*own, *(m for m in self._foreign.values() if m.id not in taken)]
 
@@ -277,7 +296,7 @@ class Transcript:
         A client keeps the messages it holds where they are and appends the others (AG-UI 1.0 §11). So messages that
         must move are taken away first.
         """
-        own = [m for m in messages if m.id not in self._foreign and m.role != "reasoning"]
+        own = [m for m in messages if m.subagent_run_id is None and m.role != "reasoning"]
         wanted = [m.id for m in own]
         known = set(wanted)
         shown = [i for i in self._client_order() if i in known]
@@ -287,8 +306,8 @@ class Transcript:
         right = 0
         while right < len(shown) and shown[right] == wanted[right]:
             right += 1
-        keep = set(wanted[:right]) | self._foreign.keys()
-        return [m for m in messages if m.id in keep]
+        keep = set(wanted[:right])
+        return [m for m in messages if m.id in keep or m.subagent_run_id is not None]
 
     def _client_order(self) -> list[str]:
         """Ids of the client's messages in its order: a result goes behind its call and the results there, others to the
@@ -323,11 +342,14 @@ class Transcript:
         self.in_sync = self.restated = True
         self._held = [m.id for m in messages]
         self.begin(self.latest)
-        self._told = self._unstored(self._base.keys(), keep)
+        self._told = self._unstored(self._told, self._base.keys(), keep)
+        self._thoughts = self._unstored(self._thoughts, self._base.keys(), keep)
         self._nested = {i: m for i, m in self._nested.items() if i not in self._base}
 
-    def _unstored(self, ids: Collection[str | None], keep: Callable[[NativeRun], bool]) -> dict[str, Told]:
-        return {i: t for i, t in self._told.items() if t.owner is None and i not in ids and keep(t.run)}
+    def _unstored(
+        self, told: Mapping[str, Told], ids: Collection[str | None], keep: Callable[[NativeRun], bool]
+    ) -> dict[str, Told]:
+        return {i: t for i, t in told.items() if t.owner is None and i not in ids and keep(t.run)}
 
 
 def _grouped(messages: Iterable[BaseMessage]) -> list[object]:

@@ -355,16 +355,15 @@ class LangGraphTranslator:
         """The superstep is over: so are its nodes that a ``Command`` to the parent left without an end event."""
         if self.ending.paused:
             return []
-        left = [run for run in self._tree.open() if run.kind is RunKind.NODE and run.parent is self._tree.root]
-        return [event for run in left for event in self._leave(run)]
+        return [event for run in self._tree.root_nodes() for event in self._leave(run)]
 
     def _emitter(self, namespace: Sequence[str]) -> NativeRun | None:
-        """The graph run whose writer wrote; which of its nodes is not known."""
-        wanted = "|".join(namespace)
-        for run in self._tree.open():
-            if run.kind is RunKind.GRAPH and run.checkpoint_ns == wanted:
-                return run
-        return None
+        """The run whose writer wrote: of a subgraph, whose chunks come too late to say more, the graph; of the root its
+        node, if only one can have."""
+        if namespace:
+            return self._tree.graph(namespace)
+        nodes = [*self._steps.waiting, *self._tree.root_nodes()]
+        return nodes[0] if len(nodes) == 1 else None
 
     def _nothing(self, native: Mapping[str, Any]) -> list[BaseEvent]:
         return []
