@@ -32,21 +32,22 @@ class _Joiner:
     """Joins surrogate pairs that a provider split across chunks; a half that stays alone becomes a replacement
     character."""
 
-    __slots__ = ("_half",)
+    __slots__ = ("half",)
 
     def __init__(self) -> None:
-        self._half = ""
+        self.half = ""
+        """The first half of a pair, which waits for the second."""
 
     def join(self, text: str) -> str:
-        if text.isascii() and not self._half:
+        if text.isascii() and not self.half:
             return text
-        text, self._half = self._half + text, ""
+        text, self.half = self.half + text, ""
         if text and "\ud800" <= text[-1] <= "\udbff":
-            self._half, text = text[-1], text[:-1]
+            self.half, text = text[-1], text[:-1]
         return clean_text(text)
 
     def rest(self) -> str:
-        half, self._half = self._half, ""
+        half, self.half = self.half, ""
         return clean_text(half)
 
 
@@ -114,7 +115,8 @@ class ModelLane:
 
     def tell(self, text: str) -> list[BaseEvent]:
         """More text of the open message."""
-        text = self._text.join(text)
+        if self._text.half or not text.isascii():
+            text = self._text.join(text)
         self._sum = crc32(text.encode(), self._sum)
         return self._life.text(self.key, self.message_id, text)
 

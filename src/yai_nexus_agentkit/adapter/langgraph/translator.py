@@ -119,14 +119,7 @@ class LangGraphTranslator:
 
     def feed(self, native: Mapping[str, Any], /) -> list[BaseEvent]:
         """The AG-UI events that tell one native event."""
-        kind = native["event"]
-        handler = self._handlers.get(kind)
-        if handler is None:
-            if kind not in _unknown_kinds:
-                _unknown_kinds.add(kind)
-                _logger.warning("skipping native events of the unknown kind %r", kind)
-            return []
-        events = handler(native)
+        events = self._handlers.get(native["event"], _skip)(native)
         if self._raw_events and events:
             raw = json_safe({key: value for key, value in native.items() if key != "parent_ids"})
             for event in events:
@@ -394,3 +387,11 @@ _HANDLERS: Mapping[str, str] = {
     Kind.ON_NODE_END: "_chain_end",
     Kind.ON_CUSTOM_EVENT: "_custom",
 }
+
+
+def _skip(native: Mapping[str, Any]) -> list[BaseEvent]:
+    kind = native["event"]
+    if kind not in _unknown_kinds:
+        _unknown_kinds.add(kind)
+        _logger.warning("skipping native events of the unknown kind %r", kind)
+    return []
