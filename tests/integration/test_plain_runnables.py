@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import Runnable, RunnableGenerator, RunnableLambda
@@ -36,6 +36,22 @@ AGENTS: dict[str, Any] = {
     "function": lambda: RunnableLambda(lambda given: f"You said {given['messages'][-1].content}."),
     "function with a message": lambda: RunnableLambda(lambda given: AIMessage("Hello.", id="answer")),
     "function with data": lambda: RunnableLambda(lambda given: {"words": {"a"}}),
+    "function with messages": lambda: RunnableLambda(
+        lambda given: {
+            "messages": [
+                *given["messages"],
+                AIMessage("", id="asks", tool_calls=[{"id": "call_1", "name": "look", "args": {}}]),
+                ToolMessage("a tree", tool_call_id="call_1", id="sees"),
+                AIMessage("A tree."),
+            ]
+        }
+    ),
+    "function with a list of messages": lambda: RunnableLambda(
+        lambda given: [*given["messages"], AIMessage("Hello.", id="answer")]
+    ),
+    "function that lists what a model said": lambda: (
+        scripted(["Hel", "lo."]) | RunnableLambda(lambda said: [said, AIMessage("And more.", id="more")])
+    ),
     "generator": lambda: RunnableGenerator(letters),
     "failing function": lambda: RunnableLambda(lambda given: 1 / 0),
     "failing model": lambda: scripted(["Half ", RuntimeError("down")]),
@@ -119,6 +135,35 @@ async def test_what_is_told_of_an_agent_without_a_graph(play: Player, kind: str)
                 'TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta="Half "',
                 "TEXT_MESSAGE_END messageId=lc_run--#1",
                 "RUN_ERROR message=down code=AGENT_ERROR",
+            ],
+            "function with messages": [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "TOOL_CALL_START toolCallId=call_1 toolCallName=look parentMessageId=asks",
+                'TOOL_CALL_ARGS toolCallId=call_1 delta="{}"',
+                "TOOL_CALL_END toolCallId=call_1",
+                'TOOL_CALL_RESULT messageId=sees toolCallId=call_1 content="a tree" role=tool',
+                "TEXT_MESSAGE_START messageId=run-1-output3 role=assistant",
+                'TEXT_MESSAGE_CONTENT messageId=run-1-output3 delta="A tree."',
+                "TEXT_MESSAGE_END messageId=run-1-output3",
+                "RUN_FINISHED threadId=thread runId=run-1",
+            ],
+            "function with a list of messages": [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "TEXT_MESSAGE_START messageId=answer role=assistant",
+                "TEXT_MESSAGE_CONTENT messageId=answer delta=Hello.",
+                "TEXT_MESSAGE_END messageId=answer",
+                "RUN_FINISHED threadId=thread runId=run-1",
+            ],
+            "function that lists what a model said": [
+                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant",
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta=Hel",
+                "TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta=lo.",
+                "TEXT_MESSAGE_END messageId=lc_run--#1",
+                "TEXT_MESSAGE_START messageId=more role=assistant",
+                'TEXT_MESSAGE_CONTENT messageId=more delta="And more."',
+                "TEXT_MESSAGE_END messageId=more",
+                "RUN_FINISHED threadId=thread runId=run-1",
             ],
         }
     )

@@ -96,6 +96,25 @@ class Conversation:
             self._transcript.tell(message.id or "", source, message if lane.faithful else None)
         return self._predictor.watch(events) if self._predictor else events
 
+    def tell_output(self, output: Any) -> list[BaseEvent]:
+        """What a functional graph or plain runnable returned and no model streamed: a text, a message, or messages."""
+        if isinstance(output, str) and output:
+            output = AIMessage(output)
+        root = self._tree.root or NativeRun("root", RunKind.ROOT, "", None)
+        events: list[BaseEvent] = []
+        for number, message in enumerate(m for m in written_messages(output) if isinstance(m, BaseMessage)):
+            message.id = message.id or f"{self._life.run_id}-output{number or ''}"
+            if isinstance(message, ToolMessage):
+                events += self._calls.result(message, root)
+            elif isinstance(message, AIMessage) and not self._is_shown_already(message):
+                events += self.tell_stored(message, root)
+        return events
+
+    def _is_shown_already(self, message: AIMessage) -> bool:
+        if self._transcript.is_told(message.id or "") or message.id in self._plan.held:
+            return True
+        return bool(message.text) and self._transcript.says(message.text)
+
     def updated(self, payload: Mapping[str, Any]) -> list[BaseEvent]:
         """A root ``updates`` chunk: which node wrote what. A node answered from a cache shows here only."""
         root = self._tree.root

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ag_ui.core import BaseEvent, Message
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import BaseMessage
 from langgraph.errors import GraphBubbleUp
 
 from yai_nexus_agentkit.adapter.langgraph.calls import ToolCalls, hosting_call
@@ -141,7 +141,7 @@ class LangGraphTranslator:
         if interrupts:
             events += self.ending.suspend_subagents(self._life, interrupts)
         events += self._life.close_all()
-        events += self._unstreamed_output() if not interrupts else []
+        events += self._conversation.tell_output(self._output) if self._functional and not interrupts else []
         events += self._state.finish()
         if (interrupts and not self._plan.idle) or self._options.final_state_snapshot:
             events += self._state.snapshot()
@@ -169,25 +169,16 @@ class LangGraphTranslator:
         return self._shape is None or self._shape.functional
 
     def _result(self) -> Any:
-        """The return value of a functional graph or plain runnable; a state graph's result is its state."""
-        if not self._functional or self._output is None or isinstance(self._output, BaseMessage):
-            return None
-        return json_safe(self._output)
-
-    def _unstreamed_output(self) -> list[BaseEvent]:
-        """The answer of a functional graph or plain runnable that is no model's text: a string, or a message."""
+        """The return value of a functional graph or plain runnable, without the messages that were told; a state
+        graph's result is its state."""
         output = self._output
-        if not self._functional:
-            return []
-        if isinstance(output, str) and output:
-            output = AIMessage(output)
-        if not isinstance(output, AIMessage) or self._transcript.is_told(output.id or ""):
-            return []
-        if self._transcript.says(output.text):
-            return []
-        output.id = output.id or f"{self._life.run_id}-output"
-        root = self._tree.root or NativeRun("root", RunKind.ROOT, "", None)
-        return self._conversation.tell_stored(output, root)
+        if not self._functional or output is None or isinstance(output, BaseMessage):
+            return None
+        if isinstance(output, list) and output and all(isinstance(item, BaseMessage) for item in output):
+            return None
+        if isinstance(output, Mapping) and any(isinstance(item, BaseMessage) for item in written_messages(output)):
+            output = {key: value for key, value in output.items() if key != "messages"} or None
+        return json_safe(output)
 
     # ------------------------------------------------------------------ chains: root, nodes, subgraphs, named spans
 
