@@ -604,7 +604,7 @@ async def test_custom_events_of_others(play: Player, which: Any) -> None:
             "emitter": [],
             "all": [
                 "CUSTOM name=mine value=(a=[1]) metadata=(langgraph=(node=work path=work))",
-                "CUSTOM name=langgraph.custom value=written",
+                "CUSTOM name=langgraph.custom value=written metadata=(langgraph=(node=work path=work))",
             ],
         }
     )
