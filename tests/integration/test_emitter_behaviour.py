@@ -168,7 +168,7 @@ class Bystander(BaseCallbackHandler):
         {"callbacks": CallbackManager([])},
         {"metadata": {"mine": 1}, "configurable": {"thread_id": "1"}},
     ],
-    ids=repr,
+    ids=["empty", "no callbacks", "an empty list", "a handler", "a manager", "metadata"],
 )
 async def test_a_config_without_a_run_leaves_the_run_of_the_context(config: RunnableConfig) -> None:
     async def node(state: State) -> State:
