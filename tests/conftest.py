@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Protocol
 
@@ -22,6 +23,13 @@ settings.register_profile(
 )
 settings.register_profile("ci", parent=settings.get_profile("default"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Of tests with one id, processes that share the tests run one."""
+    doubled = [name for name, count in Counter(item.nodeid for item in items).items() if count > 1]
+    if doubled:
+        raise pytest.UsageError(f"several tests have the id {', '.join(doubled)}")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
@@ -24,17 +25,26 @@ add_agui_routes(app, AGUIAdapter(asker()), "/asker", service=service)
 schema = schemathesis.openapi.from_asgi("/openapi.json", app)
 
 
-@schema.parametrize()
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
-def test_nothing_surprises_schemathesis(case: schemathesis.Case) -> None:
-    excluded: list[Any] = []
-    if case.operation.label.startswith("POST") and case.operation.path in ("/agent", "/asker"):
-        # The protocol wants requests read leniently: unknown parts, nulls and the like are cleaned, not refused.
-        excluded = CHECKS.get_by_names(["negative_data_rejection"])
-    elif case.operation.method.upper() == "PATCH":
-        # Which keys and nodes there are is the graph's business, no matter of a schema.
-        excluded = CHECKS.get_by_names(["positive_data_acceptance"])
-    case.call_and_validate(excluded_checks=excluded)
+def _surprises_nobody(label: str) -> Callable[..., None]:
+    """A test for one operation. Those of a common one share a name, and processes that share the tests go by names."""
+
+    @schema.include(name=label).parametrize()
+    @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+    def test(case: schemathesis.Case) -> None:
+        excluded: list[Any] = []
+        if case.operation.label.startswith("POST") and case.operation.path in ("/agent", "/asker"):
+            # The protocol wants requests read leniently: unknown parts, nulls and the like are cleaned, not refused.
+            excluded = CHECKS.get_by_names(["negative_data_rejection"])
+        elif case.operation.method.upper() == "PATCH":
+            # Which keys and nodes there are is the graph's business, no matter of a schema.
+            excluded = CHECKS.get_by_names(["positive_data_acceptance"])
+        case.call_and_validate(excluded_checks=excluded)
+
+    return test
+
+
+for number, found in enumerate(schema.get_all_operations()):
+    globals()[f"test_nothing_surprises_schemathesis_{number}"] = _surprises_nobody(found.ok().label)
 
 
 def test_all_checks_are_in_force() -> None:
