@@ -15,7 +15,7 @@ from langgraph.types import interrupt
 
 from tests.support.graphs import Graph, in_a_row, tool_loop
 from tests.support.histories import strict_model
-from tests.support.people import EACH_PEER, NEEDS_SCHEMAS, Peer, Tab, held
+from tests.support.people import EACH_PEER, Peer, Tab, held
 from yai_nexus_agentkit import AdapterOptions
 from yai_nexus_agentkit.adapter.options import Hooks
 from yai_nexus_agentkit.orchestration.approvals import require_approval
@@ -93,7 +93,6 @@ def refusals(first: str, second: str) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-@NEEDS_SCHEMAS
 @pytest.mark.parametrize("case", refusals("", ""))
 async def test_refused_answers_consume_nothing(peer: Peer, case: str) -> None:
     tab = Tab(two_questions(), peer)
@@ -117,7 +116,6 @@ async def test_refused_answers_consume_nothing(peer: Peer, case: str) -> None:
     )
 
 
-@NEEDS_SCHEMAS
 async def test_a_refused_answer_with_a_new_message_keeps_the_message_out_until_it_fits(peer: Peer) -> None:
     tab = Tab(two_questions(), peer)
     await tab.say("hi")
@@ -184,7 +182,6 @@ async def test_the_same_answer_twice_from_a_client_that_lost_the_first_response(
     assert retry.state == {"runs": 1}
 
 
-@NEEDS_SCHEMAS
 async def test_an_answer_to_a_question_that_another_one_followed(peer: Peer) -> None:
     def ask(state: Counted) -> dict[str, Any]:
         heard = [interrupt("first?"), interrupt("second?")]
@@ -394,7 +391,6 @@ async def test_a_visit_repeats_the_custom_event(peer: Peer, interrupts: Any) -> 
     assert tab.said[-1] == ("assistant", "answered yes")
 
 
-@NEEDS_SCHEMAS
 async def test_a_command_for_several_questions(peer: Peer) -> None:
     """The older way knows no ids, so one answer for two questions is refused; a map by id is understood."""
     tab = Tab(two_questions(), peer, options=AdapterOptions(interrupts="custom"))

@@ -11,9 +11,9 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
 from tests.support.errands import Errands, Person, World
-from tests.support.people import NEEDS_SCHEMAS, PEERS
+from tests.support.people import PEERS
 
-pytestmark = [pytest.mark.usefixtures("verifier"), NEEDS_SCHEMAS]
+pytestmark = [pytest.mark.usefixtures("verifier")]
 
 TURNS = 10
 WORLDS: list[World] = ["by hand", "create_agent"]

@@ -11,7 +11,6 @@ import pytest
 pytest.importorskip("langchain")
 
 from tests.support.errands import CLIENT_TOOLS
-from tests.support.people import NEEDS_SCHEMAS
 from tests.support.serving import official_client, served
 
 pytestmark = pytest.mark.parametrize("client", ["1.0.0", "0.0.59"])
@@ -40,7 +39,6 @@ def texts(turn: Any, role: str) -> list[str]:
     return [message.get("content", "") for message in turn["messages"] if message["role"] == role]
 
 
-@NEEDS_SCHEMAS
 @pytest.mark.parametrize("agent", AGENTS)
 def test_questions_approvals_and_client_tools(server: str, client: str, agent: str) -> None:
     """A whole conversation: a mixed turn, questions one after the other, an approval with edits, and small talk."""
@@ -102,7 +100,6 @@ def test_a_batch_of_approvals(server: str, client: str) -> None:
     assert any("not bob" in text for text in texts(sent, "tool"))
 
 
-@NEEDS_SCHEMAS
 def test_answers_by_id_and_refusals(server: str, client: str) -> None:
     scenario = [
         {"user": "go"},
@@ -122,7 +119,6 @@ def test_an_abandoned_question(server: str, client: str) -> None:
     assert texts(left, "tool") == ["they said {'status': 'cancelled'}"]
 
 
-@NEEDS_SCHEMAS
 def test_the_older_way(server: str, client: str) -> None:
     [asked] = turns(f"{server}/older", client, {"user": "go"})
     events = [event for event in asked["runs"][0]["events"] if event["type"] == "CUSTOM"]

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from tests.support.graphs import Graph, chat_node, in_a_row, scripted, tool_loop
 from tests.support.histories import strict_model
-from tests.support.people import EACH_PEER, NEEDS_SCHEMAS, Peer, Tab
+from tests.support.people import EACH_PEER, Peer, Tab
 from yai_nexus_agentkit.testing import tool_calls_part
 
 pytestmark = EACH_PEER
@@ -117,7 +117,6 @@ async def test_a_question_may_be_any_object(peer: Peer) -> None:
     assert tab.said[-1] == ("assistant", "answered None")
 
 
-@NEEDS_SCHEMAS
 async def test_several_questions_in_one_node(peer: Peer) -> None:
     """They come one after the other: each has an id of its own."""
     asked: list[str] = []
@@ -139,7 +138,6 @@ async def test_several_questions_in_one_node(peer: Peer) -> None:
     assert len(asked) == 3
 
 
-@NEEDS_SCHEMAS
 async def test_a_node_that_asks_in_a_loop(peer: Peer) -> None:
     def ask(state: MessagesState) -> dict[str, Any]:
         number, tries = "", 0
@@ -586,7 +584,6 @@ class Size(BaseModel):
     height: int = 1
 
 
-@NEEDS_SCHEMAS
 @pytest.mark.parametrize(
     ("schema", "reason", "fits", "answered", "wrong"),
     [
@@ -615,7 +612,6 @@ async def test_answers_fit_the_schema(
     assert tab.said[-1] == ("assistant", f"answered {answered}")
 
 
-@NEEDS_SCHEMAS
 async def test_a_question_with_a_schema_can_be_abandoned(peer: Peer) -> None:
     tab = Tab(in_a_row({"ask": asking("?", response_schema={"type": "boolean"})}), peer)
     await tab.say("hi")
@@ -624,7 +620,6 @@ async def test_a_question_with_a_schema_can_be_abandoned(peer: Peer) -> None:
     assert tab.said[-1] == ("assistant", "answered {'status': 'cancelled'}")
 
 
-@NEEDS_SCHEMAS
 @pytest.mark.parametrize("schema", [Size, Choice], ids=["pydantic", "dataclass"])
 async def test_a_question_whose_answer_must_be_an_object_cannot_be_abandoned(peer: Peer, schema: Any) -> None:
     """LangGraph lets only such an object through."""

@@ -7,7 +7,6 @@ with the thread, after every turn.
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -18,7 +17,7 @@ import pytest
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.pregel import Pregel
-from langgraph.types import StateSnapshot, interrupt
+from langgraph.types import StateSnapshot
 
 from tests.support.conformance import verdict
 from tests.support.verifier import ClientRun
@@ -28,7 +27,7 @@ from yai_nexus_agentkit.adapter.options import Hooks
 from yai_nexus_agentkit.protocol.json_safe import json_safe
 from yai_nexus_agentkit.testing import Run, WireEvent, record, run_input, wire
 
-__all__ = ["EACH_PEER", "NEEDS_SCHEMAS", "PEERS", "Peer", "Shown", "Tab", "held", "spoken"]
+__all__ = ["EACH_PEER", "PEERS", "Peer", "Shown", "Tab", "held", "spoken"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +44,6 @@ PEERS = {"1.0.0": Peer("1.0.0", "1.0", "events"), "0.0.59": Peer("0.0.59", None,
 
 EACH_PEER = [pytest.mark.usefixtures("verifier"), pytest.mark.parametrize("peer", PEERS.values(), ids=PEERS)]
 """``pytestmark`` of a module whose tests take `peer`."""
-
-NEEDS_SCHEMAS = pytest.mark.skipif(
-    "response_schema" not in inspect.signature(interrupt).parameters,
-    reason="this langgraph's questions have no schema, and all of a node's have one id",
-)
 
 Shown = dict[str, Any]
 """A message as people see it: what `spoken` keeps of it."""
