@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 import pytest
@@ -285,16 +285,6 @@ async def test_a_paused_turn_with_a_result_is_edited(peer: Peer, pruned: bool) -
 
 
 # ---------------------------------------------------------------- checkpoints without messages
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def saver(request: pytest.FixtureRequest) -> AsyncIterator[BaseCheckpointSaver[Any]]:
-    if request.param == "memory":
-        yield InMemorySaver()
-        return
-    sqlite = pytest.importorskip("langgraph.checkpoint.sqlite.aio")
-    async with sqlite.AsyncSqliteSaver.from_conn_string(":memory:") as made:
-        yield made
 
 
 def merged(held: list[Any], writes: list[Any]) -> list[Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 import pytest
@@ -100,16 +99,6 @@ class Diary:
         assert tab.state == {"turns": len(texts), "notes": list(texts), "title": f"about {texts[0]}"}
         assert self.memory == list(texts)
         assert [m.text for m in self.model.calls[-1] if m.type == "human"] == list(texts)
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def saver(request: pytest.FixtureRequest) -> AsyncIterator[BaseCheckpointSaver[Any]]:
-    if request.param == "memory":
-        yield InMemorySaver()
-        return
-    sqlite = pytest.importorskip("langgraph.checkpoint.sqlite.aio")
-    async with sqlite.AsyncSqliteSaver.from_conn_string(":memory:") as made:
-        yield made
 
 
 async def said(tab: Tab, *texts: str, **request: Any) -> None:

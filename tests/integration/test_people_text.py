@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import MessagesState
 from langgraph.types import interrupt
 
@@ -22,16 +20,6 @@ pytestmark = EACH_PEER
 
 HALF, TOLD, KEPT = "half \ud83d emoji", "half \ufffd emoji", "half ? emoji"
 SPLIT, JOINED = "split \ud83d\ude00", "split \U0001f600"
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def saver(request: pytest.FixtureRequest) -> AsyncIterator[BaseCheckpointSaver[Any]]:
-    if request.param == "memory":
-        yield InMemorySaver()
-        return
-    sqlite = pytest.importorskip("langgraph.checkpoint.sqlite.aio")
-    async with sqlite.AsyncSqliteSaver.from_conn_string(":memory:") as made:
-        yield made
 
 
 def telling(*messages: BaseMessage) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 import pytest
@@ -284,16 +283,6 @@ async def test_tabs_that_speak_at_the_same_time(peer: Peer) -> None:
 
 
 # ---------------------------------------------------------------- long threads
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def saver(request: pytest.FixtureRequest) -> AsyncIterator[BaseCheckpointSaver[Any]]:
-    if request.param == "memory":
-        yield InMemorySaver()
-        return
-    sqlite = pytest.importorskip("langgraph.checkpoint.sqlite.aio")
-    async with sqlite.AsyncSqliteSaver.from_conn_string(":memory:") as made:
-        yield made
 
 
 LONG = 150

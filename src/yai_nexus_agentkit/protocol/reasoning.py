@@ -7,6 +7,7 @@ its caller knows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, Protocol, TypeAlias
 
 from ag_ui.core import (
@@ -19,6 +20,7 @@ from ag_ui.core import (
     ReasoningStartEvent,
 )
 
+from yai_nexus_agentkit.protocol.deltas import deltas
 from yai_nexus_agentkit.protocol.thinking import (
     ThinkingEndEvent,
     ThinkingStartEvent,
@@ -54,6 +56,10 @@ class ReasoningWriter(Protocol):
 class _Standard:
     """``REASONING_*``: any number of spans and messages may be open, each with its own id."""
 
+    def __init__(self) -> None:
+        self._content_with: dict[str, Callable[[str], BaseEvent]] = {}
+        """The event of a delta, by open message."""
+
     def open_span(self, span_id: str, owner: str | None, title: str) -> list[BaseEvent]:
         metadata = {"title": title} if title else None
         return [ReasoningStartEvent(message_id=span_id, subagent_run_id=owner, metadata=metadata)]
@@ -62,6 +68,8 @@ class _Standard:
         return [ReasoningEndEvent(message_id=span_id, subagent_run_id=owner)]
 
     def open_message(self, message_id: str, owner: str | None, metadata: dict[str, Any] | None) -> list[BaseEvent]:
+        content = deltas(ReasoningMessageContentEvent, message_id=message_id, subagent_run_id=owner)
+        self._content_with[message_id] = content
         return [
             ReasoningStartEvent(message_id=message_id, subagent_run_id=owner),
             ReasoningMessageStartEvent(
@@ -70,7 +78,7 @@ class _Standard:
         ]
 
     def content(self, message_id: str, owner: str | None, delta: str) -> list[BaseEvent]:
-        return [ReasoningMessageContentEvent(message_id=message_id, delta=delta, subagent_run_id=owner)]
+        return [self._content_with[message_id](delta)]
 
     def encrypted(self, message_id: str, owner: str | None, value: str) -> list[BaseEvent]:
         return [
@@ -80,6 +88,7 @@ class _Standard:
         ]
 
     def close_message(self, message_id: str, owner: str | None, metadata: dict[str, Any] | None) -> list[BaseEvent]:
+        del self._content_with[message_id]
         return [
             ReasoningMessageEndEvent(message_id=message_id, subagent_run_id=owner, metadata=metadata),
             ReasoningEndEvent(message_id=message_id, subagent_run_id=owner),

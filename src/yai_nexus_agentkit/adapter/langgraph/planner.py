@@ -173,7 +173,7 @@ class Planner:
 
     def _base_plan(self, thread: Thread, call_ids: CallIds, found: Reconciliation) -> Plan:
         held = [*thread.messages, *thread.nested]
-        answered = _answered([*held, *(m for m in found.append if m not in found.answers)], call_ids)
+        answered = _answered([*held, *found.given], call_ids)
         return Plan(
             call_ids=call_ids,
             taken=message_roles(self._request, held),
@@ -234,7 +234,7 @@ class Planner:
         own = {tool.name for tool in self._run.run_input.tools or ()}
         servers = {tool.name for tool in tool_objects(self._graph)}
         said = [m for m in found.append if not isinstance(m, ToolMessage)]
-        sent = [m for m in found.append if isinstance(m, ToolMessage) and m not in found.answers]
+        sent = [m for m in found.given if isinstance(m, ToolMessage)]
         # A page may offer its tools no more, so what is no tool of the server's counts, where those are known.
         given: list[BaseMessage] = [m for m in sent if m.name not in servers and (servers or m.name in own)]
         plan.in_sync = plan.in_sync and len(given) == len(sent)

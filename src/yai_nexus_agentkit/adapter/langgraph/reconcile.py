@@ -49,6 +49,12 @@ class Reconciliation:
     """The thread's own, by id, of messages that came back as the application redacts them: the redacted text is not
     what a repeated message says."""
 
+    @property
+    def given(self) -> list[BaseMessage]:
+        """What is appended and the client sent; the rest are `answers`. Compared by id: messages take long."""
+        made = {m.id for m in self.answers}
+        return [m for m in self.append if m.id is None or m.id not in made]
+
     def unanswered(self, calls: Mapping[str, str], holder: str) -> list[ToolMessage]:
         """Make an error answer for each of these calls (id → tool name) of the message `holder`."""
         made = [
