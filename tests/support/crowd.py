@@ -8,6 +8,8 @@ import urllib.request
 from collections import Counter
 from urllib.parse import urlsplit
 
+import h11
+
 from tests.support.serving import run_body
 from yai_nexus_agentkit.testing import parse_sse
 
@@ -45,12 +47,19 @@ async def _stream(url: str, thread: str, run: str, tokens: int) -> str | None:
 
 
 async def _post(url: str, body: dict[str, object]) -> tuple[str, str]:
-    """Status and body. HTTP/1.0: a body without chunks, to the end of the connection."""
+    """Status and body."""
     place, data = urlsplit(url), json.dumps(body).encode()
     reader, writer = await asyncio.open_connection(place.hostname, place.port)
-    head = f"POST {place.path or '/'} HTTP/1.0\r\nHost: {place.netloc}\r\nContent-Type: application/json\r\n"
-    writer.write(f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data)
-    answer = (await reader.read()).decode()
+    http = h11.Connection(h11.CLIENT)
+    headers = {"host": place.netloc, "content-type": "application/json", "content-length": str(len(data))}
+    request = h11.Request(method="POST", target=place.path or "/", headers=[*headers.items(), ("connection", "close")])
+    for event in (request, h11.Data(data), h11.EndOfMessage()):
+        writer.write(http.send(event) or b"")
+    http.receive_data(await reader.read())
+    http.receive_data(b"")
     writer.close()
-    head, _, rest = answer.partition("\r\n\r\n")
-    return head.removeprefix("HTTP/1.1 ")[:3], rest
+    response, answer = http.next_event(), b""
+    assert isinstance(response, h11.Response)
+    while isinstance(piece := http.next_event(), h11.Data):
+        answer += piece.data
+    return str(response.status_code), answer.decode()
