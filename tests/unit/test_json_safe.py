@@ -357,6 +357,26 @@ def test_any_value_is_strict_json(value: Any) -> None:
 
 
 @given(VALUES)
+@example("\ud800")
+@example({"\ud800": 1, "a": float("inf")})
+@example([Decimal("NaN"), Decimal("1.50"), timedelta(days=400), 2**70, -0.0, 1e22])
+def test_a_value_among_many_is_the_same(value: Any) -> None:
+    """Large values are copied in another way than small ones."""
+    alone = json_safe([value])
+    among = json_safe([value, list(range(1_000))])
+    assert json.dumps(among[:1]) == json.dumps(alone)
+    assert_plain(among)
+
+
+def test_nothing_mutable_of_a_large_value_is_shared() -> None:
+    value = {"rows": [{"n": n, "tags": ["a"]} for n in range(1_000)]}
+    result = json_safe(value)
+    assert result == value
+    value["rows"][0]["tags"].append("b")
+    assert result["rows"][0]["tags"] == ["a"]
+
+
+@given(VALUES)
 def test_both_ways_lead_to_the_same(value: Any) -> None:
     """A value beside something that only the slow way can convert."""
     alone, beside = json_text(value), json_text([{0}, value])

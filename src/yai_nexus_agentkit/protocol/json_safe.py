@@ -22,7 +22,7 @@ from collections.abc import Iterable, KeysView, Mapping, ValuesView
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel
@@ -48,6 +48,9 @@ have as many paths as there are orders of them: ten of them would already be mil
 
 _SHARED = 1_000
 """How many times longer than the objects themselves their JSON may be for the fast way."""
+
+_MANY = 100
+"""Values inside of a value from which on the look at all its texts pays."""
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _MAPPINGS = frozenset({dict, OrderedDict, defaultdict})
@@ -79,68 +82,100 @@ def json_safe(value: Any) -> Any:
         return clean_text(value)
     if kind in _SCALARS and kind is not float:
         return value
-    encoded = _encode(value)
-    if encoded is not None:
-        try:
-            return from_json(encoded)
-        except ValueError:  # deeper than its parser goes
-            pass
+    try:
+        way = _way(value)
+        if way == "copy":
+            return to_jsonable_python(value, by_alias=False, inf_nan_mode="null")
+        if way == "encode":
+            return from_json(to_json(value, by_alias=False, inf_nan_mode="null"))
+    except Exception:  # user code runs in here: serialisers, properties, dicts changed by another thread
+        pass
     return _Walk().value(value, 0)
 
 
 def json_text(value: Any) -> str:
     """`json_safe(value)` as compact JSON text; characters outside ASCII stand for themselves."""
-    encoded = _encode(value)
-    if encoded is not None:
-        return encoded.decode()
+    try:
+        if _way(value) != "walk":
+            return to_json(value, by_alias=False, inf_nan_mode="null").decode()
+    except Exception:  # as above, or half of a surrogate pair
+        pass
     return json.dumps(_Walk().value(value, 0), ensure_ascii=False, separators=(",", ":"))
 
 
-def _encode(value: Any) -> bytes | None:
-    """`value` as JSON bytes by pydantic's serialiser, or None where that fails or would give something else."""
-    try:
-        if not _is_plain(value):
-            return None
-        return to_json(value, by_alias=False, inf_nan_mode="null")
-    except Exception:  # user code runs in here: model serialisers, properties, dicts changed by another thread
-        return None
+_Way = Literal["copy", "encode", "walk"]
+"""How a value becomes JSON data, the fastest way first.
+
+- copy: many containers, numbers and texts that UTF-8 can encode: pydantic's serialiser copies them.
+- encode: what its serialiser writes as wanted: as JSON, and back. The objects in it may write anything.
+- walk: one object at a time.
+"""
 
 
-def _is_plain(value: Any) -> bool:
-    """Whether only types that pydantic's serialiser treats as wanted occur in `value`, within `MAX_DEPTH` levels, and
-    objects that occur again and again do not make the JSON endless.
+def _way(value: Any) -> _Way:
+    """The fastest way that gives what is wanted, for what occurs within `MAX_DEPTH` levels; not the fast ones where
+    objects that occur again and again would make the JSON endless.
 
     Level by level and each object once per level, so that a structure full of cycles ends too.
     """
     level = [value]
-    longer = 1.0
+    longer, count = 1.0, 0
+    mappings: list[Mapping[Any, Any]] = []
+    levels: list[list[Any]] = []
+    by_code = False
     for _ in range(MAX_DEPTH + 1):
         inside: list[Any] = []
         for item in level:
             kind = type(item)
             if kind in _MAPPINGS:
                 inside.extend(item.values())
+                mappings.append(item)
             elif kind in _SEQUENCES:
                 inside.extend(item)
-            elif isinstance(item, BaseModel):
-                inside.extend(item.__dict__.values())
-                inside.extend((item.__pydantic_extra__ or {}).values())
-            elif kind in _LEAVES:
-                pass
-            elif dataclasses.is_dataclass(item) and not isinstance(item, type):
-                inside.extend(getattr(item, field.name) for field in dataclasses.fields(item))
-            else:
-                return False
+            elif kind not in _LEAVES:
+                fields = _fields(item)
+                if fields is None:
+                    return "walk"
+                inside.extend(fields)
+                by_code = True
+        levels.append(inside)
+        count += len(inside)
         if _LEAVES.issuperset(map(type, inside)):
-            return True
+            return "encode" if by_code or count < _MANY or not _is_clean(levels, mappings) else "copy"
         found = [item for item in inside if type(item) not in _LEAVES]
         level = list({id(item): item for item in found}.values())
-        if not level:
-            return True
         longer *= len(found) / len(level)
         if longer > _SHARED:
-            return False
-    return False
+            return "walk"
+    return "walk"
+
+
+def _fields(item: Any) -> list[Any] | None:
+    """The values in an object of a class that pydantic's serialiser knows; None for any other."""
+    if isinstance(item, BaseModel):
+        return [*item.__dict__.values(), *(item.__pydantic_extra__ or {}).values()]
+    if dataclasses.is_dataclass(item) and not isinstance(item, type):
+        return [getattr(item, field.name) for field in dataclasses.fields(item)]
+    return None
+
+
+def _is_clean(levels: list[list[Any]], mappings: list[Mapping[Any, Any]]) -> bool:
+    """All names are texts, and UTF-8 can encode them and the other texts: joined, they are checked in a fraction of the
+    time that it takes to write them."""
+    names = set[Any]().union(*mappings)
+    if not {str}.issuperset(map(type, names)):
+        return False
+    try:
+        return all(text.isascii() or text.encode() for text in ("".join(names), *map(_texts, levels)))
+    except UnicodeEncodeError:
+        return False
+
+
+def _texts(items: list[Any]) -> str:
+    try:
+        return "".join(items)
+    except TypeError:  # not all are text
+        return "".join([item for item in items if type(item) is str])
 
 
 class _Walk:
