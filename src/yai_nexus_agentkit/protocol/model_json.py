@@ -7,9 +7,11 @@ are. An instance of an application's own class, inside of a model, is written by
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple, get_args
 
+from ag_ui.core import EventType
 from pydantic import BaseModel
 from pydantic_core import to_json
 
@@ -18,58 +20,70 @@ __all__ = ["model_json"]
 _PACKAGE = "ag_ui."
 
 
-class _Field(NamedTuple):
-    name: str
-    wire: str
-    optional: bool
-    """Left out where it is None (AG-UI 1.0, versions: no ``null`` for an absent field)."""
-    models: bool
-    """It may hold models of the protocol."""
+class _Shape(NamedTuple):
+    """How the instances of a class are written. Their fields are in the order of the class."""
+
+    wire: dict[str, str]
+    """Names on the wire, by field."""
+    kept: frozenset[str]
+    """Fields that are written where they are None; others are left out then (AG-UI 1.0, versions: no ``null`` for an
+    absent field)."""
+    converted: tuple[tuple[str, Callable[[Any], Any]], ...]
+    """Fields whose values are not written as they are."""
 
 
 def model_json(model: BaseModel) -> bytes:
     """The model as UTF-8 JSON, by the names of the wire. Raises what pydantic's serialiser raises."""
-    fields = _fields(type(model))
-    if fields is None:
+    shape = _shape(type(model))
+    if shape is None:
         return model.__pydantic_serializer__.to_json(model, by_alias=True)
-    return to_json(_members(model, fields), by_alias=True, inf_nan_mode="null")
+    return to_json(_members(model, shape), by_alias=True, inf_nan_mode="null")
 
 
-def _members(model: BaseModel, fields: tuple[_Field, ...]) -> dict[str, Any]:
-    values = model.__dict__
-    members: dict[str, Any] = {}
-    for name, wire, optional, models in fields:
+def _members(model: BaseModel, shape: _Shape) -> dict[str, Any]:
+    values, (wire, kept, converted) = model.__dict__, shape
+    members = {wire[name]: value for name, value in values.items() if value is not None or name in kept}
+    for name, convert in converted:
         value = values[name]
         if value is not None:
-            members[wire] = _value(value) if models else value
-        elif not optional:
-            members[wire] = None
-    if model.__pydantic_extra__:
-        members.update(model.__pydantic_extra__)
+            members[wire[name]] = convert(value)
+    if extra := model.__pydantic_extra__:
+        members.update(extra)
     return members
 
 
 def _value(value: Any) -> Any:
     if isinstance(value, BaseModel):
-        fields = _fields(type(value))
-        return value if fields is None else _members(value, fields)
+        shape = _shape(type(value))
+        return value if shape is None else _members(value, shape)
     return [_value(item) for item in value] if type(value) is list else value
 
 
+def _text(value: Any) -> Any:
+    """The text of an `EventType`: pydantic's serialiser takes longer to find it than to write the rest of an event."""
+    return getattr(value, "_value_", value)
+
+
 @cache
-def _fields(kind: type[BaseModel]) -> tuple[_Field, ...] | None:
+def _shape(kind: type[BaseModel]) -> _Shape | None:
     """None for a class that is not the protocol's own: it may have a serialiser of its own."""
     if not kind.__module__.startswith(_PACKAGE):
         return None
-    return tuple(
-        _Field(
-            name,
-            field.serialization_alias or field.alias or name,
-            not field.is_required() and field.default is None,
-            _holds_models(field.annotation),
-        )
-        for name, field in kind.model_fields.items()
+    fields = kind.model_fields
+    return _Shape(
+        wire={name: field.serialization_alias or field.alias or name for name, field in fields.items()},
+        kept=frozenset(name for name, field in fields.items() if field.is_required() or field.default is not None),
+        converted=tuple(
+            (name, convert) for name, field in fields.items() if (convert := _converter(name, field.annotation))
+        ),
     )
+
+
+def _converter(name: str, annotation: Any) -> Callable[[Any], Any] | None:
+    """What a field's values need: nothing for most."""
+    if annotation is EventType or any(isinstance(choice, EventType) for choice in get_args(annotation)):
+        return _text
+    return _value if _holds_models(annotation) else None
 
 
 def _holds_models(annotation: Any) -> bool:
