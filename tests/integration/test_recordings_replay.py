@@ -5,10 +5,11 @@ The recordings hold what real graphs and providers sent, also in versions and si
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import pytest
+from ag_ui.core import BaseEvent
 from langchain_core.messages import AIMessage, BaseMessage
 
 from tests.conftest import Judge
@@ -21,6 +22,9 @@ from yai_nexus_agentkit.adapter.langgraph.plan import Plan
 from yai_nexus_agentkit.adapter.langgraph.translator import LangGraphTranslator
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 from yai_nexus_agentkit.testing import conformance_problems, wire
+from yai_nexus_agentkit.transport.sse import SSEEncoder
+
+T = TypeVar("T")
 
 NOTHING: frozenset[str] = frozenset()
 WAYS: dict[str, dict[str, Any]] = {
@@ -48,6 +52,13 @@ def shape() -> GraphShape:
 
 
 def replayed(run: Run, *, declared: bool, **options: Any) -> list[dict[str, Any]]:
+    return list(told(run, wire, declared=declared, **options))
+
+
+def told(
+    run: Run, to_wire: Callable[[BaseEvent], T], *, declared: bool, reuse_events: bool = False, **options: Any
+) -> Iterator[T]:
+    """The run's events on a wire, each before the next native event is looked at."""
     chosen = AdapterOptions(**options)
     life = RunLifecycle(
         thread_id="thread",
@@ -56,13 +67,14 @@ def replayed(run: Run, *, declared: bool, **options: Any) -> list[dict[str, Any]
         reasoning=chosen.reasoning,
         text_chunks=chosen.text_chunks,
         announce_subagents=declared,
+        reuse_events=reuse_events,
     )
     translator = LangGraphTranslator(Plan(), life, RunNotes(complete=False), options=chosen, shape=shape())
-    events = translator.start()
+    yield from map(to_wire, translator.start())
     for native in run:
-        events += translator.feed(native)
-    events += translator.finish() if run.error is None else translator.fail(str(run.error), "AGENT_ERROR")
-    return [wire(event) for event in events]
+        yield from map(to_wire, translator.feed(native))
+    last = translator.finish() if run.error is None else translator.fail(str(run.error), "AGENT_ERROR")
+    yield from map(to_wire, last)
 
 
 def recorded(file: str) -> Iterator[Run]:
@@ -85,6 +97,14 @@ def test_every_recording_is_a_conformant_run(verifier: Verifier, file: str, way:
             assert conformance_problems([events], ignore=ignore) == [], label
         for label, view in zip(labels, verifier.replay(streams, client, chain=False), strict=True):
             assert (view["ok"], view["warnings"], view.get("error")) == (True, [], None), label
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("file", [file for file in FILES if any(recorded(file))])
+def test_events_that_are_reused_are_the_same_on_the_wire(file: str, way: str) -> None:
+    for run in recorded(file):
+        fresh = list(told(run, SSEEncoder().encode, declared=True, **WAYS[way]))
+        assert list(told(run, SSEEncoder(reused=True).encode, declared=True, reuse_events=True, **WAYS[way])) == fresh
 
 
 def final_messages(run: Run) -> list[BaseMessage] | None:

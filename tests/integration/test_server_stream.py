@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
+from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from starlette.middleware.base import BaseHTTPMiddleware
@@ -88,6 +90,61 @@ async def test_run_started_is_written_before_the_agent_works() -> None:
     assert not exchange.complete
     may_go.set()
     assert (await exchange.end()).types()[-1] == "RUN_FINISHED"
+
+
+async def test_run_started_is_written_before_the_thread_is_read() -> None:
+    may_read = asyncio.Event()
+
+    class Slow(InMemorySaver):
+        async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+            await may_read.wait()
+            return await super().aget_tuple(config)
+
+    exchange = post(app_of(talker(checkpointer=Slow())), run_body())
+    await exchange.until(lambda it: b"RUN_STARTED" in it.body)
+    await asyncio.sleep(0.05)
+    assert exchange.types() == ["RUN_STARTED"]
+    may_read.set()
+    done = await exchange.end()
+    assert done.types().count("RUN_STARTED") == 1
+    assert done.types()[-1] == "RUN_FINISHED"
+
+
+async def test_a_burst_of_requests_is_answered_one_after_the_other() -> None:
+    """Each is told that its run began before the next one is looked at: the first need not wait for the last."""
+    happened: list[str] = []
+
+    class Noting(InMemorySaver):
+        async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+            happened.append("read")
+            return await super().aget_tuple(config)
+
+    def notes_writes(app: Any) -> Any:
+        async def noting(scope: Any, receive: Any, send: Any) -> None:
+            async def noted(message: Any) -> None:
+                if b"RUN_STARTED" in message.get("body", b""):
+                    happened.append("started")
+                await send(message)
+
+            await app(scope, receive, noted)
+
+        return noting
+
+    app = notes_writes(app_of(talker(checkpointer=Noting())))
+    for exchange in [post(app, run_body(thread=f"t{n}")) for n in range(10)]:
+        assert (await exchange.end()).types()[-1] == "RUN_FINISHED"
+    assert happened[:10] == ["started"] * 10
+
+
+async def test_a_client_that_is_gone_before_the_first_write() -> None:
+    """The run's task had no turn yet. The run ends all the same, and gives its thread back."""
+    ends: list[str | None] = []
+    app = app_of(talker(), hooks=Hooks(after_run=lambda run: ends.append(run.outcome)))
+    exchange = post(app, run_body())
+    exchange.broken = OSError("the peer closed the connection")
+    await asyncio.wait_for(exchange.end(), 5)
+    assert ends == ["abandoned"]
+    assert (await post(app, run_body(run="r2")).end()).types()[-1] == "RUN_FINISHED"
 
 
 async def test_every_token_is_written_at_once_when_the_client_reads() -> None:

@@ -15,8 +15,8 @@ from yai_nexus_agentkit.transport.sse import SSEEncoder
 
 __all__ = ["chatty", "copying", "restating", "slower"]
 
-_AGAIN = 6
-"""Every sixth token is translated and encoded twice. With what the adapter does besides, that is about a fifth of its
+_AGAIN = 12
+"""Every twelfth token is translated and encoded twice. With what the adapter does besides, that is about a fifth of its
 own work."""
 
 

@@ -34,6 +34,8 @@ class RunControl:
         self._stop: Stopped | None = None
         self._waiting: asyncio.Task[object] | None = None
         """The task that awaits the agent right now."""
+        self.heard = 0.0
+        """When the agent was last heard of (``time.monotonic``)."""
 
     @property
     def stopped(self) -> bool:
@@ -55,7 +57,9 @@ class RunControl:
             raise self._stop
         task = self._waiting = asyncio.current_task()
         try:
-            return await step()
+            result = await step()
+            self.heard = time.monotonic()
+            return result
         except asyncio.CancelledError:
             if self._stop is not None and task is not None and task.uncancel() == 0:
                 raise self._stop from None
@@ -70,8 +74,7 @@ class Watch:
     def __init__(self, control: RunControl, options: AdapterOptions, oldest_tool: Callable[[], float | None]) -> None:
         self._control, self._options, self._oldest_tool = control, options, oldest_tool
         self._loop = asyncio.get_running_loop()
-        self._began = self.heard = time.monotonic()
-        """`heard`: when the agent was last heard of; the driver sets it."""
+        self._began = control.heard = time.monotonic()
         self._timer: asyncio.TimerHandle | None = None
 
     @staticmethod
@@ -105,7 +108,9 @@ class Watch:
                 (self._began + seconds, Code.EXECUTION_TIMEOUT, f"the run took longer than {seconds:g} seconds")
             )
         if (seconds := options.idle_timeout) is not None:
-            limits.append((self.heard + seconds, Code.IDLE_TIMEOUT, f"the agent was silent for {seconds:g} seconds"))
+            limits.append(
+                (self._control.heard + seconds, Code.IDLE_TIMEOUT, f"the agent was silent for {seconds:g} seconds")
+            )
         if (seconds := options.tool_timeout) is not None:
             began = self._oldest_tool()
             limits.append(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing
 from functools import partial
@@ -20,7 +19,7 @@ from yai_nexus_agentkit.adapter.source import Outcome, RunContext, Source, Sourc
 from yai_nexus_agentkit.errors import AGUIAdapterError, Code, HookError, RunInputError
 from yai_nexus_agentkit.protocol.endings import asks
 from yai_nexus_agentkit.protocol.json_safe import clean_text
-from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
+from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle, run_started
 from yai_nexus_agentkit.protocol.request import parse_request, peer_declares
 
 if TYPE_CHECKING:
@@ -44,13 +43,20 @@ class Driver:
         *,
         options: AdapterOptions,
         hooks: Hooks,
+        reuse_events: bool = False,
         **given: Any,
     ) -> None:
         self._source, self._raw = source, raw
-        self._context: Callable[..., RunContext] = partial(RunContext, options=options, hooks=hooks, **given)
+        # A hook may keep an event, and raw events are put into it.
+        reuse_events = reuse_events and hooks.on_event is None and hooks.record is None and not options.raw_events
+        self._context: Callable[..., RunContext] = partial(
+            RunContext, options=options, hooks=hooks, reuse_events=reuse_events, **given
+        )
         self._watched = Watch.needed(options)
         self._control = control or (RunControl() if self._watched else None)
         self._watch: Watch | None = None
+        self._begun = False
+        """``RUN_STARTED`` was sent."""
         self._prepared: SourceRun | None = None
 
     def stream(self, wire: Callable[[BaseEvent], T]) -> AsyncGenerator[T, None]:
@@ -70,13 +76,18 @@ class Driver:
         run, failure = self._run, None
         try:
             try:
+                await self._begin()
+                for sent in self._started(outlet):
+                    yield sent
+                outlet.check()
                 prepared = await self._prepare()
-                for sent in outlet.pass_on(prepared.translator.start()):
+                for sent in outlet.pass_on(self._after_start(prepared.translator.start())):
                     yield sent
                 outlet.check()
                 told = self._teller(prepared.translator, outlet)
                 async with aclosing(prepared.events()) as natives:
-                    step = natives.__anext__ if self._control is None else partial(self._wait, natives.__anext__)
+                    anext_ = natives.__anext__
+                    step = anext_ if self._control is None else partial(self._control.wait, anext_)
                     while True:
                         try:
                             native = await step()
@@ -99,7 +110,8 @@ class Driver:
                 self._watch.end()
             await self._after()
 
-    async def _prepare(self) -> SourceRun:
+    async def _begin(self) -> None:
+        """What comes before ``RUN_STARTED``. Waits for nothing, unless there is a `before_run` hook."""
         run, hooks = self._run, self._run.hooks
         if self._control is not None and self._watched:
             self._watch = Watch(self._control, run.options, self._oldest_tool)
@@ -110,6 +122,19 @@ class Driver:
             replaced = await self._wait(partial(acall_hook, "before_run", hooks.before_run, run))
             if replaced is not None:
                 run.run_input = replaced
+
+    def _started(self, outlet: Outlet[T]) -> list[T]:
+        """``RUN_STARTED``, before the thread is read: that may take a while."""
+        given = self._run.run_input
+        self._begun = True
+        return outlet.pass_on([run_started(given.thread_id, given.run_id, given.parent_run_id)])
+
+    def _after_start(self, events: list[BaseEvent]) -> list[BaseEvent]:
+        """What a translator says besides: it knows nothing of the ``RUN_STARTED`` that was sent."""
+        return [event for event in events if event.type != EventType.RUN_STARTED] if self._begun else events
+
+    async def _prepare(self) -> SourceRun:
+        run, hooks = self._run, self._run.hooks
         if hooks.config is not None:
             mapped = await self._wait(partial(acall_hook, "config", hooks.config, run))
             run.config = _merge(mapped, run.config)
@@ -183,8 +208,9 @@ class Driver:
         given = self._run.run_input
         try:
             if self._prepared is not None:
-                return close(self._prepared.translator)
-            return close(RunLifecycle(thread_id=given.thread_id, run_id=given.run_id, declared=self._run.declared))
+                return self._after_start(close(self._prepared.translator))
+            life = RunLifecycle(thread_id=given.thread_id, run_id=given.run_id, declared=self._run.declared)
+            return self._after_start(close(life))
         except Exception:
             _logger.exception("the end of run %s cannot be told", given.run_id)
             return []  # the terminal event alone ends whatever is open
@@ -193,12 +219,7 @@ class Driver:
 
     async def _wait(self, step: Callable[[], Awaitable[T]]) -> T:
         """Await the agent, where a stop or a time limit may end it."""
-        if self._control is None:
-            return await step()
-        result = await self._control.wait(step)
-        if self._watch is not None:
-            self._watch.heard = time.monotonic()
-        return result
+        return await (step() if self._control is None else self._control.wait(step))
 
     def _oldest_tool(self) -> float | None:
         return self._prepared.oldest_tool() if self._prepared is not None else None

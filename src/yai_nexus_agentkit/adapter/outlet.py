@@ -72,6 +72,8 @@ class Outlet(Generic[T]):
         """Write the events, without hooks. Those of a native event: none of them is terminal, and most come alone."""
         sent: list[T] = []
         try:
+            if len(events) == 1:
+                return [self._wire(events[0])]
             for event in events:
                 sent.append(self._wire(event))
         except EncodingError as error:

@@ -44,6 +44,9 @@ class RunContext:
     """LangGraph's runtime context."""
     request: Mapping[str, Any] = field(default_factory=dict)
     """What the server knows of the request: user, headers, ... Whatever the caller of ``run()`` puts in."""
+    reuse_events: bool = False
+    """Nobody keeps an event until the next one is asked for: one that differs from the one before in its delta alone
+    may be the same object."""
     outcome: Outcome | None = None
     """How the run ended; set before `after_run`."""
     failure: AGUIAdapterError | None = None

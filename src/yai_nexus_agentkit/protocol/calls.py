@@ -19,7 +19,7 @@ from ag_ui.core import (
     ToolMessage,
 )
 
-from yai_nexus_agentkit.protocol.deltas import deltas
+from yai_nexus_agentkit.protocol.deltas import deltas, reusing
 from yai_nexus_agentkit.protocol.entities import OpenEntities
 from yai_nexus_agentkit.protocol.lanes import Lanes
 from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
@@ -41,6 +41,8 @@ class _Call:
     owner: str | None
     args_with: Callable[[str], BaseEvent]
     """The event of a piece of its arguments."""
+    alone: Callable[[str], BaseEvent]
+    """The same for a piece that is sent before there is another one: it may be the event of the piece before."""
     open: bool = True
 
 
@@ -58,6 +60,7 @@ class Calls:
         answered: Iterable[str],
         chunks: bool,
         parts: bool,
+        reuse: bool,
     ) -> None:
         """`parts`: the peer takes results as lists of content parts."""
         self._ids = ids
@@ -66,6 +69,7 @@ class Calls:
         self._lanes = lanes
         self._chunks = chunks
         self._parts = parts
+        self._reuse = reuse
         self._calls: dict[str, _Call] = {}
         """The calls that this run announced, in order."""
         self._answered = set(answered)
@@ -88,19 +92,21 @@ class Calls:
             parent_message_id=self._lanes.parent(it, parent, call_id),
             subagent_run_id=it.owner,
         )
-        call = _Call(event.parent_message_id, lane, it.owner, self._args_with(event))
+        args_with = self._args_with(event)
+        alone = reusing(args_with) if self._reuse else args_with
+        call = _Call(event.parent_message_id, lane, it.owner, args_with, alone)
         events = [*self._lanes.make_room(lane, it), *self._subagents.introduce(it.owner), event]
         self._calls[call_id] = call
         it.calls.append(call_id)
         self._open.add("call", call_id, call.owner, self.end)
         return events
 
-    def args(self, call_id: str, delta: str) -> list[BaseEvent]:
+    def args(self, call_id: str, delta: str, *, alone: bool) -> list[BaseEvent]:
         """A piece of an open call's argument text."""
         call = self._calls.get(call_id)
         if call is None or not call.open or not delta:
             return []
-        return [call.args_with(delta)]
+        return [call.alone(delta) if alone else call.args_with(delta)]
 
     def _args_with(self, start: ToolCallStartEvent | ToolCallChunkEvent) -> Callable[[str], BaseEvent]:
         call = {"tool_call_id": start.tool_call_id, "subagent_run_id": start.subagent_run_id}

@@ -19,7 +19,7 @@ from ag_ui.core import (
     TextMessageStartEvent,
 )
 
-from yai_nexus_agentkit.protocol.deltas import deltas
+from yai_nexus_agentkit.protocol.deltas import deltas, reusing
 from yai_nexus_agentkit.protocol.entities import OpenEntities
 from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
 from yai_nexus_agentkit.protocol.reasoning import ReasoningWriter
@@ -51,6 +51,8 @@ class Lane:
     """Id of the open text message; empty if none is open."""
     event_with: Callable[[str], BaseEvent] = field(default=_unopened)
     """The event of a delta of the open text message."""
+    alone: Callable[[str], BaseEvent] = field(default=_unopened)
+    """The same for a delta that is sent before there is another one: it may be the event of the delta before."""
     wish: str = ""
     """The open text message's wish."""
     message: str | None = None
@@ -79,6 +81,7 @@ class Lanes:
         close_span: Callable[[str], list[BaseEvent]],
         *,
         chunks: bool,
+        reuse: bool,
     ) -> None:
         self.by_name: dict[str, Lane] = {}
         """The lanes that were declared or said something, until their end."""
@@ -87,7 +90,7 @@ class Lanes:
         self._subagents = subagents
         self._writer = writer
         self._close_span = close_span
-        self._chunks = chunks
+        self._chunks, self._reuse = chunks, reuse
         self._textless: set[str] = set()
         """Messages that calls of this run made and that have no text yet: the only known ids that text may go to."""
         self._reasoned: dict[tuple[str, str], str] = {}
@@ -132,7 +135,9 @@ class Lanes:
         lane.text = lane.message = self._text_id(name, lane, wish)
         lane.ready = lane.wish = wish
         content = TextMessageChunkEvent if self._chunks else TextMessageContentEvent
-        lane.event_with = deltas(content, message_id=lane.text, subagent_run_id=lane.owner)
+        lane.event_with = lane.alone = deltas(content, message_id=lane.text, subagent_run_id=lane.owner)
+        if self._reuse:
+            lane.alone = reusing(lane.event_with)
         self._open.add("text", name, lane.owner, self.end_text)
         if self._chunks:
             return events
@@ -178,7 +183,9 @@ class Lanes:
         lane.messages.setdefault(wish, message_id)
         return message_id
 
-    def reasoning(self, name: str, wish: str, delta: str, metadata: dict[str, Any] | None = None) -> list[BaseEvent]:
+    def reasoning(
+        self, name: str, wish: str, delta: str, metadata: dict[str, Any] | None = None, alone: bool = False
+    ) -> list[BaseEvent]:
         """Reasoning of a lane; an empty delta only opens the message. One that was closed goes on."""
         if self._writer is None:
             return []
@@ -194,7 +201,10 @@ class Lanes:
             lane.told = lane.known = metadata
         elif metadata is not None:
             lane.known = metadata
-        return [*events, *self._writer.content(lane.reasoning, lane.owner, delta)] if delta else events
+        if not delta:
+            return events
+        content = self._writer.content(lane.reasoning, lane.owner, delta, alone and not events)
+        return [*events, *content] if events else content
 
     def _reasoning_id(self, name: str, lane: Lane, wish: str) -> str:
         """Id for reasoning to be told as `wish`."""

@@ -33,15 +33,22 @@ from yai_nexus_agentkit.protocol.activities import Activities
 from yai_nexus_agentkit.protocol.calls import Calls
 from yai_nexus_agentkit.protocol.endings import Endings
 from yai_nexus_agentkit.protocol.entities import OpenEntities
-from yai_nexus_agentkit.protocol.lanes import Lanes
+from yai_nexus_agentkit.protocol.lanes import Lane, Lanes
 from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
 from yai_nexus_agentkit.protocol.reasoning import ReasoningMode, reasoning_writer
 from yai_nexus_agentkit.protocol.steps import Spans, Steps
 from yai_nexus_agentkit.protocol.subagents import Subagents
 
-__all__ = ["RunLifecycle"]
+__all__ = ["RunLifecycle", "run_started"]
 
 Metadata = dict[str, Any]
+
+
+def run_started(thread_id: str, run_id: str, parent_run_id: str | None) -> BaseEvent:
+    """``RUN_STARTED``, with the version that the run speaks (AG-UI 1.0, versions)."""
+    return RunStartedEvent(
+        thread_id=thread_id, run_id=run_id, parent_run_id=parent_run_id, protocol_version=PROTOCOL_VERSION
+    )
 
 
 class RunLifecycle:
@@ -61,6 +68,7 @@ class RunLifecycle:
         declared: bool = True,
         reasoning: ReasoningMode = "standard",
         text_chunks: bool = False,
+        reuse_events: bool = False,
         announce_subagents: bool = True,
         taken: Mapping[str, str] | None = None,
         calls: Iterable[str] = (),
@@ -74,10 +82,18 @@ class RunLifecycle:
         self._subagents = Subagents(self._open, announce=announce_subagents)
         known_activities = (i for i, role in (taken or {}).items() if role == "activity")
         self._activities = Activities(self._ids, self._subagents, known_activities)
-        writer = reasoning_writer(reasoning)
+        writer = reasoning_writer(reasoning, reuse=reuse_events)
         self._steps = Steps(self._open, self._subagents)
         self._spans = Spans(self._ids, self._open, self._subagents, writer)
-        self._lanes = Lanes(self._ids, self._open, self._subagents, writer, self._spans.close, chunks=text_chunks)
+        self._lanes = Lanes(
+            self._ids,
+            self._open,
+            self._subagents,
+            writer,
+            self._spans.close,
+            chunks=text_chunks,
+            reuse=reuse_events,
+        )
         self._by_name = self._lanes.by_name
         self._calls = Calls(
             self._ids,
@@ -88,6 +104,7 @@ class RunLifecycle:
             answered=answered,
             chunks=text_chunks,
             parts=declared,
+            reuse=reuse_events,
         )
         self._endings = Endings(thread_id, run_id, self._calls, self._subagents, declared=declared)
 
@@ -98,14 +115,7 @@ class RunLifecycle:
         if self._phase != "new":
             return []
         self._phase = "live"
-        return [
-            RunStartedEvent(
-                thread_id=self.thread_id,
-                run_id=self.run_id,
-                parent_run_id=self.parent_run_id,
-                protocol_version=PROTOCOL_VERSION,
-            )
-        ]
+        return [run_started(self.thread_id, self.run_id, self.parent_run_id)]
 
     def finish(
         self,
@@ -162,6 +172,10 @@ class RunLifecycle:
         """
         self._lanes.declare(lane, owner, within)
 
+    def lane_of(self, lane: str) -> Lane:
+        """What is known of a lane, for reading."""
+        return self._lanes.get(lane)
+
     def text(self, lane: str, message_id: str, delta: str) -> list[BaseEvent]:
         """Text of a lane. Opens the message at the first non-empty delta."""
         it = self._by_name.get(lane)
@@ -187,12 +201,14 @@ class RunLifecycle:
         it = self._by_name.get(lane)
         return it.message if it is not None else None
 
-    def reasoning(self, lane: str, message_id: str, delta: str, metadata: Metadata | None = None) -> list[BaseEvent]:
+    def reasoning(
+        self, lane: str, message_id: str, delta: str, metadata: Metadata | None = None, *, alone: bool = False
+    ) -> list[BaseEvent]:
         """Reasoning of a lane. An empty delta only opens the message, for one with nothing but encrypted content.
 
-        `metadata` is all that is known of the message so far; what comes late goes with its end.
+        `metadata` is all that is known of the message so far; what comes late goes with its end. `alone` as for `args`.
         """
-        return self._lanes.reasoning(lane, message_id, delta, metadata) if self._phase == "live" else []
+        return self._lanes.reasoning(lane, message_id, delta, metadata, alone) if self._phase == "live" else []
 
     def encrypted_reasoning(self, lane: str, message_id: str, value: str) -> list[BaseEvent]:
         """Encrypted content or a signature of a reasoning message, open or closed; opens it if it had no text."""
@@ -223,9 +239,10 @@ class RunLifecycle:
         """
         return self._calls.announce(lane, call_id, name, parent) if self._phase == "live" else []
 
-    def args(self, call_id: str, delta: str) -> list[BaseEvent]:
-        """A piece of an open call's argument text."""
-        return self._calls.args(call_id, delta)
+    def args(self, call_id: str, delta: str, *, alone: bool = False) -> list[BaseEvent]:
+        """A piece of an open call's argument text. `alone`: its event is sent before the next one is asked for, and may
+        be used again then."""
+        return self._calls.args(call_id, delta, alone=alone)
 
     def end_call(self, call_id: str) -> list[BaseEvent]:
         """The call's arguments are complete, or cut off."""

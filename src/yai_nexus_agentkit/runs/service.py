@@ -71,11 +71,27 @@ class LiveRun:
     control: RunControl = field(default_factory=RunControl)
     ending: bool = False
     """It was stopped, its client is gone, or its terminal event is out: the thread will be free in a moment."""
+    _begun: AsyncGenerator[None, None] | None = field(default=None, init=False)
 
     def stop(self) -> None:
         """End it as cancelled."""
         self.ending = True
         self.control.stop()
+
+    async def begin(self, put: Callable[[BaseEvent], None]) -> None:
+        """Hand ``RUN_STARTED`` to `put` at once, where nothing must be awaited before it: its client need not wait for
+        the turn of another task. `drive` goes on from there, in whatever task; `aclose` ends a run that nobody drove.
+        """
+        if self.adapter.hooks.before_run is None:
+            self._begun = self._events(put)
+            await anext(self._begun)
+            self.record.note_first()
+            self.record.events += 1
+
+    async def aclose(self) -> None:
+        """End what was begun; nothing if it has ended."""
+        if self._begun is not None:
+            await self._begun.aclose()
 
     async def drive(self, put: Callable[[BaseEvent], None]) -> None:
         """Run the agent, handing every event to `put` as it comes.
@@ -85,7 +101,7 @@ class LiveRun:
         """
         record = self.record
         with run_span(record, self.headers):
-            async with aclosing(self._events(put)) as events:
+            async with aclosing(self._begun or self._events(put)) as events:
                 async for _ in events:
                     if not record.events:
                         record.note_first()
@@ -106,6 +122,7 @@ class LiveRun:
             context=self.identity.context,
             request=self.request,
             control=self.control,
+            reuse_events=True,
         )
 
 

@@ -61,7 +61,7 @@ class _Stream:
 
     def __init__(self, run: LiveRun, settings: ServerSettings, release: Callable[[], Awaitable[None]]) -> None:
         self._run, self._settings, self._release = run, settings, release
-        self._outbox = Outbox(SSEEncoder(event_lines=settings.event_lines))
+        self._outbox = Outbox(SSEEncoder(event_lines=settings.event_lines, reused=True))
         self._loop = asyncio.get_running_loop()
         self._idle: asyncio.Future[None] | None = None
         """What the writer waits on when there is nothing to write."""
@@ -74,26 +74,40 @@ class _Stream:
 
     async def serve(self, receive: Receive, send: Send) -> None:
         """Write until the run or the client's connection ends, whichever is first."""
+        await self._run.begin(self._put)
         agent = self._loop.create_task(self._drive(), name="agui-run")
         agent.add_done_callback(self._through)
-        writer = self._writer = self._loop.create_task(self._write(send), name="agui-writer")
-        gone = self._loop.create_task(_disconnect(receive), name="agui-disconnect")
-        self._beat()
+        tasks = [agent]
         try:
-            await asyncio.wait((writer, gone), return_when=asyncio.FIRST_COMPLETED)
+            await self._flush(send)  # in a burst of requests each is answered in its turn, and not all at its end
+            tasks += self._watched(receive, send)
+            await asyncio.wait(tasks[1:], return_when=asyncio.FIRST_COMPLETED)
             if self._run.record.ended:
                 await asyncio.wait((agent,), timeout=_AFTERWARDS)
+        except OSError as broken:
+            self._note_broken("the first write", broken)
         finally:
             if self._timer is not None:
                 self._timer.cancel()
             self._run.ending = True
-            tasks = (agent, writer, gone)
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)
+            await self._run.aclose()  # a task that was cancelled before its first step closed nothing
             for task in tasks:
                 if not task.cancelled() and (error := task.exception()) is not None:
-                    _logger.debug("%s of run %r broke: %r", task.get_name(), self._run.run_input.run_id, error)
+                    self._note_broken(task.get_name(), error)
+
+    def _watched(self, receive: Receive, send: Send) -> tuple[asyncio.Task[None], asyncio.Task[None]]:
+        """The tasks that end with the response: the one that writes, and the one that waits for the disconnect."""
+        writer = self._writer = self._loop.create_task(self._write(send), name="agui-writer")
+        gone = self._loop.create_task(_disconnect(receive), name="agui-disconnect")
+        self._beat()
+        return writer, gone
+
+    def _note_broken(self, what: str, error: BaseException) -> None:
+        """Whatever breaks a connection counts as a client that is gone."""
+        _logger.debug("%s of run %r broke: %r", what, self._run.run_input.run_id, error)
 
     async def _drive(self) -> None:
         try:
@@ -127,21 +141,25 @@ class _Stream:
         self._wake()
 
     async def _write(self, send: Send) -> None:
-        outbox, time = self._outbox, self._loop.time
         while True:
-            if not outbox and not self._done:
+            if not self._outbox and not self._done:
                 idle = self._idle = self._loop.create_future()
                 await idle
-            body = outbox.take()
-            last = self._done and not outbox
-            if body or last:
-                self._since = time()
-                outbox.busy = True
-                await send({"type": "http.response.body", "body": body, "more_body": not last})
-                outbox.busy = False
-                self._since = time()
-            if last:
+            if await self._flush(send):
                 return
+
+    async def _flush(self, send: Send) -> bool:
+        """Write what waits. True if that was the last."""
+        outbox, time = self._outbox, self._loop.time
+        body = outbox.take()
+        last = self._done and not outbox
+        if body or last:
+            self._since = time()
+            outbox.busy = True
+            await send({"type": "http.response.body", "body": body, "more_body": not last})
+            outbox.busy = False
+            self._since = time()
+        return last
 
     def _beat(self) -> None:
         """Send a comment after a silence; give up a client that takes nothing."""

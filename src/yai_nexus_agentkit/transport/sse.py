@@ -57,10 +57,17 @@ class SSEEncoder:
 
     `event_lines` adds ``event:`` (the event's type) and ``id:`` (unique in the response) for standard EventSource
     consumers; AG-UI clients ignore both. ``data:`` is the complete event in either case.
+
+    `reused`: an event that is given twice in succession has changed in its delta alone
+    (``AGUIAdapter.stream(reuse_events=True)``).
     """
 
-    def __init__(self, *, event_lines: bool = False) -> None:
-        self._event_lines = event_lines
+    def __init__(self, *, event_lines: bool = False, reused: bool = False) -> None:
+        self._event_lines, self._reused = event_lines, reused
+        self._last: BaseEvent | None = None
+        """The last delta's event, if it may come again, with its fields and its frame up to the delta's text."""
+        self._fields: dict[str, Any] = {}
+        self._template = b""
         self._count = 0
         self._heads: dict[str, bytes] = {}
         """The lines before ``data:`` up to the frame's number, by event type."""
@@ -75,10 +82,12 @@ class SSEEncoder:
         Raises:
             EncodingError: a value in the event cannot be JSON, or the frame is larger than clients read.
         """
-        named_by = _DELTAS.get(type(event))
-        frame = self._delta_frame(event, named_by) if named_by is not None else None
-        if frame is None:
-            frame = b"data: %b\n\n" % _json(event)
+        if event is self._last:
+            frame = _with_delta(self._template, self._fields["delta"])
+        else:
+            named_by = _DELTAS.get(type(event))
+            found = self._delta_frame(event, named_by) if named_by is not None else None
+            frame = found if found is not None else b"data: %b\n\n" % _json(event)
         if self._event_lines:
             frame = self._lines(event) + frame
         if len(frame) > MAX_FRAME:
@@ -112,10 +121,16 @@ class SSEEncoder:
             if len(self._templates) >= _MAX_TEMPLATES:
                 self._templates.clear()
             self._templates[key] = template
-        try:
-            return template + to_json(delta) + b"}\n\n"
-        except PydanticSerializationError:  # half of a surrogate pair, which UTF-8 has no bytes for
-            return template + to_json(clean_text(delta)) + b"}\n\n"
+        if self._reused:
+            self._last, self._fields, self._template = event, fields, template
+        return _with_delta(template, delta)
+
+
+def _with_delta(template: bytes, delta: str) -> bytes:
+    try:
+        return template + to_json(delta) + b"}\n\n"
+    except PydanticSerializationError:  # half of a surrogate pair, which UTF-8 has no bytes for
+        return template + to_json(clean_text(delta)) + b"}\n\n"
 
 
 def _json(event: BaseEvent) -> bytes:

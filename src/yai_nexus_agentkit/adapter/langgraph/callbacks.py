@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphBubbleUp
 
-from yai_nexus_agentkit.adapter.langgraph.classify import is_node, is_silent
+from yai_nexus_agentkit.adapter.langgraph.classify import has_node_tag, is_silent
 from yai_nexus_agentkit.adapter.langgraph.notes import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.outputs import tool_messages, written_messages
 
@@ -26,6 +26,8 @@ class SideHandler(BaseCallbackHandler):
     """One per run; writes `RunNotes`."""
 
     run_inline = True
+    # LangChain asks for these at every callback; its base class answers by a function.
+    ignore_chain = ignore_chat_model = ignore_llm = ignore_custom_event = False
 
     def __init__(self, notes: RunNotes) -> None:
         self._notes = notes
@@ -93,7 +95,7 @@ class SideHandler(BaseCallbackHandler):
         self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> None:
         self._started(run_id, parent_run_id)
-        if is_node({"tags": kwargs.get("tags")}):
+        if has_node_tag(kwargs.get("tags") or ()):
             self._nodes[run_id] = _namespace(kwargs)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:

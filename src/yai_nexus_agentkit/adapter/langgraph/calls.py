@@ -14,8 +14,9 @@ from ag_ui.core import BaseEvent, ToolCallResultEvent
 from ag_ui.core import ToolMessage as ShownResult
 from langchain_core.messages import BaseMessage, ToolMessage
 
+from yai_nexus_agentkit.adapter.langgraph.call_ids import CallIds, calls_made
 from yai_nexus_agentkit.adapter.langgraph.classify import NativeRun, RunKind
-from yai_nexus_agentkit.adapter.langgraph.messages import CallIds, to_agui
+from yai_nexus_agentkit.adapter.langgraph.messages import result_content, to_agui
 from yai_nexus_agentkit.adapter.langgraph.notes import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.outputs import tool_messages
 from yai_nexus_agentkit.adapter.langgraph.transcript import Transcript
@@ -64,7 +65,7 @@ class ToolCalls:
 
     def made(self, scope: str, message: BaseMessage | None) -> None:
         """A model of this graph run made the calls of this message."""
-        for call in getattr(message, "tool_calls", None) or ():
+        for call in calls_made(message):
             if call["id"]:
                 self._made.append(_Made(self.wire(scope, call["id"]), call["name"], call["args"]))
 
@@ -115,7 +116,7 @@ class ToolCalls:
 
     def _seed(self) -> None:
         for message in reversed(self._transcript.latest[-8:]):
-            if getattr(message, "tool_calls", None):
+            if calls_made(message):
                 self.made("", message)
                 return
 
@@ -181,16 +182,15 @@ class ToolCalls:
             return []
         wire = self.wire(run.scope, message.tool_call_id)
         message_id = message.id or f"tool-{run.id}"
-        [shown] = to_agui([message], declared=self._life.declared)
-        metadata = _facts(message)
-        content = shown.content if isinstance(shown.content, str | list) else ""
-        events = self._life.result(wire, message_id, content, owner=run.owner, metadata=metadata)
+        content = result_content(message, declared=self._life.declared)
+        events = self._life.result(wire, message_id, content, owner=run.owner, metadata=_facts(message))
         self._told(events, message_id, message, run)
         if events and message.status == "error":
             self._transcript.in_sync = (
                 False  # the event has no field for it; the message in a snapshot has (AG-UI 1.0 §6)
             )
         if run.owner is not None:
+            [shown] = to_agui([message], declared=self._life.declared)
             patch = {"id": message_id, "tool_call_id": wire, "subagent_run_id": run.owner}
             self._transcript.add_foreign([shown.model_copy(update=patch)])
         return events
@@ -254,7 +254,7 @@ class ToolCalls:
         if raw is None:
             return None
         for message in reversed(self._transcript.latest[-8:]):
-            if any(call.get("id") == raw for call in getattr(message, "tool_calls", ())):
+            if any(call.get("id") == raw for call in calls_made(message)):
                 return message.id
         return None
 
@@ -271,9 +271,10 @@ def _was_given(run: NativeRun, message: ToolMessage) -> bool:
     """The node around this run began with the message, which a subgraph may keep apart from the thread."""
     given = run.node.given if run.node is not None else None
     found = given.get("messages") if isinstance(given, Mapping) else getattr(given, "messages", given)
-    if not isinstance(found, list | tuple):
+    message_id = message.id
+    if message_id is None or not isinstance(found, (list, tuple)):
         return False
-    return message.id is not None and any(getattr(m, "id", None) == message.id for m in found)
+    return any(getattr(m, "id", None) == message_id for m in found)
 
 
 def _facts(message: ToolMessage) -> dict[str, Any] | None:

@@ -126,11 +126,11 @@ class RunTree:
                 return run
         return self.root
 
-    def start(self, native: Mapping[str, Any], kind: RunKind) -> NativeRun:
-        """Enter the run that a start event announces. The parent chain must have been settled (`settle`)."""
+    def start(self, native: Mapping[str, Any], kind: RunKind, parent: NativeRun | None) -> NativeRun:
+        """Enter the run that a start event announces, inside of `parent` (None for the root). The parent chain must
+        have been settled (`settle`)."""
         metadata = native.get("metadata") or {}
         tags = tuple(native.get("tags") or ())
-        parent = self.parent(native) if self.root is not None else None
         if kind is RunKind.CHAIN:
             kind = self._chain_kind(tags, metadata, parent)
         run = NativeRun(native["run_id"], kind, str(native.get("name") or ""), parent, tags, metadata)
@@ -188,7 +188,7 @@ class RunTree:
         return list(self._runs.values())
 
     def _chain_kind(self, tags: tuple[str, ...], metadata: Mapping[str, Any], parent: NativeRun | None) -> RunKind:
-        if _has_node_tag(tags):
+        if has_node_tag(tags):
             return RunKind.NODE
         path = metadata.get("langgraph_path")
         if parent is not None and isinstance(path, (tuple, list)) and len(path) == 4 and path[-1] is True:
@@ -211,10 +211,11 @@ class RunTree:
 
 def is_node(native: Mapping[str, Any]) -> bool:
     """The chain that starts is a node: LangGraph tags a node's own run, and nothing inside it."""
-    return _has_node_tag(native.get("tags") or ())
+    return has_node_tag(native.get("tags") or ())
 
 
-def _has_node_tag(tags: Iterable[str]) -> bool:
+def has_node_tag(tags: Iterable[str]) -> bool:
+    """The tags of a node's own run."""
     return any(tag.startswith(_NODE_TAG) for tag in tags)
 
 

@@ -11,7 +11,18 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import BaseMessage
 
-__all__ = ["Block", "Form", "Reasoning", "Text", "minted_call_id", "read_content", "read_whole", "reasoning_id"]
+__all__ = [
+    "Block",
+    "Form",
+    "Reasoning",
+    "Text",
+    "minted_call_id",
+    "only_text",
+    "read_content",
+    "read_whole",
+    "reasoning_id",
+    "says_nothing",
+]
 
 
 class Text(NamedTuple):
@@ -86,6 +97,21 @@ def read_content(message: BaseMessage) -> list[Text | Reasoning]:
     if isinstance(content, str) and not message.additional_kwargs:
         return [Text(content)] if content else []
     return _Reader(message).pieces
+
+
+def only_text(content: Any) -> str | None:
+    """The text of content that is one block of text, as Anthropic (with tools) and OpenAI Responses send each token."""
+    block = content[0] if type(content) is list and len(content) == 1 else None
+    text = block.get("text") if type(block) is dict and block.get("type") == "text" else None
+    return text if type(text) is str else None
+
+
+def says_nothing(content: Any) -> bool:
+    """Content that is empty, or one block that is neither text nor reasoning: a piece of a call's arguments."""
+    if type(content) is not list or len(content) != 1:
+        return not content
+    kind = content[0].get("type") if type(content[0]) is dict else "text"
+    return not isinstance(kind, str) or kind not in _READERS
 
 
 def read_whole(message: BaseMessage) -> tuple[str, list[Block]]:

@@ -123,7 +123,7 @@ class Conversation:
         for node, update in payload.items():
             if node in ("__interrupt__", "__metadata__") or root is None:
                 continue
-            written = list(written_messages(update))
+            written = written_messages(update)
             if cached or written:
                 run = NativeRun(f"node:{node}", RunKind.NODE, node, root, path=(node,), scope=root.scope)
                 events += self.node_wrote(run, written, at_root=cached)
@@ -133,8 +133,8 @@ class Conversation:
         return events
 
     def _note_written(self, update: Any, written: Sequence[Any]) -> None:
-        for part in update if isinstance(update, list | tuple) else (update,):
-            if isinstance(part, Mapping):
+        for part in update if isinstance(update, (list, tuple)) else (update,):
+            if type(part) is dict or isinstance(part, Mapping):
                 self._state.wrote(part)
         if not written:
             return

@@ -10,6 +10,7 @@ from ag_ui.core import Interrupt
 from langchain_core.messages import BaseMessage
 from langgraph.types import Interrupt as NativeInterrupt
 
+from yai_nexus_agentkit.adapter.langgraph.call_ids import calls_made
 from yai_nexus_agentkit.protocol.json_safe import clean_text, json_safe, json_text
 
 __all__ = ["describe", "describe_breakpoint", "schema_of"]
@@ -141,7 +142,7 @@ def _action_text(request: Mapping[str, Any]) -> str:
 def _calls_of(requests: Sequence[Any], messages: Sequence[BaseMessage]) -> list[str]:
     """The model's ids of the calls a batch asks about: LangChain's middleware names them by name and arguments only, in
     order."""
-    calls = next((list(m.tool_calls) for m in reversed(messages) if getattr(m, "tool_calls", None)), [])  # type: ignore[attr-defined]
+    calls = next((list(made) for m in reversed(messages) if (made := calls_made(m))), [])
     found: list[str] = []
     for request in requests:
         if not isinstance(request, Mapping):

@@ -15,9 +15,18 @@ from ag_ui.core import BaseEvent, Message
 from langchain_core.messages import AIMessageChunk, BaseMessage
 from pydantic_core import from_json
 
+from yai_nexus_agentkit.adapter.langgraph.call_ids import CallIds
 from yai_nexus_agentkit.adapter.langgraph.classify import NativeRun
-from yai_nexus_agentkit.adapter.langgraph.content import Reasoning, Text, minted_call_id, read_content, reasoning_id
-from yai_nexus_agentkit.adapter.langgraph.messages import CallIds, to_agui
+from yai_nexus_agentkit.adapter.langgraph.content import (
+    Reasoning,
+    Text,
+    minted_call_id,
+    only_text,
+    read_content,
+    reasoning_id,
+    says_nothing,
+)
+from yai_nexus_agentkit.adapter.langgraph.messages import to_agui
 from yai_nexus_agentkit.adapter.langgraph.reasoning import METADATA_KEY, form_metadata
 from yai_nexus_agentkit.protocol.json_safe import clean_text, json_text
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
@@ -26,6 +35,10 @@ __all__ = ["ModelLane"]
 
 _GENERATED = "lc_"
 """Prefix of the ids LangChain makes up; any other id is the provider's, and it is the one the thread stores."""
+
+
+_THOUGHTS = ("thinking", "reasoning", "reasoning_content")
+"""Where blocks, and messages outside of their content, have the text of reasoning."""
 
 
 class _Joiner:
@@ -66,6 +79,34 @@ class _Call:
     joiner: _Joiner = field(default_factory=_Joiner)
 
 
+@dataclass(slots=True)
+class _Thought:
+    """The reasoning block under way. Most chunks are like the one before, but for the text."""
+
+    message_id: str
+    section: int
+    lengths: dict[int, int]
+    """Of the block's sections so far."""
+    field: str
+    """Where a chunk has the text: in a block of its content, or in its ``additional_kwargs``."""
+    block: dict[str, Any] | None
+    """The content's only block, without its text; None for the other place."""
+
+    def more(self, fields: Mapping[str, Any]) -> str:
+        """The text of a chunk that has nothing but more of this block; empty for any other chunk."""
+        content, outside = fields["content"], fields["additional_kwargs"]
+        if self.block is None:
+            alone = not content and len(outside) == 1
+            text = outside.get(self.field) if alone else None
+        elif outside or type(content) is not list or len(content) != 1 or type(content[0]) is not dict:
+            return ""
+        else:
+            text = content[0].get(self.field)
+            if {**content[0], self.field: ""} != self.block:
+                return ""
+        return text if type(text) is str else ""
+
+
 class ModelLane:
     """One model call. `stream` and `end` return the events; after `end` the lane is used up."""
 
@@ -93,16 +134,50 @@ class ModelLane:
         self._sections: dict[Hashable, dict[int, int]] = {}
         """Length of each section of a reasoning block so far."""
         self._forms: dict[Hashable, dict[str, Any]] = {}
+        self._thought: _Thought | None = None
         self._by_index: dict[Any, _Call] = {}
         self._all: list[_Call] = []
         life.lane(self.key, owner=run.owner, within=tuple(a.id for a in run.ancestors() if a.span))
+        self._lane = life.lane_of(self.key)
 
     def more(self, chunk: AIMessageChunk) -> list[BaseEvent] | None:
-        """More text of the open message, if the chunk has nothing but that: what most chunks are. Else None."""
-        text = chunk.content
-        if not self._plain or text.__class__ is not str or chunk.tool_call_chunks or chunk.additional_kwargs:
+        """More text of the open message or more arguments of an open call, if the chunk has nothing else: what most
+        chunks are. Else None.
+
+        No function between here and the event of a text: it happens for every token.
+        """
+        fields = chunk.__dict__
+        text, calls = fields["content"], fields["tool_call_chunks"]
+        if self._thought is not None and not calls and (more := self._thought.more(fields)):
+            return self._more_thought(self._thought, more)
+        if fields["additional_kwargs"]:
             return None
-        return self.tell(text)
+        if calls:
+            return self._more_args(calls[0]) if len(calls) == 1 and says_nothing(text) else None
+        if type(text) is not str:
+            text = only_text(text)
+        if not self._plain or text is None:
+            return None
+        if self._text.half or not text.isascii():
+            text = self._text.join(text)
+        self._sum = crc32(text.encode(), self._sum)
+        if self._lane.ready != self.message_id:
+            return self._life.text(self.key, self.message_id, text)
+        return [self._lane.alone(text)] if text else []
+
+    def _more_args(self, chunk: Mapping[str, Any]) -> list[BaseEvent] | None:
+        args, call = chunk.get("args"), self._by_index.get(chunk.get("index"))
+        if not args or call is None or call.wire is None or chunk.get("id") or chunk.get("name"):
+            return None
+        call.pieces.append(call.joiner.join(args))
+        return self._life.args(call.wire, call.pieces[-1], alone=True)
+
+    def _more_thought(self, thought: _Thought, text: str) -> list[BaseEvent] | None:
+        if not self._lane.reasoning or self._lane.reasoning_wish != thought.message_id:
+            return None
+        text = clean_text(text)
+        thought.lengths[thought.section] += len(text)
+        return self._life.reasoning(self.key, thought.message_id, text, alone=True)
 
     def stream(self, chunk: AIMessageChunk) -> list[BaseEvent]:
         """One streamed chunk (``AIMessageChunk``), whatever it carries."""
@@ -164,8 +239,10 @@ class ModelLane:
             self.message_id = message.id
         self._provider = message.response_metadata.get("model_provider") or self._provider
         events: list[BaseEvent] = []
-        for piece in read_content(message):
+        pieces = read_content(message)
+        for piece in pieces:
             events += self._say(piece) if isinstance(piece, Text) else self._think(piece)
+        self._thought = self._goes_on(message, pieces[0]) if len(pieces) == 1 and not call_chunks else None
         for chunk in call_chunks:
             events += self._call_chunk(chunk)
         return events
@@ -187,6 +264,21 @@ class ModelLane:
         if piece.encrypted is not None:
             events += self._life.encrypted_reasoning(self.key, message_id, piece.encrypted)
         return events
+
+    def _goes_on(self, message: BaseMessage, piece: Text | Reasoning) -> _Thought | None:
+        """What the next chunk must be like to go on with the only piece of this one."""
+        if isinstance(piece, Text) or piece.encrypted is not None or len(self._sections[piece.key]) != 1:
+            return None
+        outside = not message.content
+        block: Any = message.additional_kwargs if outside else message.content[0]
+        if not isinstance(block, dict) or (not outside and len(message.content) != 1):
+            return None
+        field = next((name for name in _THOUGHTS if block.get(name) == piece.text), None)
+        if field is None:
+            return None
+        message_id = reasoning_id(self.message_id, self._reasoning[piece.key])
+        rest = None if outside else {**block, field: ""}
+        return _Thought(message_id, piece.section, self._sections[piece.key], field, rest)
 
     def _about(self, piece: Reasoning, text: str) -> dict[str, Any] | None:
         """What it takes to give the block back to its provider: where it was found, and what its encrypted value is."""

@@ -34,14 +34,14 @@ from ag_ui.core.types import ContentPart
 from langchain_core import messages as lc
 from langgraph.prebuilt.tool_node import msg_content_output
 
-from yai_nexus_agentkit.adapter.langgraph.call_ids import CallIds, message_id, model_calls, wire_call_ids
+from yai_nexus_agentkit.adapter.langgraph.call_ids import CallIds, message_id, model_calls
 from yai_nexus_agentkit.adapter.langgraph.content import read_whole
 from yai_nexus_agentkit.adapter.langgraph.reasoning import reasoning_message, restore
 from yai_nexus_agentkit.orchestration.client_tools import PENDING
 from yai_nexus_agentkit.protocol.json_safe import clean_text, json_safe, json_text
 from yai_nexus_agentkit.protocol.parts import for_old_peer, part_from_block, parts_text
 
-__all__ = ["KEPT", "CallIds", "is_shown", "message_id", "to_agui", "to_langchain", "tool_content", "wire_call_ids"]
+__all__ = ["KEPT", "is_shown", "result_content", "to_agui", "to_langchain", "tool_content"]
 
 KEPT = "agui"
 """Key in ``additional_kwargs`` of what LangChain has no field for."""
@@ -95,6 +95,15 @@ def tool_content(message: lc.ToolMessage, *, declared: bool = True) -> str | lis
     return parts_text(known, "\n")
 
 
+def result_content(message: lc.ToolMessage, *, declared: bool = True) -> str | list[ContentPart]:
+    """The same as a client is told it: without the error that a message from a client had beside no content, and that
+    was put there for the model."""
+    content = tool_content(message, declared=declared)
+    if message.status == "error" and (kept := _kept(message)).get("blank") and content == kept.get("error"):
+        return ""
+    return content
+
+
 class _ToAGUI:
     """One pass over a list of messages."""
 
@@ -145,12 +154,10 @@ class _ToAGUI:
     def tool(self, message: lc.BaseMessage, own_id: str) -> None:
         if not isinstance(message, lc.ToolMessage) or message.additional_kwargs.get(PENDING):
             return
-        content = tool_content(message, declared=self._declared)
+        content = result_content(message, declared=self._declared)
         fields = _extra(_kept(message))
         if message.status == "error":
             error = _kept(message).get("error")
-            if _kept(message).get("blank") and content == error:
-                content = ""  # as it came: the error was put there for the model
             text = content if isinstance(content, str) else parts_text(content, "\n")
             fields["error"] = error if isinstance(error, str) else text or "error"
         call_id = self._ids.latest(clean_text(str(message.tool_call_id)))

@@ -35,6 +35,7 @@ class ModelCalls:
     ) -> None:
         self._life, self._transcript, self._calls = life, transcript, calls
         self._call_ids, self._notes, self._predictor = call_ids, notes, predictor
+        self._watch = predictor.watch if predictor else None
         self._lanes: dict[str, ModelLane] = {}
         self._usage: list[TokenUsage] = []
 
@@ -58,7 +59,7 @@ class ModelCalls:
             return []
         chunk = native["data"]["chunk"]
         if (events := lane.more(chunk)) is not None:
-            return events
+            return events if self._watch is None else self._watch(events)
         spoke, shown = lane.spoke, lane.shown
         events = lane.stream(chunk)
         if lane.shown and not shown:
@@ -67,7 +68,7 @@ class ModelCalls:
             self._transcript.tell(lane.message_id, lane.run)
         if lane.calls:
             self._calls.announced(lane.run.scope, lane.calls)
-        return self._predictor.watch(events) if self._predictor else events
+        return events if self._watch is None else self._watch(events)
 
     def stream_text(self, native: Mapping[str, Any]) -> list[BaseEvent]:
         """A chunk of a text model."""
@@ -104,7 +105,7 @@ class ModelCalls:
         self._calls.made(lane.run.scope, message)
         if lane.run.owner is not None and message is not None:
             self._transcript.add_foreign(lane.as_shown(message))
-        return self._predictor.watch(events) if self._predictor else events
+        return events if self._watch is None else self._watch(events)
 
     def abandon(self, run_id: str) -> list[BaseEvent]:
         """The model call will not end: it failed, or was cancelled."""

@@ -128,6 +128,7 @@ class LangGraphRun:
             declared=run.declared,
             reasoning=options.reasoning,
             text_chunks=options.text_chunks,
+            reuse_events=run.reuse_events,
             announce_subagents=announce,
             taken=plan.taken,
             calls=plan.call_ids.known().values(),

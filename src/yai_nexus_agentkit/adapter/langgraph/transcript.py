@@ -14,8 +14,9 @@ from operator import attrgetter, is_
 from typing import Any
 
 from ag_ui.core import Message
-from langchain_core.messages import BaseMessage, RemoveMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolMessage
 
+from yai_nexus_agentkit.adapter.langgraph.call_ids import calls_made
 from yai_nexus_agentkit.adapter.langgraph.classify import NativeRun
 from yai_nexus_agentkit.adapter.langgraph.messages import is_shown, to_agui, tool_content
 
@@ -56,7 +57,7 @@ class Told:
             return tool_content(message) == self.shown and message.status == self.message.status
         if message is not self.message:
             return same_message(self.message, message)
-        return message.content is self.content and getattr(message, "tool_calls", None) is self.calls
+        return message.content is self.content and calls_made(message) is self.calls
 
 
 class Transcript:
@@ -119,7 +120,7 @@ class Transcript:
         if told is None:
             told = self._told[message_id] = Told(None, run, run.owner)
         if message is not None:
-            told.message, told.content, told.calls = message, message.content, getattr(message, "tool_calls", None)
+            told.message, told.content, told.calls = message, message.content, calls_made(message)
             told.shown = tool_content(message) if isinstance(message, ToolMessage) else None
 
     def show(self, message_id: str, run: NativeRun) -> None:
@@ -239,7 +240,7 @@ class Transcript:
             message = told.message
             if message is None:
                 continue
-            makers.update((call["id"], message) for call in getattr(message, "tool_calls", ()))
+            makers.update((call["id"], message) for call in calls_made(message))
             at = len(order)
             if isinstance(message, ToolMessage):
                 maker = makers.get(message.tool_call_id)
@@ -318,9 +319,9 @@ class Transcript:
         results: set[str] = set()
         streamed = (told.message for told in self._told.values() if told.message is not None)
         for message in (*self.latest, *streamed):
-            holders.update(
-                (call["id"], message.id) for call in getattr(message, "tool_calls", ()) if call["id"] and message.id
-            )
+            for call in calls_made(message):
+                if call["id"] and message.id:
+                    holders[call["id"]] = message.id
             if message.type == "tool" and message.id:
                 results.add(message.id)
         for message_id, told in self._told.items():
@@ -371,14 +372,15 @@ def same_message(one: BaseMessage | None, other: BaseMessage) -> bool:
         return True
     if one is None:
         return False
-    return (
-        one.content == other.content
-        and getattr(one, "tool_call_id", None) == getattr(other, "tool_call_id", None)
-        and getattr(one, "status", None) == getattr(other, "status", None)
-        and _calls(one) == _calls(other)
-    )
+    return one.content == other.content and _answered(one) == _answered(other) and _calls(one) == _calls(other)
+
+
+def _answered(message: BaseMessage) -> tuple[str, str] | None:
+    return (message.tool_call_id, message.status) if isinstance(message, ToolMessage) else None
 
 
 def _calls(message: BaseMessage) -> list[tuple[Any, Any, Any]]:
-    calls = [*(getattr(message, "tool_calls", None) or ()), *(getattr(message, "invalid_tool_calls", None) or ())]
+    if not isinstance(message, AIMessage):
+        return []
+    calls: list[Any] = [*message.tool_calls, *message.invalid_tool_calls]
     return [(call.get("id"), call.get("name"), call.get("args")) for call in calls]
