@@ -8,13 +8,14 @@ import socket
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from tests.support.command_line import Project, project_in, run_main
 from tests.support.server_process import serving
-from yai_nexus_agentkit.testing import assert_conformant
+from yai_nexus_agentkit.testing import assert_conformant, parse_sse, run_input
 
 AGENT = """
 from contextlib import asynccontextmanager
@@ -40,6 +41,21 @@ def configured(config):
 
 def personal(config):
     return build(f"hello {config['configurable']['user']}")
+
+async def endless(state):
+    parts = [part for n in range(100_000) for part in (0.01, f"w{n} ")]
+    return {"messages": [await ScriptedChatModel(script=[parts]).ainvoke(state["messages"])]}
+endless = StateGraph(MessagesState).add_node("endless", endless).add_edge(START, "endless").compile()
+
+def sleep(state):
+    import time
+    time.sleep(1.5)
+deaf = StateGraph(MessagesState).add_node("sleep", sleep).add_edge(START, "sleep").compile()
+
+async def loop(state):
+    import asyncio
+    return {"messages": [("ai", type(asyncio.get_running_loop()).__module__)]}
+looking = StateGraph(MessagesState).add_node("loop", loop).add_edge(START, "loop").compile()
 
 @asynccontextmanager
 async def managed():
@@ -74,6 +90,30 @@ def test_one_agent_answers_at_the_root(folder: Path) -> None:
         server.wait_for("closed\n")
         server.wait_for("stopped\n")
         assert server.process.wait(timeout=20) == 0
+
+
+@pytest.mark.parametrize("agent", ["endless", "deaf"])
+def test_ctrl_c_ends_the_streams_that_are_open(folder: Path, agent: str) -> None:
+    """Their clients are told, and the terminal shows no traceback."""
+    body = run_input("hi", thread_id="t", run_id="r").model_dump_json(by_alias=True).encode()
+    with serving(folder, f"my_agent:{agent}") as server:
+        request = urllib.request.Request(server.base, body, {"content-type": "application/json"})
+        with urllib.request.urlopen(request, timeout=30) as stream:
+            begun = stream.read1(65536)
+            server.process.send_signal(signal.SIGINT)
+            events = parse_sse((begun + stream.read()).decode())
+        server.wait_for("stopped\n", seconds=10)
+        assert server.process.wait(timeout=20) == 0
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert events[-1]["outcome"]["type"] == "cancelled"
+    assert "Traceback" not in server.shown
+
+
+@pytest.mark.skipif(not find_spec("uvloop"), reason="there is none for this system")
+@pytest.mark.parametrize("more", [[], ["--reload"]])
+def test_the_event_loop_is_the_fast_one(folder: Path, more: list[str]) -> None:
+    with serving(folder, "my_agent:looking", *more) as server:
+        assert server.said().startswith("uvloop")
 
 
 def test_several_agents_have_names(folder: Path) -> None:

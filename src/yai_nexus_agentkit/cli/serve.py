@@ -68,7 +68,7 @@ def execute(args: argparse.Namespace) -> int:
             if args.reload:
                 _supervise(args, listening)
             else:
-                asyncio.run(_serve(args, listening))
+                _run(args, listening)
         except KeyboardInterrupt:
             Terminal().write("stopped\n")
     return 0
@@ -87,14 +87,21 @@ def _bound(host: str, port: int) -> Iterator[socket.socket]:
         yield listening
 
 
-async def _serve(args: argparse.Namespace, listening: socket.socket) -> None:
+def _run(args: argparse.Namespace, listening: socket.socket) -> None:
+    """Serve on the event loop that uvicorn would choose: the agents' checkpointers are opened on it, too."""
     import uvicorn
+
+    with asyncio.Runner(loop_factory=uvicorn.Config("").get_loop_factory()) as runner:
+        runner.run(_serve(args, listening))
+
+
+async def _serve(args: argparse.Namespace, listening: socket.socket) -> None:
+    from yai_nexus_agentkit.cli.stopping import StoppingServer
 
     async with application(args) as app:
         _log_to_terminal(tracebacks=args.traceback)
         Terminal().write(_banner(args, listening))
-        config = uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=_CLOSING)
-        await uvicorn.Server(config).serve(sockets=[listening])
+        await StoppingServer(app, patience=_CLOSING).serve(sockets=[listening])
 
 
 def _supervise(args: argparse.Namespace, listening: socket.socket) -> None:
@@ -110,7 +117,7 @@ def _supervise(args: argparse.Namespace, listening: socket.socket) -> None:
 def _serve_again(args: argparse.Namespace, sockets: Sequence[socket.socket]) -> None:
     """One life of the process under `_supervise`. What cannot be loaded now may be after the next change."""
     try:
-        asyncio.run(_serve(args, sockets[0]))
+        _run(args, sockets[0])
     except CommandError as error:
         if args.traceback:
             traceback.print_exception(error.__cause__ or error)
