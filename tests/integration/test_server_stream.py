@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import itertools
 import threading
 import time
 from typing import Any
@@ -22,7 +23,7 @@ from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 
 from tests.support.serving import JSON, Exchange, call, failing, living, post, run_body, talker
-from yai_nexus_agentkit import AGUIAdapter, EventEmitter, Hooks
+from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, EventEmitter, Hooks
 from yai_nexus_agentkit.errors import RunInputError
 from yai_nexus_agentkit.server import Identity, ServerSettings, create_app
 from yai_nexus_agentkit.testing import ScriptedChatModel, tool_call_parts
@@ -136,15 +137,74 @@ async def test_a_burst_of_requests_is_answered_one_after_the_other() -> None:
     assert happened[:10] == ["started"] * 10
 
 
-async def test_a_client_that_is_gone_before_the_first_write() -> None:
+@pytest.mark.parametrize("error", [OSError("the peer closed the connection"), RuntimeError("closed")])
+async def test_a_client_that_is_gone_before_the_first_write(error: Exception) -> None:
     """The run's task had no turn yet. The run ends all the same, and gives its thread back."""
     ends: list[str | None] = []
     app = app_of(talker(), hooks=Hooks(after_run=lambda run: ends.append(run.outcome)))
     exchange = post(app, run_body())
-    exchange.broken = OSError("the peer closed the connection")
+    exchange.broken = error
     await asyncio.wait_for(exchange.end(), 5)
     assert ends == ["abandoned"]
     assert (await post(app, run_body(run="r2")).end()).types()[-1] == "RUN_FINISHED"
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+async def test_a_client_that_does_not_take_the_first_write(leaves: bool) -> None:
+    """It is noticed that it is gone, or takes nothing for too long."""
+    watched = Watched()
+    exchange = post(app_of(watched.graph(), stalled=5.0 if leaves else 0.2, keep_alive=0.1), run_body())
+    exchange.gate.clear()
+    await watched.running.wait()
+    if leaves:
+        exchange.disconnect()
+    await asyncio.wait_for(exchange.end(), 3)
+    assert watched.cancelled.is_set()
+
+
+class Releasing(ScriptedChatModel):
+    """Says eight words, and opens a gate some turns of the loop after one of them: from inside the agent's task. `left`
+    counts the words of all models until then."""
+
+    gates: Any
+    left: Any
+    turns: int
+
+    async def _astream(self, *args: Any, **kwargs: Any) -> Any:
+        async for chunk in super()._astream(*args, **kwargs):
+            yield chunk
+            self.left[0] -= 1
+            if self.left[0] == 0:
+                for _ in range(self.turns):
+                    await asyncio.sleep(0)
+                self.gates[0].set()
+            await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("source", ["events", "callbacks"])
+async def test_a_slow_first_write_loses_nothing(source: Any) -> None:
+    """While it lasts the deltas of two models wait, in turn; whenever it ends, each of them is sent, and once."""
+    words = {name: [f"{name}{n} " for n in range(8)] for name in "xy"}
+    for after, turns in itertools.product(range(3, 12), range(14)):
+        gates: list[asyncio.Event] = []
+        left = [after]
+        builder = StateGraph(MessagesState)
+        for name in words:
+            model = Releasing(script=[words[name]], gates=gates, left=left, turns=turns)
+
+            async def node(state: MessagesState, model: Releasing = model) -> dict[str, Any]:
+                return {"messages": [await model.ainvoke(state["messages"])]}
+
+            builder.add_node(name, node)
+            builder.add_edge(START, name)
+        exchange = post(create_app(AGUIAdapter(builder.compile(), options=AdapterOptions(source=source))), run_body())
+        gates.append(exchange.gate)
+        exchange.gate.clear()
+        texts: dict[str, str] = {}
+        for event in (await exchange.end()).events:
+            if event["type"] == "TEXT_MESSAGE_CONTENT":
+                texts[event["messageId"]] = texts.get(event["messageId"], "") + event["delta"]
+        assert sorted(texts.values()) == ["".join(said) for said in words.values()], (after, turns)
 
 
 async def test_every_token_is_written_at_once_when_the_client_reads() -> None:

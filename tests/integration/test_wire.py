@@ -192,6 +192,28 @@ async def test_raw_events_belong_to_one_event_each() -> None:
     assert [delta for delta, content in raw if delta == content] == ["Häl", "lo ", "wor", "ld"]
 
 
+async def test_the_provider_may_be_named_late() -> None:
+    """By a chunk of plain text: reasoning that comes later needs it to be given back."""
+    named = AIMessageChunk(content="two ", response_metadata={"model_provider": "openai"})
+    model = scripted(["one ", named, "three ", *thoughts(index=1)])
+    events = parse_sse(b"".join([f async for f in AGUIAdapter(chat(model)).stream_sse(asked())]).decode())
+    [start] = [event for event in events if event["type"] == "REASONING_MESSAGE_START"]
+    assert start["metadata"]["langgraph"] == {"form": "thinking", "provider": "openai"}
+
+
+async def test_sections_are_as_long_as_they_were_told() -> None:
+    """Also those that hold blank lines themselves."""
+    pieces = [("ab", 0), ("\n\ncd", 0), ("z", 1), ("\n\n", 1), ("end", 1)]
+    parts = [reasoning_part(text, provider="openai", id="rs_1", summary_index=n) for text, n in pieces]
+    events = parse_sse(
+        b"".join([f async for f in AGUIAdapter(chat(scripted([*parts, "Done."]))).stream_sse(asked())]).decode()
+    )
+    told = "".join(event["delta"] for event in events if event["type"] == "REASONING_MESSAGE_CONTENT")
+    assert told == "ab\n\ncd\n\nz\n\nend"
+    [end] = [event for event in events if event["type"] == "REASONING_MESSAGE_END"]
+    assert end["metadata"]["langgraph"]["sections"] == [6, 6]
+
+
 async def test_several_pieces_in_one_chunk_are_several_events() -> None:
     blocks = [{"type": "text", "text": piece, "index": 0} for piece in ("one ", "two ", "three")]
     model = scripted(["zero ", AIMessageChunk(content=blocks), " four"])

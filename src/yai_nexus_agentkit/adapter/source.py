@@ -97,11 +97,16 @@ class Translator(Protocol):
     """Native events in, AG-UI events out. A state machine without I/O; one per run."""
 
     def start(self) -> list[BaseEvent]:
-        """``RUN_STARTED`` and what the client must know before the run begins."""
+        """``RUN_STARTED`` and what the client must know before the run begins. The driver has sent its own
+        ``RUN_STARTED`` by then, and leaves this one out."""
 
     def feed(self, native: Any, /) -> list[BaseEvent]:
         """The events that tell one native event; none for most kinds. Raises `EventTranslationError` if it cannot be
-        told."""
+        told.
+
+        Nobody may change an event that was returned. Only with `RunContext.reuse_events` it may be returned again, with
+        another delta and alone.
+        """
 
     def finish(self) -> list[BaseEvent]:
         """The native stream ended by itself: close what is open, and end the run."""

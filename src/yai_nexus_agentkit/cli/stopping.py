@@ -12,8 +12,8 @@ __all__ = ["StoppingServer"]
 
 
 class StoppingServer(uvicorn.Server):
-    """A uvicorn server for the application of `create_app`. By itself uvicorn waits for open streams, and then cuts them
-    off: their clients would see half of a run. Here the runs are cancelled, and their streams end by saying so.
+    """A uvicorn server for the application of `create_app`. By itself uvicorn waits for open streams, and cuts off
+    those that do not end: clients see half of a run. Here the runs are cancelled, and their streams end by saying so.
 
     `patience`: seconds that runs have to end; a second Ctrl-C ends the wait.
     """

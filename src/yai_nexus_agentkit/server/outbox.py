@@ -121,6 +121,6 @@ class Outbox:
         self._held, self._deltas = None, []
         text = "".join(deltas)
         self.waiting -= len(text)
-        if len(deltas) > 1:
+        if event.delta != text:  # several, or the event was used again meanwhile (`reuse_events`)
             event = event.model_copy(update={"delta": text})
         self._add(self._encoder.encode(event))

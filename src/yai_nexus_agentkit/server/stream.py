@@ -12,11 +12,13 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from functools import partial
 
 from ag_ui.core import BaseEvent, RunErrorEvent
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from yai_nexus_agentkit.adapter.control import RunControl
 from yai_nexus_agentkit.errors import Code, OverloadedError
 from yai_nexus_agentkit.runs.service import LiveRun
 from yai_nexus_agentkit.server.outbox import Outbox
@@ -69,7 +71,8 @@ class _Stream:
         """The agent is through: nothing more will come."""
         self._since = self._loop.time()
         """When the write under way began, or the last one ended."""
-        self._writer: asyncio.Task[None] | None = None
+        self._give_up: Callable[[], object] | None = None
+        """Ends the write under way, and the response."""
         self._timer: asyncio.TimerHandle | None = None
 
     async def serve(self, receive: Receive, send: Send) -> None:
@@ -77,14 +80,17 @@ class _Stream:
         await self._run.begin(self._put)
         agent = self._loop.create_task(self._drive(), name="agui-run")
         agent.add_done_callback(self._through)
-        tasks = [agent]
+        gone = self._loop.create_task(_disconnect(receive), name="agui-disconnect")
+        tasks = [agent, gone]
         try:
-            await self._flush(send)  # in a burst of requests each is answered in its turn, and not all at its end
-            tasks += self._watched(receive, send)
-            await asyncio.wait(tasks[1:], return_when=asyncio.FIRST_COMPLETED)
+            await self._write_first(send, gone)
+            writer = self._loop.create_task(self._write(send), name="agui-writer")
+            self._give_up = writer.cancel
+            tasks.append(writer)
+            await asyncio.wait((writer, gone), return_when=asyncio.FIRST_COMPLETED)
             if self._run.record.ended:
                 await asyncio.wait((agent,), timeout=_AFTERWARDS)
-        except OSError as broken:
+        except Exception as broken:
             self._note_broken("the first write", broken)
         finally:
             if self._timer is not None:
@@ -98,12 +104,14 @@ class _Stream:
                 if not task.cancelled() and (error := task.exception()) is not None:
                     self._note_broken(task.get_name(), error)
 
-    def _watched(self, receive: Receive, send: Send) -> tuple[asyncio.Task[None], asyncio.Task[None]]:
-        """The tasks that end with the response: the one that writes, and the one that waits for the disconnect."""
-        writer = self._writer = self._loop.create_task(self._write(send), name="agui-writer")
-        gone = self._loop.create_task(_disconnect(receive), name="agui-disconnect")
+    async def _write_first(self, send: Send, gone: asyncio.Task[None]) -> None:
+        """Write what is there by the task of the request: in a burst of requests each is answered in its turn, and not
+        all at its end. Raises what `send` raises, and `Stopped` where the client is gone or takes nothing."""
+        control = RunControl()
+        self._give_up = control.stop
+        gone.add_done_callback(lambda _: control.stop())
         self._beat()
-        return writer, gone
+        await control.wait(partial(self._flush, send))
 
     def _note_broken(self, what: str, error: BaseException) -> None:
         """Whatever breaks a connection counts as a client that is gone."""
@@ -165,8 +173,8 @@ class _Stream:
         """Send a comment after a silence; give up a client that takes nothing."""
         settings, now = self._settings, self._loop.time()
         if self._outbox.busy:
-            if now - self._since >= settings.stalled and self._writer is not None:
-                self._writer.cancel()
+            if now - self._since >= settings.stalled and self._give_up is not None:
+                self._give_up()
                 return
             due = min(self._since + settings.stalled, now + settings.keep_alive)
         else:

@@ -37,8 +37,13 @@ _GENERATED = "lc_"
 """Prefix of the ids LangChain makes up; any other id is the provider's, and it is the one the thread stores."""
 
 
-_THOUGHTS = ("thinking", "reasoning", "reasoning_content")
-"""Where blocks, and messages outside of their content, have the text of reasoning."""
+_THOUGHTS = {
+    "thinking": "thinking",
+    "reasoning": "reasoning",
+    "kwargs.reasoning_content": "reasoning_content",
+    "kwargs.text": "reasoning",
+}
+"""Where a chunk has the text of reasoning, by the name of its form: in a block, or outside of the content."""
 
 
 class _Joiner:
@@ -148,6 +153,8 @@ class ModelLane:
         """
         fields = chunk.__dict__
         text, calls = fields["content"], fields["tool_call_chunks"]
+        if self._provider is None and "model_provider" in fields["response_metadata"]:
+            return None
         if self._thought is not None and not calls and (more := self._thought.more(fields)):
             return self._more_thought(self._thought, more)
         if fields["additional_kwargs"]:
@@ -258,9 +265,9 @@ class ModelLane:
         message_id = reasoning_id(self.message_id, number)
         text = clean_text(piece.text)
         sections = self._sections.setdefault(piece.key, {})
-        if text and piece.section not in sections and sections:
-            text = "\n\n" + text
-        events = self._life.reasoning(self.key, message_id, text, self._about(piece, text))
+        begins = bool(text and sections and piece.section not in sections)
+        about = self._about(piece, len(text))
+        events = self._life.reasoning(self.key, message_id, f"\n\n{text}" if begins else text, about)
         if piece.encrypted is not None:
             events += self._life.encrypted_reasoning(self.key, message_id, piece.encrypted)
         return events
@@ -269,23 +276,21 @@ class ModelLane:
         """What the next chunk must be like to go on with the only piece of this one."""
         if isinstance(piece, Text) or piece.encrypted is not None or len(self._sections[piece.key]) != 1:
             return None
-        outside = not message.content
+        field = _THOUGHTS.get(piece.form.name) if piece.form is not None else None
+        outside = piece.form is not None and piece.form.name.startswith("kwargs.")
         block: Any = message.additional_kwargs if outside else message.content[0]
-        if not isinstance(block, dict) or (not outside and len(message.content) != 1):
-            return None
-        field = next((name for name in _THOUGHTS if block.get(name) == piece.text), None)
-        if field is None:
+        if field is None or not isinstance(block, dict) or len(message.content) != (0 if outside else 1):
             return None
         message_id = reasoning_id(self.message_id, self._reasoning[piece.key])
         rest = None if outside else {**block, field: ""}
         return _Thought(message_id, piece.section, self._sections[piece.key], field, rest)
 
-    def _about(self, piece: Reasoning, text: str) -> dict[str, Any] | None:
+    def _about(self, piece: Reasoning, length: int) -> dict[str, Any] | None:
         """What it takes to give the block back to its provider: where it was found, and what its encrypted value is."""
         if piece.form is None:
             return None
         lengths = self._sections[piece.key]
-        lengths[piece.section] = lengths.get(piece.section, 0) + len(text.removeprefix("\n\n"))
+        lengths[piece.section] = lengths.get(piece.section, 0) + length
         about = self._forms.setdefault(piece.key, form_metadata(piece.form, self._provider)[METADATA_KEY])
         if piece.form.id is not None:
             about["id"] = piece.form.id
