@@ -75,9 +75,18 @@ def _differing(
             if value is not None:
                 yield key, value, None
             continue
+        if _equal(known, value):
+            continue  # most clients send back what they were shown: not a large value more to convert
         sent = json_safe(known)
         if sent != value and sent != (wanted := unrounded(sent, value)):
             yield key, wanted, sent
+
+
+def _equal(known: Any, value: Any) -> bool:
+    try:
+        return bool(known == value)
+    except Exception:  # the application's own `__eq__`, or one that gives no truth value (arrays)
+        return False
 
 
 def graph_input(run_input: RunAgentInput, messages: Sequence[Any], state: Mapping[str, Any], shape: GraphShape) -> Any:
