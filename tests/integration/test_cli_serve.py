@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import signal
 import socket
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -51,6 +53,15 @@ def sleep(state):
     import time
     time.sleep(1.5)
 deaf = StateGraph(MessagesState).add_node("sleep", sleep).add_edge(START, "sleep").compile()
+
+async def wait(state):
+    import asyncio
+    for _ in range(120):
+        try:
+            await asyncio.sleep(0.05)
+        except asyncio.CancelledError:
+            pass
+stubborn = StateGraph(MessagesState).add_node("wait", wait).add_edge(START, "wait").compile()
 
 async def loop(state):
     import asyncio
@@ -107,6 +118,25 @@ def test_ctrl_c_ends_the_streams_that_are_open(folder: Path, agent: str) -> None
     assert events[-1]["type"] == "RUN_FINISHED"
     assert events[-1]["outcome"]["type"] == "cancelled"
     assert "Traceback" not in server.shown
+
+
+@pytest.mark.parametrize("presses", [1, 2])
+def test_what_does_not_end_is_cut_off(folder: Path, presses: int) -> None:
+    """After four seconds, or at once at the second Ctrl-C."""
+    body = run_input("hi", thread_id="t", run_id="r").model_dump_json(by_alias=True).encode()
+    with serving(folder, "my_agent:stubborn") as server:
+        request = urllib.request.Request(server.base, body, {"content-type": "application/json"})
+        with urllib.request.urlopen(request, timeout=30) as stream:
+            stream.read1(65536)
+            began = time.monotonic()
+            for _ in range(presses):
+                server.process.send_signal(signal.SIGINT)
+                time.sleep(0.3)
+            with pytest.raises(http.client.IncompleteRead):
+                stream.read()
+            took = time.monotonic() - began
+        assert server.process.wait(timeout=30) == 0
+    assert (took > 3) is (presses == 1)
 
 
 @pytest.mark.skipif(not find_spec("uvloop"), reason="there is none for this system")
