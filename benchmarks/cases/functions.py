@@ -10,8 +10,8 @@ from uuid import UUID
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, message_to_dict
 
 from benchmarks.registry import Pair, function_case
-from yai_nexus_agentkit.adapter.langgraph.messages import to_agui, to_langchain
-from yai_nexus_agentkit.protocol.json_safe import json_safe
+from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui, to_langchain
+from yai_nexus_agentkit.protocol.json.json_safe import json_safe
 
 
 @function_case("3,000 messages to AG-UI (beside langchain's message_to_dict)")

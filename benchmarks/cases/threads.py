@@ -12,7 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from benchmarks.cases.parts import answering, one_node
 from benchmarks.registry import Scene, Turn, agent_case
-from yai_nexus_agentkit.adapter.langgraph.messages import to_agui
+from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui
 from yai_nexus_agentkit.testing import run_input
 
 _NEW = {"id": "user-new", "role": "user", "content": "and now?"}

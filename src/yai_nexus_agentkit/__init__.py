@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
-    from yai_nexus_agentkit.adapter.langgraph.classify import NativeRun
+    from yai_nexus_agentkit.adapter.langgraph.native.run_tree import NativeRun
     from yai_nexus_agentkit.adapter.langgraph_events import LangGraphEventType
     from yai_nexus_agentkit.adapter.options import AdapterOptions, Hooks, Visible
     from yai_nexus_agentkit.adapter.source import RunContext, Source

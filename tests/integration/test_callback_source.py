@@ -23,9 +23,9 @@ from tests.support.native_events import EXTRA, by_callbacks, by_v2, likeness, ob
 from tests.support.shapes import SHAPES, model, remembering, row, saying, talker
 from tests.support.shapes.base import ASK, NUMBER, Numbers
 from tests.support.shapes.work import add, tool_loop
-from yai_nexus_agentkit.adapter.langgraph.callback_source import CallbackEvents, callback_events
-from yai_nexus_agentkit.adapter.langgraph.chunks import ORIGIN, ChunkOrigin
-from yai_nexus_agentkit.adapter.langgraph.notes import RunNotes
+from yai_nexus_agentkit.adapter.langgraph.native.callback_stream import CallbackEvents, callback_events
+from yai_nexus_agentkit.adapter.langgraph.native.chunk_tap import ORIGIN, ChunkOrigin
+from yai_nexus_agentkit.adapter.langgraph.native.notes import RunNotes
 from yai_nexus_agentkit.orchestration.events import EventEmitter
 from yai_nexus_agentkit.testing import tool_call_parts
 

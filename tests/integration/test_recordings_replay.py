@@ -16,13 +16,13 @@ from tests.conftest import Judge
 from tests.recordings import FILES, Run, load
 from tests.support.verifier import Verifier
 from yai_nexus_agentkit import AdapterOptions
-from yai_nexus_agentkit.adapter.langgraph.channels import GraphShape
-from yai_nexus_agentkit.adapter.langgraph.notes import RunNotes
-from yai_nexus_agentkit.adapter.langgraph.plan import Plan
-from yai_nexus_agentkit.adapter.langgraph.translator import LangGraphTranslator
+from yai_nexus_agentkit.adapter.langgraph.native.notes import RunNotes
+from yai_nexus_agentkit.adapter.langgraph.request.plan import Plan
+from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
+from yai_nexus_agentkit.adapter.langgraph.translate.translator import LangGraphTranslator
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 from yai_nexus_agentkit.testing import conformance_problems, wire
-from yai_nexus_agentkit.transport.sse import SSEEncoder
+from yai_nexus_agentkit.transport.agui_sse import SSEEncoder
 
 T = TypeVar("T")
 

@@ -18,7 +18,7 @@ from tests.support.graphs import Graph, in_a_row, scripted, tool_loop
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, EventEmitter, Hooks
 from yai_nexus_agentkit.adapter.langgraph_events import LangGraphEventType
 from yai_nexus_agentkit.testing import collect, parse_sse, reasoning_part, run_input, tool_call_parts
-from yai_nexus_agentkit.transport.sse import MAX_FRAME
+from yai_nexus_agentkit.transport.agui_sse import MAX_FRAME
 
 SOURCES = pytest.mark.parametrize("source", ["events", "callbacks"])
 

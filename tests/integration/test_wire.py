@@ -34,7 +34,7 @@ from yai_nexus_agentkit.testing import (
     tool_call_parts,
     wire,
 )
-from yai_nexus_agentkit.transport.sse import SSEEncoder
+from yai_nexus_agentkit.transport.agui_sse import SSEEncoder
 
 WORDS = ["Häl", "", "lo ", "\ud83d", "\ude00 ", "wor", "ld"]
 SOURCES = ["events", "callbacks"]

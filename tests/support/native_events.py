@@ -13,9 +13,9 @@ from langgraph.types import Command, Send
 from pydantic import BaseModel
 
 from tests.support.shapes import Case
-from yai_nexus_agentkit.adapter.langgraph.callback_source import callback_events
-from yai_nexus_agentkit.adapter.langgraph.callbacks import SideHandler
-from yai_nexus_agentkit.adapter.langgraph.notes import RunNotes
+from yai_nexus_agentkit.adapter.langgraph.native.callback_stream import callback_events
+from yai_nexus_agentkit.adapter.langgraph.native.notes import RunNotes
+from yai_nexus_agentkit.adapter.langgraph.native.side_handler import SideHandler
 
 __all__ = ["EXTRA", "Observed", "by_callbacks", "by_v2", "likeness", "observe"]
 

@@ -11,7 +11,7 @@ from ag_ui.core import BaseEvent, CustomEvent, EventType, StateSnapshotEvent
 from yai_nexus_agentkit import AGUIAdapter, RunContext
 from yai_nexus_agentkit.adapter.options import Hooks
 from yai_nexus_agentkit.adapter.source import Source, SourceRun, Translator
-from yai_nexus_agentkit.transport.sse import SSEEncoder
+from yai_nexus_agentkit.transport.agui_sse import SSEEncoder
 
 __all__ = ["chatty", "copying", "restating", "slower"]
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 
 from tests.recordings import load
-from yai_nexus_agentkit.adapter.langgraph.content import (
+from yai_nexus_agentkit.adapter.langgraph.messages.content import (
     Form,
     Reasoning,
     Text,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yai_nexus_agentkit.protocol.json_numbers import unrounded
+from yai_nexus_agentkit.protocol.json.json_numbers import unrounded
 
 BIG, ROUNDED = 1234567890123456789, 1234567890123456800
 """And what JavaScript writes for it."""

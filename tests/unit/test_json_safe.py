@@ -22,7 +22,15 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import BaseModel, ConfigDict, Field, RootModel, SecretStr
 
-from yai_nexus_agentkit.protocol.json_safe import CYCLE, MAX_DEPTH, REPEATED, TOO_DEEP, clean_text, json_safe, json_text
+from yai_nexus_agentkit.protocol.json.json_safe import (
+    CYCLE,
+    MAX_DEPTH,
+    REPEATED,
+    TOO_DEEP,
+    clean_text,
+    json_safe,
+    json_text,
+)
 
 
 class Colour(enum.Enum):

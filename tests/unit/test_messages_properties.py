@@ -28,7 +28,7 @@ from langchain_core import messages as lc
 from langchain_core.messages import AIMessage, HumanMessage
 
 from tests.support.messages import assert_stable, there_and_back, wire
-from yai_nexus_agentkit.adapter.langgraph.messages import to_agui
+from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui
 
 
 def made(model: Any, **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:

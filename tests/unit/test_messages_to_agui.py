@@ -10,8 +10,8 @@ from langchain_core import messages as lc
 from langchain_core.messages import AIMessage, HumanMessage
 
 from tests.support.messages import lc_call, told
-from yai_nexus_agentkit.adapter.langgraph.call_ids import CallIds, message_id, wire_call_ids
-from yai_nexus_agentkit.adapter.langgraph.messages import tool_content
+from yai_nexus_agentkit.adapter.langgraph.messages.convert import tool_content
+from yai_nexus_agentkit.adapter.langgraph.messages.ids import CallIds, message_id, wire_call_ids
 from yai_nexus_agentkit.orchestration.client_tools import PENDING
 
 

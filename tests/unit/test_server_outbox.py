@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from yai_nexus_agentkit.errors import EncodingError
 from yai_nexus_agentkit.server.outbox import Outbox
 from yai_nexus_agentkit.testing import parse_sse
-from yai_nexus_agentkit.transport.sse import SSEEncoder
+from yai_nexus_agentkit.transport.agui_sse import SSEEncoder
 
 
 def text(delta: str, message: str = "m", **fields: Any) -> BaseEvent:

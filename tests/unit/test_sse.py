@@ -20,7 +20,7 @@ from pydantic import BaseModel, field_serializer
 from tests.support.verifier import Verifier
 from yai_nexus_agentkit.errors import Code, EncodingError
 from yai_nexus_agentkit.protocol import thinking
-from yai_nexus_agentkit.transport.sse import CONTENT_TYPE, KEEP_ALIVE, MAX_FRAME, SSEEncoder
+from yai_nexus_agentkit.transport.agui_sse import CONTENT_TYPE, KEEP_ALIVE, MAX_FRAME, SSEEncoder
 
 MESSAGE = {"message_id": "m1"}
 CALL = {"tool_call_id": "c1"}

@@ -19,7 +19,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.verifier import Verifier
-from yai_nexus_agentkit.protocol.json_safe import json_safe
+from yai_nexus_agentkit.protocol.json.json_safe import json_safe
 from yai_nexus_agentkit.protocol.state import StateTracker, pointer
 
 

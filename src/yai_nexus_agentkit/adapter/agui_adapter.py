@@ -80,7 +80,7 @@ class AGUIAdapter:
     ) -> AsyncGenerator[bytes, None]:
         """The same as Server-Sent Events: one frame per event (AG-UI 1.0 §19). An event that cannot be encoded ends the
         run with ``ENCODING_ERROR``, after closing what is open."""
-        from yai_nexus_agentkit.transport.sse import SSEEncoder
+        from yai_nexus_agentkit.transport.agui_sse import SSEEncoder
 
         return self.stream(
             run_input,

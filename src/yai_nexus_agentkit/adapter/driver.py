@@ -18,7 +18,7 @@ from yai_nexus_agentkit.adapter.outlet import TERMINAL, Outlet
 from yai_nexus_agentkit.adapter.source import Outcome, RunContext, Source, SourceRun, Translator, error_text
 from yai_nexus_agentkit.errors import AGUIAdapterError, Code, HookError, RunInputError
 from yai_nexus_agentkit.protocol.endings import asks
-from yai_nexus_agentkit.protocol.json_safe import clean_text
+from yai_nexus_agentkit.protocol.json.json_safe import clean_text
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle, run_started
 from yai_nexus_agentkit.protocol.request import parse_request, peer_declares
 

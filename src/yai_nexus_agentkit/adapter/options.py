@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ag_ui.core import BaseEvent, Message, RunAgentInput
     from langchain_core.runnables import RunnableConfig
 
-    from yai_nexus_agentkit.adapter.langgraph.classify import NativeRun
+    from yai_nexus_agentkit.adapter.langgraph.native.run_tree import NativeRun
     from yai_nexus_agentkit.adapter.source import RunContext
 
 __all__ = ["AdapterOptions", "Hooks", "Visible"]

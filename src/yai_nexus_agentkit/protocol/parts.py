@@ -21,7 +21,7 @@ from ag_ui.core import (
     VideoPart,
 )
 
-from yai_nexus_agentkit.protocol.json_safe import clean_text
+from yai_nexus_agentkit.protocol.json.json_safe import clean_text
 
 __all__ = ["MediaPart", "for_old_peer", "part_from_block", "parts_text"]
 

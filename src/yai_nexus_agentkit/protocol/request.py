@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails, from_json
 
 from yai_nexus_agentkit.errors import RunInputError
-from yai_nexus_agentkit.protocol.json_safe import MAX_DEPTH, clean_text, json_safe
+from yai_nexus_agentkit.protocol.json.json_safe import MAX_DEPTH, clean_text, json_safe
 from yai_nexus_agentkit.protocol.parts import part_from_block
 
 __all__ = ["clean_request", "parse_request", "peer_declares"]

@@ -21,7 +21,7 @@ from typing import Any
 import jsonpatch
 from pydantic_core import to_json
 
-from yai_nexus_agentkit.protocol.json_safe import CYCLE, REPEATED, TOO_DEEP, clean_text, json_safe
+from yai_nexus_agentkit.protocol.json.json_safe import CYCLE, REPEATED, TOO_DEEP, clean_text, json_safe
 
 __all__ = ["Operation", "StateTracker", "key_name", "pointer"]
 

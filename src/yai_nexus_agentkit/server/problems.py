@@ -22,7 +22,7 @@ from yai_nexus_agentkit.errors import (
     ThreadNotFoundError,
     ThreadPausedError,
 )
-from yai_nexus_agentkit.protocol.json_safe import clean_text
+from yai_nexus_agentkit.protocol.json.json_safe import clean_text
 from yai_nexus_agentkit.runs.telemetry import trace_id
 
 __all__ = ["Problem", "client_text", "problem_of", "problem_response", "shown_text"]

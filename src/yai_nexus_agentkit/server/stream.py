@@ -24,7 +24,7 @@ from yai_nexus_agentkit.runs.service import LiveRun
 from yai_nexus_agentkit.server.outbox import Outbox
 from yai_nexus_agentkit.server.problems import client_text, problem_of, problem_response
 from yai_nexus_agentkit.server.settings import ServerSettings
-from yai_nexus_agentkit.transport.sse import CONTENT_TYPE, KEEP_ALIVE, SSEEncoder
+from yai_nexus_agentkit.transport.agui_sse import CONTENT_TYPE, KEEP_ALIVE, SSEEncoder
 
 __all__ = ["RunResponse"]
 

@@ -22,7 +22,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.pregel import Pregel
 
 from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
-from yai_nexus_agentkit.adapter.langgraph.channels import GraphShape
+from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.source import LangGraphSource
 from yai_nexus_agentkit.adapter.source import RunContext, Source, SourceRun
 

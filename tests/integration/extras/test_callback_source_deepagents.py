@@ -15,7 +15,7 @@ from tests.support.native_events import by_callbacks, by_v2, likeness, observe
 from tests.support.shapes import Case, model
 from tests.support.shapes.base import ASK
 from tests.support.two_sources import answer, hear, same_entities, same_outcome
-from yai_nexus_agentkit.adapter.langgraph.chunks import ORIGIN
+from yai_nexus_agentkit.adapter.langgraph.native.chunk_tap import ORIGIN
 from yai_nexus_agentkit.testing import tool_call_parts, tool_calls_part
 
 

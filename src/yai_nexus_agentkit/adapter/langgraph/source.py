@@ -18,16 +18,16 @@ from langgraph.types import Command
 from pydantic import ValidationError
 
 from yai_nexus_agentkit.adapter.hook_calls import call_hook
-from yai_nexus_agentkit.adapter.langgraph.callbacks import SideHandler
-from yai_nexus_agentkit.adapter.langgraph.channels import MESSAGES, GraphShape
-from yai_nexus_agentkit.adapter.langgraph.history import MESSAGE_KEY
-from yai_nexus_agentkit.adapter.langgraph.inputs import context_entries, request_tools
-from yai_nexus_agentkit.adapter.langgraph.messages import to_langchain
-from yai_nexus_agentkit.adapter.langgraph.notes import RunNotes
-from yai_nexus_agentkit.adapter.langgraph.plan import Plan
-from yai_nexus_agentkit.adapter.langgraph.planner import Planner, message_roles
-from yai_nexus_agentkit.adapter.langgraph.threads import Graph, breakpoints
-from yai_nexus_agentkit.adapter.langgraph.translator import LangGraphTranslator
+from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_langchain
+from yai_nexus_agentkit.adapter.langgraph.native.notes import RunNotes
+from yai_nexus_agentkit.adapter.langgraph.native.side_handler import SideHandler
+from yai_nexus_agentkit.adapter.langgraph.request.graph_input import context_entries, request_tools
+from yai_nexus_agentkit.adapter.langgraph.request.plan import Plan
+from yai_nexus_agentkit.adapter.langgraph.request.planner import Planner, message_roles
+from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, GraphShape
+from yai_nexus_agentkit.adapter.langgraph.threads.branches import MESSAGE_KEY
+from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import Graph, breakpoints
+from yai_nexus_agentkit.adapter.langgraph.translate.translator import LangGraphTranslator
 from yai_nexus_agentkit.adapter.options import Visible
 from yai_nexus_agentkit.adapter.source import RunContext, error_text
 from yai_nexus_agentkit.errors import HookError, ResumeError
@@ -42,7 +42,7 @@ except ImportError:  # a private place; LangChain's default does no harm but end
 if TYPE_CHECKING:
     from ag_ui.core import AgentCapabilities
 
-    from yai_nexus_agentkit.adapter.langgraph.thread_store import LangGraphThreadStore
+    from yai_nexus_agentkit.adapter.langgraph.threads.stored import LangGraphThreadStore
     from yai_nexus_agentkit.adapter.options import AdapterOptions
 
 __all__ = ["LangGraphRun", "LangGraphSource"]
@@ -73,7 +73,7 @@ class LangGraphSource:
         """Operations on the threads of a graph with a checkpointer, outside of runs; None for a plain runnable."""
         if self.graph is None or self.shape is None:
             return None
-        from yai_nexus_agentkit.adapter.langgraph.thread_store import LangGraphThreadStore
+        from yai_nexus_agentkit.adapter.langgraph.threads.stored import LangGraphThreadStore
 
         return LangGraphThreadStore(self.graph, self.shape, self.agent)
 
@@ -191,7 +191,7 @@ class LangGraphRun:
             if self._run.context is not None:
                 extra["context"] = self._run.context
         if self._run.options.source == "callbacks":
-            from yai_nexus_agentkit.adapter.langgraph.callback_source import callback_events
+            from yai_nexus_agentkit.adapter.langgraph.native.callback_stream import callback_events
 
             return callback_events(self._agent, graph_input, self._config, notes=self._notes, extra=extra)
         return self._agent.astream_events(graph_input, self._config, version="v2", **extra)  # type: ignore[return-value]

@@ -1,0 +1,395 @@
+"""Messages between LangChain and AG-UI, total in both directions. Pure.
+
+What LangChain messages have no field for (metadata, encrypted values, ids of parts, error texts) stays in
+``additional_kwargs["agui"]``, which no provider is sent, so that a snapshot gives the client back what it had: a
+snapshot that restates a message without its metadata erases it (AG-UI 1.0, section 11).
+
+Normalised on the way there and back: empty assistant content and an empty list of calls are absent; arguments that are
+a JSON object are written anew; calls whose arguments are not come after the others; an ``error`` on a tool message
+without one is its text. The ``error`` of a tool message without content is the model's content, and not the client's.
+Left out: reasoning that does not say its provider's form, activities, subagents' messages.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+from ag_ui.core import (
+    AssistantMessage,
+    DeveloperMessage,
+    DocumentPart,
+    FileSource,
+    FunctionCall,
+    Message,
+    ReasoningMessage,
+    SystemMessage,
+    TextPart,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
+from ag_ui.core.types import ContentPart
+from langchain_core import messages as lc
+from langgraph.prebuilt.tool_node import msg_content_output
+
+from yai_nexus_agentkit.adapter.langgraph.messages.content import read_whole
+from yai_nexus_agentkit.adapter.langgraph.messages.ids import CallIds, message_id, model_calls
+from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import reasoning_message, restore
+from yai_nexus_agentkit.orchestration.client_tools import PENDING
+from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe, json_text
+from yai_nexus_agentkit.protocol.parts import for_old_peer, part_from_block, parts_text
+
+__all__ = ["KEPT", "is_shown", "result_content", "to_agui", "to_langchain", "tool_content"]
+
+KEPT = "agui"
+"""Key in ``additional_kwargs`` of what LangChain has no field for."""
+
+_DEVELOPER = "__openai_role__"
+"""LangChain's own mark of a developer message, in ``additional_kwargs`` of a system message."""
+
+
+def to_agui(messages: Sequence[lc.BaseMessage], *, declared: bool = True, reasoning: bool = True) -> list[Message]:
+    """The messages as a client holds them. `declared=False` gives what clients before 1.0 accept.
+
+    Left out: removals, placeholders (`PENDING`), answers that say nothing, and kinds of message that nobody knows.
+    """
+    pass_ = _ToAGUI(declared, reasoning)
+    for position, message in enumerate(messages):
+        convert = _TO_AGUI.get(message.type)
+        if convert is not None:
+            convert(pass_, message, message_id(message, position))
+    return pass_.out
+
+
+def is_shown(message: lc.BaseMessage) -> bool:
+    """Whether a client has a message for this one: placeholders and answers that say nothing are not shown."""
+    if message.type == "human":
+        return True
+    if message.type == "tool":
+        return not message.additional_kwargs.get(PENDING)
+    if not isinstance(message, lc.AIMessage) or message.tool_calls or message.invalid_tool_calls:
+        return not isinstance(message, lc.RemoveMessage)
+    if isinstance(message.content, str) and not message.additional_kwargs:
+        return bool(message.content)
+    return bool(read_whole(message)[0])
+
+
+def tool_content(message: lc.ToolMessage, *, declared: bool = True) -> str | list[ContentPart]:
+    """A tool's result for the wire: text, or parts where it holds media and the peer declared 1.0 (section 6).
+
+    Blocks that are neither text nor media are told as JSON text; so is a whole list that holds anything but blocks, as
+    ToolNode stores it.
+    """
+    content: Any = message.content
+    if not isinstance(content, str) and not all(isinstance(block, Mapping) for block in content):
+        content = msg_content_output(content)
+    if isinstance(content, str):
+        return clean_text(content)
+    parts = [part_from_block(block) or part_from_block(json_text(block)) for block in content]
+    known = [part for part in parts if part is not None]
+    kept = _kept(message).get("parts")
+    if declared and (isinstance(kept, list) or any(part.type != "text" for part in known)):
+        return _with_kept(known, kept)
+    return parts_text(known, "\n")
+
+
+def result_content(message: lc.ToolMessage, *, declared: bool = True) -> str | list[ContentPart]:
+    """The same as a client is told it: without the error that a message from a client had beside no content, and that
+    was put there for the model."""
+    content = tool_content(message, declared=declared)
+    if message.status == "error" and (kept := _kept(message)).get("blank") and content == kept.get("error"):
+        return ""
+    return content
+
+
+class _ToAGUI:
+    """One pass over a list of messages."""
+
+    def __init__(self, declared: bool, reasoning: bool) -> None:
+        self.out: list[Message] = []
+        self._declared = declared
+        self._reasoning = reasoning
+        self._ids = CallIds()
+
+    def human(self, message: lc.BaseMessage, own_id: str) -> None:
+        content = message.content
+        if isinstance(content, str):
+            self.out.append(UserMessage(id=own_id, content=clean_text(content), **_named(message)))
+            return
+        found = [part for part in map(part_from_block, content) if part is not None]
+        parts = _with_kept(found, _kept(message).get("parts"))
+        if not self._declared:
+            parts = for_old_peer(parts)
+        self.out.append(UserMessage(id=own_id, content=parts or "", **_named(message)))
+
+    def system(self, message: lc.BaseMessage, own_id: str) -> None:
+        developer = message.additional_kwargs.get(_DEVELOPER) == "developer"
+        model = DeveloperMessage if developer else SystemMessage
+        self.out.append(model(id=own_id, content=_plain(message), **_named(message)))
+
+    def ai(self, message: lc.BaseMessage, own_id: str) -> None:
+        text, blocks = read_whole(message)
+        if self._reasoning and blocks:
+            provider = message.response_metadata.get("model_provider")
+            self.out += [reasoning_message(own_id, n, block, provider) for n, block in enumerate(blocks)]
+        fields = _named(message)
+        if isinstance(message, lc.AIMessage) and (message.tool_calls or message.invalid_tool_calls):
+            fields["tool_calls"] = self._tool_calls(message, own_id)
+        if text or "tool_calls" in fields:  # else it would be an empty bubble (AG-UI 1.0, section 5)
+            self.out.append(AssistantMessage(id=own_id, content=clean_text(text) or None, **fields))
+
+    def _tool_calls(self, message: lc.AIMessage, own_id: str) -> list[ToolCall]:
+        kept = _kept(message).get("calls")
+        calls = []
+        for raw_id, call in model_calls(message, own_id):
+            args = call.get("args")
+            arguments = json_text(args) if isinstance(args, Mapping) else clean_text(args or "")
+            function = FunctionCall(name=clean_text(call.get("name") or ""), arguments=arguments)
+            extra = kept.get(raw_id) if isinstance(kept, Mapping) else None
+            calls.append(ToolCall(id=self._ids.wire(own_id, raw_id), function=function, **_extra(extra)))
+        return calls
+
+    def tool(self, message: lc.BaseMessage, own_id: str) -> None:
+        if not isinstance(message, lc.ToolMessage) or message.additional_kwargs.get(PENDING):
+            return
+        content = result_content(message, declared=self._declared)
+        fields = _extra(_kept(message))
+        if message.status == "error":
+            error = _kept(message).get("error")
+            text = content if isinstance(content, str) else parts_text(content, "\n")
+            fields["error"] = error if isinstance(error, str) else text or "error"
+        call_id = self._ids.latest(clean_text(str(message.tool_call_id)))
+        self.out.append(ToolMessage(id=own_id, content=content, tool_call_id=call_id, **fields))
+
+    def function(self, message: lc.BaseMessage, own_id: str) -> None:
+        """OpenAI's calls before tools had no ids; the name links call and result."""
+        call_id = clean_text(message.name or own_id)
+        self.out.append(ToolMessage(id=own_id, content=_plain(message), tool_call_id=call_id))
+
+    def chat(self, message: lc.BaseMessage, own_id: str) -> None:
+        """A free role: those of AG-UI are themselves, any other is a named assistant."""
+        role = getattr(message, "role", "")
+        text, fields = _plain(message), _named(message)
+        match role:
+            case "user" | "human":
+                self.human(message, own_id)
+            case "system":
+                self.out.append(SystemMessage(id=own_id, content=text, **fields))
+            case "developer":
+                self.out.append(DeveloperMessage(id=own_id, content=text, **fields))
+            case "assistant" | "ai":
+                self.out.append(AssistantMessage(id=own_id, content=text or None, **fields))
+            case _:
+                fields.setdefault("name", clean_text(str(role)) or "unknown")
+                self.out.append(AssistantMessage(id=own_id, content=text or None, **fields))
+
+
+_TO_AGUI: Mapping[str, Callable[[_ToAGUI, lc.BaseMessage, str], None]] = {
+    "human": _ToAGUI.human,
+    "HumanMessageChunk": _ToAGUI.human,
+    "system": _ToAGUI.system,
+    "SystemMessageChunk": _ToAGUI.system,
+    "ai": _ToAGUI.ai,
+    "AIMessageChunk": _ToAGUI.ai,
+    "tool": _ToAGUI.tool,
+    "ToolMessageChunk": _ToAGUI.tool,
+    "function": _ToAGUI.function,
+    "FunctionMessageChunk": _ToAGUI.function,
+    "chat": _ToAGUI.chat,
+    "ChatMessageChunk": _ToAGUI.chat,
+}
+
+
+def _plain(message: lc.BaseMessage) -> str:
+    content = message.content
+    if isinstance(content, str):
+        return clean_text(content)
+    return parts_text([part for part in map(part_from_block, content) if part is not None], "")
+
+
+def _named(message: lc.BaseMessage) -> dict[str, Any]:
+    fields = _extra(_kept(message)) if message.additional_kwargs else {}
+    if message.name:
+        fields["name"] = clean_text(message.name)
+    return fields
+
+
+def _kept(message: lc.BaseMessage) -> Mapping[str, Any]:
+    kept = message.additional_kwargs.get(KEPT)
+    return kept if isinstance(kept, Mapping) else {}
+
+
+def _extra(kept: Any) -> dict[str, Any]:
+    """The members that all messages and calls may have."""
+    fields: dict[str, Any] = {}
+    if isinstance(kept, Mapping):
+        if isinstance(metadata := kept.get("metadata"), Mapping):
+            fields["metadata"] = json_safe(metadata)
+        if isinstance(encrypted := kept.get("encrypted_value"), str):
+            fields["encrypted_value"] = clean_text(encrypted)
+    return fields
+
+
+def _with_kept(parts: list[ContentPart], kept: Any) -> list[ContentPart]:
+    """The parts with their own ids and metadata, unless the graph has changed their number."""
+    if not isinstance(kept, list) or len(kept) != len(parts):
+        return parts
+    out: list[ContentPart] = []
+    for part, extra in zip(parts, kept, strict=True):
+        told = json_safe(extra) if isinstance(extra, Mapping) else {}
+        out.append(part.model_copy(update={key: told[key] for key in ("id", "metadata") if key in told}))
+    return out
+
+
+def to_langchain(messages: Sequence[Message]) -> list[lc.BaseMessage]:
+    """The messages as a model can be given them; subagents' messages and activities are left out."""
+    own = [message for message in messages if message.subagent_run_id is None]
+    thoughts = _thoughts(own)
+    names: dict[str, str] = {}
+    out: list[lc.BaseMessage] = []
+    for message in own:
+        match message:
+            case UserMessage():
+                content, kept = _content(message.content)
+                out.append(
+                    lc.HumanMessage(content, id=message.id, name=message.name, additional_kwargs=_keep(message, kept))
+                )
+            case SystemMessage():
+                extra = _keep(message, {})
+                out.append(
+                    lc.SystemMessage(
+                        clean_text(message.content), id=message.id, name=message.name, additional_kwargs=extra
+                    )
+                )
+            case DeveloperMessage():
+                extra = {**_keep(message, {}), _DEVELOPER: "developer"}
+                out.append(
+                    lc.SystemMessage(
+                        clean_text(message.content), id=message.id, name=message.name, additional_kwargs=extra
+                    )
+                )
+            case AssistantMessage():
+                names |= {call.id: call.function.name for call in message.tool_calls or ()}
+                out.append(_assistant(message, thoughts.get(message.id, [])))
+            case ToolMessage():
+                out.append(_tool(message, names.get(message.tool_call_id)))
+    return out
+
+
+def _assistant(message: AssistantMessage, thoughts: list[ReasoningMessage]) -> lc.AIMessage:
+    valid: list[dict[str, Any]] = []
+    invalid: list[dict[str, Any]] = []
+    calls: dict[str, Any] = {}
+    for call in message.tool_calls or ():
+        entry = {"name": call.function.name, "id": call.id}
+        try:
+            valid.append({**entry, "args": _arguments(call.function.arguments), "type": "tool_call"})
+        except (ValueError, RecursionError) as error:
+            told = {"args": call.function.arguments, "error": str(error), "type": "invalid_tool_call"}
+            invalid.append({**entry, **told})
+        extra = {"metadata": call.metadata, "encrypted_value": call.encrypted_value}
+        if any(value is not None for value in extra.values()):
+            calls[call.id] = {key: value for key, value in extra.items() if value is not None}
+    restored = restore(thoughts)
+    text = clean_text(message.content or "")
+    blocks: list[str | dict[str, Any]] = [*restored.blocks, *([{"type": "text", "text": text}] if text else [])]
+    return lc.AIMessage(
+        content=blocks if restored.blocks else text,
+        id=message.id,
+        name=message.name,
+        tool_calls=valid,
+        invalid_tool_calls=invalid,
+        additional_kwargs={**restored.additional_kwargs, **_keep(message, {"calls": calls} if calls else {})},
+        response_metadata=restored.response_metadata,
+    )
+
+
+def _tool(message: ToolMessage, name: str | None) -> lc.ToolMessage:
+    content, kept = _content(message.content)
+    if message.error is not None:
+        kept["error"] = message.error
+        if not content and message.error:  # models are sent the content alone
+            content, kept["blank"] = clean_text(message.error), True
+    return lc.ToolMessage(
+        content=content,
+        id=message.id,
+        tool_call_id=message.tool_call_id,
+        name=name,  # Gemini refuses results without the function's name
+        status="success" if message.error is None else "error",
+        additional_kwargs=_keep(message, kept),
+    )
+
+
+def _thoughts(messages: Sequence[Message]) -> dict[str, list[ReasoningMessage]]:
+    """Reasoning messages by the assistant message they belong to: the one their id names, else the next one."""
+    answers = {message.id for message in messages if isinstance(message, AssistantMessage)}
+    found: dict[str, list[ReasoningMessage]] = {}
+    waiting: list[ReasoningMessage] = []
+    for message in messages:
+        if isinstance(message, ReasoningMessage):
+            owner, _, number = message.id.rpartition("-reasoning-")
+            if owner in answers and number.isdecimal():
+                found.setdefault(owner, []).append(message)
+            else:
+                waiting.append(message)
+        else:
+            if isinstance(message, AssistantMessage) and waiting:
+                found.setdefault(message.id, []).extend(waiting)
+            waiting = []
+    return found
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    """The arguments of a call; no text is no arguments. Raises `ValueError`."""
+    parsed = json.loads(text, parse_constant=_refuse) if text.strip() else {}
+    if not isinstance(parsed, dict):
+        raise ValueError("the arguments are not a JSON object")
+    return parsed
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _content(content: str | list[ContentPart]) -> tuple[str | list[str | dict[str, Any]], dict[str, Any]]:
+    """LangChain content, and what has to be kept beside it."""
+    if isinstance(content, str):
+        return clean_text(content), {}
+    extras = [
+        {key: value for key, value in (("id", part.id), ("metadata", part.metadata)) if value is not None}
+        for part in content
+    ]
+    blocks: list[str | dict[str, Any]] = [_block(part) for part in content]
+    return blocks, {"parts": extras}
+
+
+def _block(part: ContentPart) -> dict[str, Any]:
+    """The LangChain standard block for a part. What the block has no place for (id, metadata) is left out: providers'
+    packages pass unknown members of text blocks on, and APIs refuse them."""
+    if isinstance(part, TextPart):
+        return {"type": "text", "text": clean_text(part.text)}
+    block: dict[str, Any] = {"type": "file" if isinstance(part, DocumentPart) else part.type}
+    source = part.source
+    field = {"data": "base64", "url": "url", "file": "file_id"}[source.type]
+    block[field] = source.value
+    if source.mime_type:
+        block["mime_type"] = source.mime_type
+    extras: dict[str, Any] = {}
+    if isinstance(part.metadata, Mapping) and isinstance(name := part.metadata.get("filename"), str):
+        extras["filename"] = name  # OpenAI wants one for every inline file
+    if isinstance(source, FileSource) and source.provider:
+        extras["provider"] = source.provider
+    if extras:
+        block["extras"] = extras
+    return block
+
+
+def _keep(message: Message, kept: dict[str, Any]) -> dict[str, Any]:
+    """``additional_kwargs`` for what LangChain has no field for."""
+    for key in ("metadata", "encrypted_value"):
+        value = getattr(message, key, None)
+        if value is not None:
+            kept[key] = value
+    return {KEPT: kept} if kept else {}

@@ -1,0 +1,64 @@
+"""Pure. The messages of a channel whose reducer keeps what it is given: dicts, tuples and strings beside messages, and
+messages without ids. ``add_messages`` makes real ones of them; a plain list or ``operator.add`` does not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
+from typing import Any
+from uuid import UUID, uuid5
+
+from langchain_core.messages import BaseMessage, convert_to_messages
+
+from yai_nexus_agentkit.protocol.json.json_safe import json_text
+
+__all__ = ["UNREADABLE", "read_messages"]
+
+UNREADABLE: Sequence[BaseMessage] = []
+"""Stands for what is no list of messages. Told apart by identity: nobody knows what the conversation is, which is not
+the same as an empty one."""
+
+_NAMESPACE = UUID("6f0e6bd5-7a5b-5d0c-9d3a-5b1f6b8f2d11")
+_id = attrgetter("id")
+
+
+def read_messages(stored: Any) -> Sequence[BaseMessage]:
+    """What is stored, as messages with ids; position by position. The list itself if it holds nothing else.
+
+    An id that is missing is made from what the message says, so that the next request, which reads the thread anew,
+    knows the message again.
+    """
+    if not isinstance(stored, list | tuple):
+        return UNREADABLE
+    real = all(issubclass(kind, BaseMessage) for kind in set(map(type, stored)))
+    if real and all(map(_id, stored)):
+        return stored
+    try:
+        return _identified(stored if real else [_message(item) for item in stored])
+    except (ValueError, TypeError, KeyError, NotImplementedError):  # what LangChain raises for what is no message
+        return UNREADABLE
+
+
+def _message(item: Any) -> BaseMessage:
+    return item if isinstance(item, BaseMessage) else convert_to_messages([item])[0]
+
+
+def _identified(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
+    alike: Counter[str] = Counter()
+    found: list[BaseMessage] = []
+    for message in messages:
+        if not message.id:
+            said = json_text(
+                [
+                    message.type,
+                    message.content,
+                    message.name,
+                    getattr(message, "tool_calls", None),
+                    getattr(message, "tool_call_id", None),
+                ]
+            )
+            alike[said] += 1
+            message = message.model_copy(update={"id": str(uuid5(_NAMESPACE, f"{alike[said]} {said}"))})
+        found.append(message)
+    return found

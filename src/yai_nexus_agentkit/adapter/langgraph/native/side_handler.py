@@ -1,0 +1,131 @@
+"""Driver. The inline handler beside the event stream: what v2 events lack, and ids that must be fixed before the graph
+stores a message.
+
+It runs before the stream's own handler, synchronously, in whatever thread the graph's code runs in; each method is a
+few dictionary operations.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID, uuid4
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables.config import var_child_runnable_config
+from langgraph.errors import GraphBubbleUp
+
+from yai_nexus_agentkit.adapter.langgraph.native.notes import RunNotes
+from yai_nexus_agentkit.adapter.langgraph.native.run_tree import has_node_tag, is_silent
+from yai_nexus_agentkit.adapter.langgraph.native.written import tool_messages, written_messages
+
+__all__ = ["SideHandler"]
+
+
+class SideHandler(BaseCallbackHandler):
+    """One per run; writes `RunNotes`."""
+
+    run_inline = True
+    # LangChain asks for these at every callback; its base class answers by a function.
+    ignore_chain = ignore_chat_model = ignore_llm = ignore_custom_event = False
+
+    def __init__(self, notes: RunNotes) -> None:
+        self._notes = notes
+        self._nodes: dict[UUID, str] = {}
+        """Checkpoint namespace of the nodes under way."""
+        self._models: dict[UUID, str] = {}
+        """The same of the model calls whose words users see."""
+        self._answers: dict[str, tuple[str, str]] = {}
+        """Message id and namespace by the text of a model's answer: a node may store it in a message of its own."""
+        self._tools: dict[UUID, UUID | None] = {}
+        """Tools under way, and the run that each has as parent."""
+
+    def _started(self, run_id: UUID, parent_run_id: UUID | None) -> None:
+        """A tool that hands its ``config`` argument on gives its runs the node as parent: LangChain injects the node's
+        config, not the tool's. The context still knows the tool."""
+        config = var_child_runnable_config.get() if self._tools else None
+        inside = getattr((config or {}).get("callbacks"), "parent_run_id", None)
+        if inside in self._tools and self._tools[inside] == parent_run_id:
+            self._notes.note_inside(str(run_id), str(inside))
+
+    def on_chat_model_start(
+        self, serialized: Any, messages: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
+        self._started(run_id, parent_run_id)
+        if (kwargs.get("options") or {}).get("ls_structured_output_format"):
+            self._notes.note_structured(str(run_id))
+        elif not is_silent(kwargs.get("tags") or ()):
+            self._models[run_id] = _namespace(kwargs)
+
+    def on_llm_end(self, response: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        namespace = self._models.pop(run_id, None)
+        message = getattr(response.generations[0][0], "message", None) if namespace and response.generations else None
+        if namespace and message is not None and message.id and (text := message.text):
+            self._answers[text] = (message.id, namespace)
+
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self._notes.note_model_error(str(run_id))
+
+    def on_llm_start(
+        self, serialized: Any, prompts: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
+        self._started(run_id, parent_run_id)
+
+    def on_tool_start(
+        self, serialized: Any, input_str: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
+        self._started(run_id, parent_run_id)
+        self._tools[run_id] = parent_run_id
+        text = input_str if kwargs.get("inputs") is None else None
+        self._notes.note_tool(str(run_id), kwargs.get("tool_call_id"), text)
+
+    def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        self._tools.pop(run_id, None)
+        self._notes.note_tool_over(str(run_id))
+        for n, message in enumerate(tool_messages(output)):
+            if message.id is None:
+                # From the tool's run, never from the call id: call ids recur within a thread.
+                message.id = f"tool-{run_id}" if n == 0 else f"tool-{run_id}-{n}"
+
+    def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self._tools.pop(run_id, None)
+        self._notes.note_tool_over(str(run_id))
+
+    def on_chain_start(
+        self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
+        self._started(run_id, parent_run_id)
+        if has_node_tag(kwargs.get("tags") or ()):
+            self._nodes[run_id] = _namespace(kwargs)
+
+    def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        namespace = self._nodes.pop(run_id, None)
+        if namespace is None:
+            return
+        written = [message for message in written_messages(outputs) if isinstance(message, BaseMessage)]
+        taken = {message.id for message in written}
+        for message in written:
+            if message.id is None:
+                # As `add_messages` would, but before the node's end is told.
+                message.id = self._streamed_as(message, namespace, taken) or str(uuid4())
+
+    def _streamed_as(self, message: BaseMessage, namespace: str, taken: set[str | None]) -> str | None:
+        """The id under which a model of this node streamed this very text. A message made anew from the answer
+        (``AIMessage(text)``, a parser's output) keeps it, and the client needs no snapshot."""
+        if not isinstance(message, AIMessage) or message.tool_calls or not message.text:
+            return None
+        found = self._answers.get(message.text)
+        if found is None or found[0] in taken or not found[1].startswith(namespace):
+            return None
+        del self._answers[message.text]
+        taken.add(found[0])
+        return found[0]
+
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self._nodes.pop(run_id, None)
+        if not isinstance(error, GraphBubbleUp):
+            self._notes.note_error(str(run_id), error)
+
+
+def _namespace(kwargs: Any) -> str:
+    return str((kwargs.get("metadata") or {}).get("langgraph_checkpoint_ns") or "")

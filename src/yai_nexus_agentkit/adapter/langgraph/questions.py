@@ -1,0 +1,155 @@
+"""Pure. LangGraph's interrupts as AG-UI interrupts: a reason, a message that a generic UI can show, and a schema for
+the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ag_ui.core import Interrupt
+from langchain_core.messages import BaseMessage
+from langgraph.types import Interrupt as NativeInterrupt
+
+from yai_nexus_agentkit.adapter.langgraph.messages.ids import calls_made
+from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe, json_text
+
+__all__ = ["describe", "describe_breakpoint", "schema_of"]
+
+_MESSAGE_KEYS = ("message", "question", "prompt", "description", "text", "title")
+_MESSAGE_LENGTH = 500
+"""Characters of a question made from a value that has no text of its own."""
+
+_DECISIONS = ("approve", "edit", "reject", "respond")
+"""What LangChain's approval middleware may be answered with."""
+
+
+def describe(
+    native: NativeInterrupt,
+    *,
+    owner: str | None,
+    wire: Callable[[str], str],
+    messages: Sequence[BaseMessage],
+    declared: bool = True,
+) -> Interrupt:
+    """The AG-UI interrupt of a LangGraph one. `wire` maps the model's call ids; `messages` are searched for the calls a
+    batch is about."""
+    value = native.value
+    raw = json_safe(value)
+    facts: dict[str, Any] = {"value": raw}
+    reason, call, schema = "langgraph:interrupt", None, schema_of(native)
+    if isinstance(value, Mapping) and value.get("type") == "tool_approval" and value.get("tool_call_id"):
+        reason, call = "tool_call", wire(str(value["tool_call_id"]))
+    elif isinstance(value, Mapping) and isinstance(value.get("action_requests"), list):
+        reason = "langgraph:tool_approval"
+        facts["toolCallIds"] = [wire(i) for i in _calls_of(value["action_requests"], messages)]
+    elif schema is not None:
+        reason = "confirmation" if schema.get("type") == "boolean" else "input_required"
+    expires = value.get("expires_at") if isinstance(value, Mapping) else None
+    return Interrupt(
+        id=native.id,
+        reason=reason,
+        message=_message(value),
+        tool_call_id=call,
+        response_schema=schema,
+        # Clients before 1.0 refuse every answer to an expired question, a cancelling one too (AG-UI 1.0 §16).
+        expires_at=str(expires) if expires and declared else None,
+        subagent_run_id=owner,
+        metadata={"langgraph": facts},
+    )
+
+
+def describe_breakpoint(task_id: str, node: str, *, before: bool) -> Interrupt:
+    """A static interrupt (``interrupt_before``/``interrupt_after``): it asks nothing but to go on."""
+    return Interrupt(
+        id=f"static:{task_id}",
+        reason="confirmation",
+        message=f"Continue with {node}?" if before else f"{node} is next. Continue?",
+        metadata={"langgraph": {"node": node}},
+    )
+
+
+def schema_of(native: NativeInterrupt) -> dict[str, Any] | None:
+    """JSON Schema of the answer, as the graph gave it or as LangChain's approval middleware expects it."""
+    given = getattr(native, "response_schema", None)
+    if isinstance(given, Mapping) and given:
+        return dict(json_safe(given))
+    value = native.value
+    if isinstance(value, Mapping) and isinstance(inner := value.get("response_schema"), Mapping):
+        return dict(json_safe(inner))  # from a LangGraph whose `interrupt` takes no schema
+    if isinstance(value, Mapping) and isinstance(requests := value.get("action_requests"), list):
+        return {"type": "object", "properties": {"decisions": _decisions(requests, value)}, "required": ["decisions"]}
+    return None
+
+
+def _decisions(requests: Sequence[Any], value: Mapping[str, Any]) -> dict[str, Any]:
+    """One decision per action, of those that the middleware was set to allow for it."""
+    configs = value.get("review_configs")
+    rules = configs if isinstance(configs, list) and len(configs) == len(requests) else [{}] * len(requests)
+    each = [
+        _decision(rule.get("allowed_decisions") if isinstance(rule, Mapping) else None, request)
+        for rule, request in zip(rules, requests, strict=True)
+    ]
+    bounds = {"type": "array", "minItems": len(each), "maxItems": len(each)}
+    alike = all(schema == each[0] for schema in each)
+    return {**bounds, "items": each[0]} if each and alike else {**bounds, "prefixItems": each}
+
+
+def _decision(allowed: Any, request: Any) -> dict[str, Any]:
+    """What the middleware would fail over is refused here: it has given the question up by then."""
+    types = list(allowed) if isinstance(allowed, list | tuple) and allowed else list(_DECISIONS)
+    # Another tool cannot be chosen, as in the middleware's per-call mode: nobody asked about that one.
+    own = request.get("name") if isinstance(request, Mapping) else None
+    action = {
+        "type": "object",
+        "properties": {
+            "name": {"enum": [own]} if isinstance(own, str) else {"type": "string"},
+            "args": {"type": "object"},
+        },
+        "required": ["name", "args"],
+    }
+    properties: dict[str, Any] = {"type": {"enum": types}, "message": {"type": "string"}}
+    rules = {"respond": {"required": ["message"]}, "approve": {"not": {"required": ["edited_action"]}}}
+    if "edit" in types:
+        properties["edited_action"] = action
+        rules["edit"] = {"required": ["edited_action"]}
+    cases = [{"if": {"properties": {"type": {"const": t}}}, "then": rules[t]} for t in types if t in rules]
+    return {"type": "object", "properties": properties, "required": ["type"], "allOf": cases}
+
+
+def _message(value: Any) -> str:
+    if isinstance(value, str) and value:
+        return clean_text(value)
+    if isinstance(value, Mapping):
+        for key in _MESSAGE_KEYS:
+            if isinstance(text := value.get(key), str) and text:
+                return clean_text(text)
+        if isinstance(requests := value.get("action_requests"), list):
+            lines = [_action_text(request) for request in requests if isinstance(request, Mapping)]
+            return "\n".join(lines) or "Approval needed"
+        if value.get("name"):
+            return f"Allow {clean_text(str(value['name']))}?"
+    text = json_text(value)
+    return text if len(text) <= _MESSAGE_LENGTH else text[: _MESSAGE_LENGTH - 1] + "…"
+
+
+def _action_text(request: Mapping[str, Any]) -> str:
+    description = request.get("description")
+    if isinstance(description, str) and description:
+        return clean_text(description)
+    return f"{clean_text(str(request.get('name')))} {json_text(request.get('args') or {})}"
+
+
+def _calls_of(requests: Sequence[Any], messages: Sequence[BaseMessage]) -> list[str]:
+    """The model's ids of the calls a batch asks about: LangChain's middleware names them by name and arguments only, in
+    order."""
+    calls = next((list(made) for m in reversed(messages) if (made := calls_made(m))), [])
+    found: list[str] = []
+    for request in requests:
+        if not isinstance(request, Mapping):
+            continue
+        for call in calls:
+            if call["name"] == request.get("name") and call["args"] == request.get("args") and call["id"]:
+                found.append(call["id"])
+                calls.remove(call)
+                break
+    return found

@@ -1,0 +1,194 @@
+"""Pure. Answers to open questions: checked as a whole before the graph runs, so that a refused answer consumes nothing
+(AG-UI 1.0 §16)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ag_ui.core import ResumeEntry, RunAgentInput
+from langgraph.types import Interrupt as NativeInterrupt
+
+from yai_nexus_agentkit.adapter.langgraph.questions import schema_of
+from yai_nexus_agentkit.adapter.langgraph.request.plan import Breakpoint
+from yai_nexus_agentkit.errors import ResumeError
+from yai_nexus_agentkit.protocol.json.json_numbers import unrounded
+from yai_nexus_agentkit.protocol.json.json_safe import json_safe
+
+__all__ = ["Question", "answers", "has_answers", "leaves"]
+
+_logger = logging.getLogger(__name__)
+_CANCELLED = "The user cancelled the request."
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An open interrupt of a thread."""
+
+    native: NativeInterrupt
+    node: str
+
+
+def has_answers(run_input: RunAgentInput) -> bool:
+    """The request answers questions, in the protocol's way or in the older ``forwardedProps.command.resume``."""
+    return bool(run_input.resume) or _command(run_input) is not _NOTHING
+
+
+class _Nothing:
+    pass
+
+
+_NOTHING = _Nothing()
+
+
+def answers(
+    run_input: RunAgentInput, questions: Sequence[Question], breakpoints: Sequence[Breakpoint]
+) -> dict[str, Any] | None:
+    """LangGraph's resume map (interrupt id → answer), or None at a breakpoint (`leaves` says which way).
+
+    Raises `ResumeError` for an incomplete set, for an id that is not open, and for a payload that does not fit the
+    question's schema.
+    """
+    entries = run_input.resume or ()
+    open_ids = {q.native.id: q.native for q in questions}
+    waiting = {f"static:{b.task_id}" for b in breakpoints}
+    if not entries:
+        return _from_command(_command(run_input), open_ids, waiting)
+    given: dict[str, ResumeEntry] = {entry.interrupt_id: entry for entry in entries}
+    if unknown := [i for i in given if i not in open_ids and i not in waiting]:
+        raise ResumeError(
+            f"these interrupts are not open: {', '.join(unknown)}; open are: {', '.join([*open_ids, *waiting])}"
+        )
+    if missing := [i for i in (*open_ids, *waiting) if i not in given]:
+        raise ResumeError(f"every open interrupt needs an answer; missing: {', '.join(missing)}")
+    return {i: _answer(native, given[i]) for i, native in open_ids.items()} or None
+
+
+def leaves(run_input: RunAgentInput, breakpoints: Sequence[Breakpoint]) -> bool:
+    """The user says no to what waits at a breakpoint, or abandons the question. Any other answer goes on."""
+    waiting = {f"static:{b.task_id}" for b in breakpoints}
+    if run_input.resume:
+        entries = [entry for entry in run_input.resume if entry.interrupt_id in waiting]
+        return any(entry.status == "cancelled" or _declines(entry.payload) for entry in entries)
+    command = _command(run_input)
+    if not isinstance(command, Mapping) or waiting.isdisjoint(command):
+        return bool(waiting) and _declines(command)
+    return any(_declines(command[i]) for i in waiting.intersection(command))
+
+
+def _from_command(
+    command: Any, open_ids: Mapping[str, NativeInterrupt], waiting: Collection[str]
+) -> dict[str, Any] | None:
+    """The older way knows no ids: one answer for the one open question, or a map by id."""
+    if not open_ids:
+        return None
+    if isinstance(command, Mapping) and command.keys() == {*open_ids, *waiting}:
+        return {i: _read(native, command[i]) for i, native in open_ids.items()}
+    if len(open_ids) + len(waiting) > 1:
+        ids = ", ".join([*open_ids, *waiting])
+        raise ResumeError(f"{len(open_ids) + len(waiting)} interrupts are open; answer them by id: {ids}")
+    [(interrupt_id, native)] = open_ids.items()
+    return {interrupt_id: _read(native, command)}
+
+
+def _answer(native: NativeInterrupt, entry: ResumeEntry) -> Any:
+    if entry.status == "cancelled":
+        return _cancelled(native)
+    return _read(native, entry.payload)
+
+
+def _read(native: NativeInterrupt, payload: Any) -> Any:
+    """The payload as the graph gets it; large numbers of the question that come back are the question's."""
+    return _checked(native, _translated(native, unrounded(json_safe(native.value), payload)))
+
+
+def _cancelled(native: NativeInterrupt) -> Any:
+    """What ``interrupt()`` returns for an abandoned question; approval middleware sees a rejection."""
+    value = native.value
+    rejection = {"type": "reject", "message": _CANCELLED}
+    if isinstance(value, Mapping):
+        if isinstance(requests := value.get("action_requests"), list):
+            return {"decisions": [rejection for _ in requests]}
+        if value.get("type") == "tool_approval" and not _is_ours(native):
+            return rejection
+    return {"status": "cancelled"}
+
+
+def _translated(native: NativeInterrupt, payload: Any) -> Any:
+    """AG-UI's approval convention (``approved``, ``editedArgs``, ``reason``) as the decisions that LangChain's
+    middleware expects."""
+    value = native.value
+    if (
+        not isinstance(value, Mapping)
+        or not isinstance(payload, Mapping)
+        or not isinstance(payload.get("approved"), bool)
+        or _is_ours(native)
+    ):
+        return payload
+    requests = value.get("action_requests")
+    if isinstance(requests, list):
+        if len(requests) > 1 and payload["approved"] and payload.get("editedArgs") is not None:
+            raise ResumeError(f"editedArgs would change {len(requests)} calls alike; answer with one decision per call")
+        return {"decisions": [_decision(payload, request.get("name")) for request in requests]}
+    if value.get("type") == "tool_approval" and "decision" not in value:
+        return _decision(payload, value.get("name"))
+    return payload
+
+
+def _is_ours(native: NativeInterrupt) -> bool:
+    """Asked by `require_approval`, which understands the convention itself, and a cancelled entry."""
+    return "approved" in ((schema_of(native) or {}).get("properties") or {})
+
+
+def _decision(payload: Mapping[str, Any], name: Any) -> dict[str, Any]:
+    if payload["approved"] is not True:
+        reason = payload.get("reason")
+        return {"type": "reject", **({"message": str(reason)} if reason else {})}
+    edited = payload.get("editedArgs")
+    if edited is None:
+        return {"type": "approve"}
+    if not isinstance(edited, Mapping):
+        raise ResumeError("editedArgs is no JSON object, so the call would not run as the user wants it")
+    return {"type": "edit", "edited_action": {"name": name, "args": dict(edited)}}
+
+
+def _checked(native: NativeInterrupt, payload: Any) -> Any:
+    """The payload, if it fits the question's schema. Checked here where ``jsonschema`` is installed, else by LangGraph
+    alone."""
+    schema = schema_of(native)
+    if schema is None:
+        return payload
+    try:
+        import jsonschema
+    except ImportError:
+        return payload
+    try:
+        jsonschema.validate(payload, schema)
+    except jsonschema.ValidationError as error:
+        where = "/".join(str(part) for part in error.absolute_path)
+        raise ResumeError(
+            f"the answer to interrupt {native.id} does not fit its schema: {where and where + ': '}{error.message}"
+        ) from error
+    except jsonschema.SchemaError:
+        _logger.warning(
+            "the response schema of interrupt %s is not a JSON Schema; the answer is not checked", native.id
+        )
+    return payload
+
+
+def _declines(payload: Any) -> bool:
+    if isinstance(payload, str):
+        return payload.strip().lower() in ("no", "false")
+    if not isinstance(payload, Mapping):
+        return payload is False
+    if payload.get("status") == "cancelled" or payload.get("type") == "reject":
+        return True
+    return "approved" in payload and payload["approved"] is not True
+
+
+def _command(run_input: RunAgentInput) -> Any:
+    props = run_input.forwarded_props
+    command = props.get("command") if isinstance(props, Mapping) else None
+    return command["resume"] if isinstance(command, Mapping) and "resume" in command else _NOTHING

@@ -1,0 +1,103 @@
+"""Pure. A request as the graph's input: new messages, what the client changed of the state, and the request's tools and
+context."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ag_ui.core import RunAgentInput
+
+from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, GraphShape
+from yai_nexus_agentkit.errors import RunInputError
+from yai_nexus_agentkit.protocol.json.json_numbers import unrounded
+from yai_nexus_agentkit.protocol.json.json_safe import json_safe
+
+__all__ = ["changed_state", "context_entries", "graph_input", "request_tools"]
+
+_logger = logging.getLogger(__name__)
+_ABSENT = object()
+
+
+def request_tools(run_input: RunAgentInput) -> list[dict[str, Any]]:
+    """The client's tools as plain data: name, description, parameters (JSON Schema)."""
+    return [
+        {"name": tool.name, "description": tool.description, "parameters": tool.parameters or {}}
+        for tool in run_input.tools or ()
+    ]
+
+
+def context_entries(run_input: RunAgentInput) -> list[dict[str, str]]:
+    """The request's context as plain data."""
+    return [{"description": entry.description, "value": entry.value} for entry in run_input.context or ()]
+
+
+def changed_state(state: Any, held: Any, shape: GraphShape, shown: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The channels that the client set to another value than the thread's head has, past their reducers.
+
+    `shown`: the public state as clients are shown it, where the application redacts it. Only channels of the input
+    schema count. A client that sends back what it was shown changes nothing, whatever reducers would make of it.
+    """
+    if not isinstance(state, Mapping):
+        return {}
+    if shape.functional:
+        return {key: value for key, value in state.items() if key != MESSAGES}  # an argument, not a channel
+    current = held if isinstance(held, Mapping) else {}
+    changed = {key: (value, sent) for key, value, sent in _differing(state, current, shape, shown)}
+    try:
+        fitted = shape.fitted({key: value for key, (value, _) in changed.items()}, current)
+    except RunInputError as error:
+        raise RunInputError(error.reason, path=f"/state{error.path}") from error
+    written: dict[str, Any] = {}
+    for key, value in fitted.items():
+        try:
+            written[key] = shape.setting(key, changed[key][1], value)
+        except ValueError as error:
+            _logger.warning("the request's state is ignored in part: %s", error)
+    return written
+
+
+def _differing(
+    state: Mapping[str, Any], current: Mapping[str, Any], shape: GraphShape, shown: Mapping[str, Any] | None
+) -> Iterator[tuple[str, Any, Any]]:
+    """Key, wanted value, and what the client was sent (None: nothing), of the keys that the client may set and did."""
+    for key, value in state.items():
+        if key == MESSAGES or (key not in shape.inputs and key in shape.public):
+            continue
+        if key not in shape.inputs:
+            _logger.warning("the request's state has %r, which is no input of the graph: ignored", key)
+            continue
+        if shown is not None and key in shape.public and key in current and key not in shown:
+            continue  # kept from clients: not theirs to set
+        known = (current if shown is None or key not in shown else shown).get(key, shape.defaults.get(key, _ABSENT))
+        if known is _ABSENT:
+            if value is not None:
+                yield key, value, None
+            continue
+        if _equal(known, value):
+            continue  # most clients send back what they were shown: not a large value more to convert
+        sent = json_safe(known)
+        if sent != value and sent != (wanted := unrounded(sent, value)):
+            yield key, wanted, sent
+
+
+def _equal(known: Any, value: Any) -> bool:
+    try:
+        return bool(known == value)
+    except Exception:  # the application's own `__eq__`, or one that gives no truth value (arrays)
+        return False
+
+
+def graph_input(run_input: RunAgentInput, messages: Sequence[Any], state: Mapping[str, Any], shape: GraphShape) -> Any:
+    """The input of a graph: a mapping, or the bare list of messages where that is the graph's whole state."""
+    if shape.bare:
+        return list(messages)
+    given: dict[str, Any] = dict(state)
+    if messages and (shape.messages or MESSAGES in shape.inputs or shape.functional):
+        given[MESSAGES] = list(messages)
+    if "tools" in shape.inputs and "tools" not in given:
+        given["tools"] = request_tools(run_input)
+    if "context" in shape.inputs and "context" not in given:
+        given["context"] = context_entries(run_input)
+    return given

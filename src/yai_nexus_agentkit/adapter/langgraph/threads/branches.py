@@ -1,0 +1,192 @@
+"""Driver. Finding a checkpoint of a thread by its conversation.
+
+Every run writes the id of its newest user message into the metadata of its checkpoints, so a place is found by a filter
+instead of by walking the history, which savers read as a whole. What was found is compared with the conversation that
+is looked for: a message may have been said in several branches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence, Set
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+from ag_ui.core import Message
+from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+
+from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
+from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import Graph
+
+__all__ = ["MESSAGE_KEY", "History", "Place"]
+
+MESSAGE_KEY = "agui_message"
+"""Key in the metadata of a run's checkpoints: the id of the user message the run answers."""
+_RUNS = 16
+"""Runs looked at that answer the same user message: one for each result of a client's tool, and each repetition."""
+_WALK = 64
+"""Checkpoints looked at one by one where no run says what it answers; each may be as large as the thread."""
+_INPUT = "__start__"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A checkpoint, and what it holds: without what unfinished tasks wrote."""
+
+    saved: CheckpointTuple
+    values: Any
+    messages: Sequence[BaseMessage]
+
+    @property
+    def ids(self) -> list[str | None]:
+        """Of its messages."""
+        return [m.id for m in self.messages]
+
+
+class History:
+    """The checkpoints of one thread."""
+
+    def __init__(
+        self, graph: Graph, saver: BaseCheckpointSaver[Any], shape: GraphShape, config: RunnableConfig
+    ) -> None:
+        self._graph, self._saver, self._shape = graph, saver, shape
+        thread_id = config["configurable"]["thread_id"]
+        self._root: RunnableConfig = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
+
+    async def place(self, saved: CheckpointTuple) -> Place:
+        """What this checkpoint holds. A conversation in a `DeltaChannel` is replayed, from its last whole copy on."""
+        if self._shape.incremental:
+            values = (await self._graph.aget_state(saved.config)).values
+        else:
+            values = saved.checkpoint["channel_values"]
+            values = values.get("__root__") if self._shape.bare else values
+        return Place(saved, values, self._shape.messages_of(values))
+
+    async def last_answering(self, message_id: str) -> Place | None:
+        """The newest checkpoint of the runs that answer this message."""
+        async with aclosing(self._matching({MESSAGE_KEY: message_id}, 1)) as found:
+            async for saved in found:
+                return await self.place(saved)
+        return None
+
+    async def holding(self, request: Sequence[Message], strange: Set[str]) -> Place | None:
+        """The end of the branch that a request goes on from, known by messages that the head lacks (`strange`).
+
+        The newest checkpoint of the runs for its newest user messages that has the most of the request.
+        """
+        first = next(n for n, m in enumerate(request) if m.id in strange)
+        start = next((n for n in range(first, -1, -1) if request[n].role == "user"), 0)
+        best: Place | None = None
+        most = 0
+        for asked in [m.id for m in request[start:] if m.role == "user"][: -_RUNS - 1 : -1]:
+            async with aclosing(self._matching({MESSAGE_KEY: asked}, _RUNS)) as runs:
+                async for saved in runs:
+                    place = await self.place(saved)
+                    held = strange & set(place.ids)
+                    if len(held) > most:
+                        best, most = place, len(held)
+                    if most == len(strange):
+                        return best
+            if best is not None:
+                break
+        return best
+
+    async def since(self, place: Place) -> AsyncGenerator[Place, None]:
+        """Whatever was stored after this place, in any branch, newest first."""
+        async with aclosing(self._matching({}, _WALK)) as found:
+            async for saved in found:
+                if saved.config["configurable"]["checkpoint_id"] == place.saved.config["configurable"]["checkpoint_id"]:
+                    return
+                yield await self.place(saved)
+
+    async def before(self, message_id: str, held: Sequence[BaseMessage], head: CheckpointTuple) -> Place | None:
+        """The place at which this message came in, when `held` was before it in the thread of `head`.
+
+        What is missing there of `held` came in with the message (instructions, an answer of the client's), and what it
+        has beyond was taken out with it.
+        """
+        search = _Search(message_id, held)
+        for source in ("input", "update"):
+            async with aclosing(self._matching({"source": source, MESSAGE_KEY: message_id}, _RUNS)) as runs:
+                async for saved in runs:
+                    if (found := await self._entry(search, saved)) is not None:
+                        return found
+        newest = await self.last_answering(message_id)  # a message sent along with an answer; checkpoints at the end
+        return (newest and await self._walk(search, newest)) or await self._walk(search, await self.place(head))
+
+    async def _entry(self, search: _Search, saved: CheckpointTuple) -> Place | None:
+        """Where the message came in, if this checkpoint was made by that."""
+        here = await self.place(saved)
+        if search.message_id not in here.ids:  # an input's checkpoint: what comes in waits in a channel of its own
+            came = _applied(here.ids, self._shape.messages_of(saved.checkpoint["channel_values"].get(_INPUT)))
+            return here if here.ids == search.wanted or (search.leads(came) and search.fits(here)) else None
+        if saved.metadata.get("source") == "input" or not search.leads(here.ids):
+            return None  # a later run for the same message, or another branch
+        parent = await self._parent(here)
+        return parent if parent and search.message_id not in parent.ids and search.fits(parent) else None
+
+    async def _walk(self, search: _Search, here: Place) -> Place | None:
+        for _ in range(_WALK):
+            if not search.leads(here.ids):
+                return None
+            parent = await self._parent(here)
+            if parent is None:
+                return None
+            if search.message_id not in parent.ids:
+                return parent if search.fits(parent, exactly=True) else None
+            here = parent
+        return None
+
+    async def _parent(self, place: Place) -> Place | None:
+        config = place.saved.parent_config
+        saved = None if config is None else await self._saver.aget_tuple(config)
+        return None if saved is None else await self.place(saved)
+
+    async def _matching(self, metadata: Mapping[str, Any], limit: int) -> AsyncGenerator[CheckpointTuple, None]:
+        """Newest first, each by a query of its own: savers hold a lock while their listing is open, and a checkpoint is
+        as large as the thread."""
+        last: RunnableConfig | None = None
+        for _ in range(limit):
+            listing = self._saver.alist(self._root, filter=dict(metadata), before=last, limit=1)
+            async with aclosing(listing) as found:  # type: ignore[type-var]
+                saved: CheckpointTuple | None = await anext(found, None)
+            if saved is None:
+                return
+            yield saved
+            last = saved.config
+
+
+class _Search:
+    """For the place where a message came in behind certain others."""
+
+    def __init__(self, message_id: str, held: Sequence[BaseMessage]) -> None:
+        self.message_id = message_id
+        self.wanted = [m.id for m in held]
+        self._known = set(self.wanted)
+        self._led = [*self.wanted, message_id]
+        self._answers = {m.id for m in held if isinstance(m, AIMessage)}
+
+    def leads(self, ids: Sequence[str | None]) -> bool:
+        """These are the messages before, and then the message itself."""
+        return list(ids[: len(self._led)]) == self._led
+
+    def fits(self, place: Place, *, exactly: bool = False) -> bool:
+        """The messages before become those of the place by adding some at the end, and taking some out. `exactly`:
+        nothing says that they came in together, so only what a client adds may be missing, and nothing is taken out."""
+        kept = [i for i in place.ids if i in self._known]
+        if kept != self.wanted[: len(kept)]:
+            return False
+        return not exactly or (len(kept) == len(place.ids) and self._answers.isdisjoint(self.wanted[len(kept) :]))
+
+
+def _applied(ids: Sequence[str | None], came: Sequence[BaseMessage]) -> list[str | None]:
+    """Ids of the messages after an input."""
+    found = dict.fromkeys(ids)
+    for message in came:
+        if isinstance(message, RemoveMessage):
+            found.pop(message.id, None)
+        else:
+            found[message.id] = None
+    return list(found)

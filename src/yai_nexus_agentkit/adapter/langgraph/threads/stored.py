@@ -1,0 +1,238 @@
+"""Driver. The stored threads of a graph, outside of runs: their messages and state as snapshots, patches, deletion.
+
+Whoever changes a thread here must hold its lock: a run that wrote in between would be lost.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from ag_ui.core import MessagesSnapshotEvent, StateSnapshotEvent
+from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, Checkpoint, copy_checkpoint
+from langgraph.checkpoint.base.id import uuid6
+from langgraph.constants import END, START
+from langgraph.errors import InvalidUpdateError
+from langgraph.types import StateUpdate
+
+from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui
+from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
+from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import Graph, Thread, read_thread
+from yai_nexus_agentkit.adapter.langgraph.threads.staging import StagedSaver
+from yai_nexus_agentkit.adapter.source import RunContext
+from yai_nexus_agentkit.errors import RunInputError, StatePatchError, ThreadNotFoundError, ThreadPausedError
+from yai_nexus_agentkit.protocol.json.json_numbers import unrounded
+from yai_nexus_agentkit.protocol.state import StateTracker, pointer
+
+__all__ = ["LangGraphThreadStore"]
+
+_PROBE = "yai-nexus-agentkit-readiness"
+_POINTER = re.compile(r"(/([^/~]|~[01])*)*", re.DOTALL)
+_MEMBERS: Mapping[str, tuple[str, ...]] = {
+    "add": ("path", "value"),
+    "replace": ("path", "value"),
+    "test": ("path", "value"),
+    "remove": ("path",),
+    "move": ("from", "path"),
+    "copy": ("from", "path"),
+}
+"""Operations of RFC 6902, and what each must have."""
+_UNREADABLE = (InvalidUpdateError, ValueError, TypeError, LookupError, AttributeError)
+"""What code raises that reads a value of another kind: LangGraph's, a schema's, an edge's."""
+
+
+class LangGraphThreadStore:
+    """The threads of one graph, by the ``thread_id`` that its checkpointer knows; none without a checkpointer."""
+
+    def __init__(self, graph: Graph, shape: GraphShape, agent: Runnable[Any, Any]) -> None:
+        self._graph, self._shape, self._agent = graph, shape, agent
+
+    async def ready(self) -> None:
+        """Read from the checkpointer, and raise what it raises."""
+        saver = self._saver
+        if saver is not None:
+            await saver.aget_tuple(_config(_PROBE))
+
+    async def exists(self, key: str) -> bool:
+        """A checkpoint of the thread is stored."""
+        saver = self._saver
+        return saver is not None and await saver.aget_tuple(_config(key)) is not None
+
+    async def paused(self, key: str) -> bool:
+        """The thread has open interrupts, or stopped at a breakpoint."""
+        try:
+            thread = await self._read(key)
+        except ThreadNotFoundError:
+            return False
+        return bool(thread.questions or thread.breakpoints)
+
+    async def messages(self, key: str, run: RunContext) -> MessagesSnapshotEvent:
+        """The conversation, with that of paused subgraphs. What subagents said is stored by no thread."""
+        thread = await self._read(key)
+        messages = to_agui(
+            [*thread.messages, *thread.nested], declared=run.declared, reasoning=run.options.reasoning != "off"
+        )
+        if run.hooks.on_messages is not None:
+            messages = run.hooks.on_messages(messages, run)
+        return MessagesSnapshotEvent(messages=messages)
+
+    async def state(self, key: str, run: RunContext) -> StateSnapshotEvent:
+        """The public state."""
+        return StateSnapshotEvent(snapshot=self._shown(await self._read(key), run))
+
+    async def patch_state(
+        self, key: str, operations: Sequence[Any], run: RunContext, *, as_node: str | None = None
+    ) -> None:
+        """Apply RFC 6902 operations to the public state, as the client sees it.
+
+        Channels of the input schema can be changed; their reducers are passed by. Without `as_node` nothing is due to
+        run afterwards; with it, what follows that node is (LangGraph, ``update_state``). All is tried before any of it
+        is stored.
+
+        Raises `ThreadNotFoundError`, `ThreadPausedError` (an update would erase the open questions), `StatePatchError`.
+        """
+        if as_node is not None and as_node not in self._graph.nodes:
+            raise StatePatchError(f"as_node: the graph has no node {as_node!r}")
+        thread = await self._read(key)
+        if thread.questions or thread.breakpoints:
+            raise ThreadPausedError("the thread waits for an answer, which a change of its state would make impossible")
+        shown = self._shown(thread, run)
+        wanted = _patched(shown, operations)
+        values, removed = self._changes(thread, shown, wanted)
+        if values or removed or as_node is not None:
+            await self._store(_config(key), values, removed, as_node)
+
+    async def delete(self, key: str) -> None:
+        """Remove every checkpoint of the thread, subgraphs included."""
+        saver = self._saver
+        if saver is None or not await self.exists(key):
+            raise ThreadNotFoundError("there is no such thread")
+        await saver.adelete_thread(key)
+
+    @property
+    def _saver(self) -> BaseCheckpointSaver[Any] | None:
+        saver = self._graph.checkpointer
+        return saver if isinstance(saver, BaseCheckpointSaver) else None
+
+    async def _read(self, key: str) -> Thread:
+        thread = await read_thread(self._graph, self._shape, _config(key))
+        if thread.saved is None:
+            raise ThreadNotFoundError("there is no such thread")
+        return thread
+
+    def _shown(self, thread: Thread, run: RunContext) -> dict[str, Any]:
+        """The public state as JSON data, redacted."""
+        public = self._shape.state_of(thread.values)
+        if run.hooks.on_state is not None:
+            public = run.hooks.on_state(public, run)
+        return StateTracker().snapshot(public)
+
+    def _changes(
+        self, thread: Thread, shown: Mapping[str, Any], wanted: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], list[str]]:
+        """What to write, past the reducers, and which channels to empty."""
+        tracker = StateTracker()
+        tracker.snapshot(shown)
+        changed = [name for name, value in wanted.items() if tracker.delta({name: value})]
+        removed = [name for name in shown if name not in wanted]
+        stored = StateTracker().snapshot(self._shape.state_of(thread.values))
+        for name in (*changed, *removed):
+            if name not in self._shape.inputs or name not in self._shape.public:
+                raise StatePatchError("the state has no such key that may be changed", path=pointer(name))
+            if stored.get(name) != shown.get(name):
+                raise StatePatchError("the key is not shown as it is, so it cannot be changed", path=pointer(name))
+        for name in removed:
+            if self._shape.fitting.needs(name):
+                raise StatePatchError("the graph cannot do without this key", path=pointer(name))
+        held = thread.values if isinstance(thread.values, Mapping) else {}
+        left = {key: value for key, value in held.items() if key not in removed}
+        try:
+            given = {name: unrounded(shown.get(name), wanted[name]) for name in changed}
+            fitted = self._shape.fitted(given, left)
+        except RunInputError as error:
+            raise StatePatchError(error.reason, path=error.path) from error
+        fitted |= (emptied := self._shape.fitting.emptied(removed))
+        values: dict[str, Any] = {}
+        for name, value in fitted.items():
+            try:
+                values[name] = self._shape.setting(name, shown.get(name), value)
+            except ValueError as error:
+                raise StatePatchError(str(error), path=pointer(name)) from error
+        return values, [name for name in removed if name not in emptied]
+
+    async def _store(
+        self, config: RunnableConfig, values: Mapping[str, Any], removed: Sequence[str], as_node: str | None
+    ) -> None:
+        saver = self._saver
+        assert saver is not None, "a thread was read"
+        staged = StagedSaver(saver)
+        graph = self._graph.copy({"checkpointer": staged})
+        try:
+            if as_node is not None:
+                # The edges that leave the node see the state without what is removed.
+                await _remove(staged, config, removed)
+                await graph.abulk_update_state(config, [[StateUpdate(dict(values) or None, as_node)]])
+            else:
+                # Written as an input, which makes the first node due; then whatever is due is cleared without running.
+                written = [[StateUpdate(dict(values), START)]] if values else []
+                await graph.abulk_update_state(config, [*written, [StateUpdate(None, END)]])
+                await _remove(staged, config, removed)
+        except _UNREADABLE as error:
+            raise StatePatchError(f"the graph refuses the new values ({type(error).__name__})") from error
+        await staged.commit()
+
+
+async def _remove(saver: BaseCheckpointSaver[Any], config: RunnableConfig, keys: Sequence[str]) -> None:
+    """Empty channels. LangGraph has no update for that, so the checkpoint is written anew without them."""
+    if not keys:
+        return
+    saved = await saver.aget_tuple(config)
+    if saved is None:
+        raise ThreadNotFoundError("the thread was deleted meanwhile")
+    step = saved.metadata.get("step", -1) + 1
+    checkpoint: Checkpoint = copy_checkpoint(saved.checkpoint)
+    checkpoint["id"] = str(uuid6(clock_seq=step))
+    checkpoint["ts"] = datetime.now(UTC).isoformat()
+    for key in keys:
+        checkpoint["channel_values"].pop(key, None)
+        checkpoint["channel_versions"].pop(key, None)
+    await saver.aput(saved.config, checkpoint, {**saved.metadata, "source": "update", "step": step}, {})
+
+
+def _config(key: str) -> RunnableConfig:
+    return {"configurable": {"thread_id": key, "checkpoint_ns": ""}}
+
+
+def _patched(document: Mapping[str, Any], operations: Sequence[Any]) -> dict[str, Any]:
+    """The document after the patch; what is malformed is told apart from what does not apply."""
+    for number, operation in enumerate(operations):
+        if fault := _fault(operation):
+            raise StatePatchError(fault, path=f"/{number}")
+    tracker = StateTracker()
+    tracker.snapshot(document)
+    for number, operation in enumerate(operations):
+        try:
+            tracker.apply([operation])
+        except ValueError as error:
+            raise StatePatchError(str(error), path=f"/{number}", conflict=True) from None
+    return dict(tracker.current)
+
+
+def _fault(operation: Any) -> str | None:
+    """What RFC 6902 finds wrong with the form of an operation."""
+    if not isinstance(operation, Mapping):
+        return "an operation is an object"
+    op = operation.get("op")
+    members = _MEMBERS.get(op) if isinstance(op, str) else None
+    if members is None:
+        return f"there is no operation {op!r}"
+    for member in members:
+        if member not in operation:
+            return f"{op} needs {member!r}"
+        text = operation[member]
+        if member != "value" and not (isinstance(text, str) and _POINTER.fullmatch(text)):
+            return f"{member} is not a JSON Pointer"
+    return None

@@ -1,0 +1,306 @@
+"""Pure. The thread as the client sees it: what the root's chunks say of state and messages, and the snapshots that tell
+the rest.
+
+Only chunks of the root graph count; a subgraph's arrive too late to be in order. A message that a node wrote and nobody
+streamed is streamed then; what that cannot tell (an edit, a removal, a message by another role) waits for the end of
+the step and is told by a snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
+from typing import Any
+
+from ag_ui.core import BaseEvent, Message
+from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolMessage
+
+from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown
+from yai_nexus_agentkit.adapter.langgraph.messages.ids import CallIds
+from yai_nexus_agentkit.adapter.langgraph.native.raw_messages import UNREADABLE
+from yai_nexus_agentkit.adapter.langgraph.native.run_tree import NativeRun, RunKind, RunTree
+from yai_nexus_agentkit.adapter.langgraph.native.written import written_messages
+from yai_nexus_agentkit.adapter.langgraph.request.plan import Plan
+from yai_nexus_agentkit.adapter.langgraph.request.saved_text import saved_as
+from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape, SharedState
+from yai_nexus_agentkit.adapter.langgraph.translate.client_view import Judgement, Transcript
+from yai_nexus_agentkit.adapter.langgraph.translate.model_stream import ModelLane
+from yai_nexus_agentkit.adapter.langgraph.translate.node_steps import Steps
+from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolCalls
+from yai_nexus_agentkit.adapter.shared.predicted import Predictor
+from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
+
+__all__ = ["Conversation"]
+
+Redact = Callable[[list[Message]], list[Message] | None]
+
+
+class Conversation:
+    """State and messages of one run."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        life: RunLifecycle,
+        tree: RunTree,
+        transcript: Transcript,
+        calls: ToolCalls,
+        state: SharedState,
+        steps: Steps,
+        predictor: Predictor,
+        *,
+        shape: GraphShape | None,
+        redact: Redact | None,
+    ) -> None:
+        self._plan, self._life, self._tree, self._transcript = plan, life, tree, transcript
+        self._calls, self._state, self._steps, self._predictor = calls, state, steps, predictor
+        self._shape, self._redact = shape, redact
+        self._snapshot_due = False
+        """A node changed messages in a way that only a snapshot can tell; it follows at the end of the step."""
+        self._unsaid: Sequence[BaseMessage] = plan.unsaid
+        """Messages of the client's that the thread gets in a second pass, if the first does not pause."""
+        self._raw_written = False
+        """A node wrote messages as tuples, dicts or strings: what they became shows in the next ``values`` chunk."""
+        self._unreadable = False
+        """The graph keeps something else than a conversation; a snapshot of none would wipe the client's."""
+
+    # ------------------------------------------------------------------ what nodes write
+
+    def node_wrote(
+        self, run: NativeRun, written: Sequence[Any], *, at_root: bool, beside: Sequence[BaseMessage] = ()
+    ) -> list[BaseEvent]:
+        """Tell what a node's messages say beyond what was streamed: results, and answers that no model made. `beside`:
+        what other nodes wrote in this run."""
+        events: list[BaseEvent] = []
+        messages = [m for m in written if isinstance(m, BaseMessage) and m.id]
+        for message in messages:
+            if isinstance(message, ToolMessage):
+                events += self._calls.result(message, run)
+            elif (
+                at_root
+                and not run.silent
+                and isinstance(message, AIMessage)
+                and self._is_untold(message, run, [*beside, *messages])
+            ):
+                events += self.tell_stored(message, run)
+        return [*events, *self._calls.left_unanswered(run)]
+
+    def tell_stored(self, message: AIMessage, run: NativeRun) -> list[BaseEvent]:
+        """An answer of the graph that was not streamed (a constant, a cached node): stream it now."""
+        source = NativeRun(f"stored:{message.id}", RunKind.MODEL, run.name, run, scope=run.scope, owner=run.owner)
+        lane = ModelLane(source, self._life, self._plan.call_ids)
+        events = lane.end(message)
+        self._calls.announced(run.scope, lane.calls)
+        self._calls.made(run.scope, message)
+        if is_shown(message):
+            self._transcript.tell(message.id or "", source, message if lane.faithful else None)
+        return self._predictor.watch(events) if self._predictor else events
+
+    def tell_output(self, output: Any) -> list[BaseEvent]:
+        """What a functional graph or plain runnable returned and no model streamed: a text, a message, or messages."""
+        if isinstance(output, str) and output:
+            output = AIMessage(output)
+        root = self._tree.root or NativeRun("root", RunKind.ROOT, "", None)
+        events: list[BaseEvent] = []
+        for number, message in enumerate(m for m in written_messages(output) if isinstance(m, BaseMessage)):
+            message.id = message.id or f"{self._life.run_id}-output{number or ''}"
+            if isinstance(message, ToolMessage):
+                events += self._calls.result(message, root)
+            elif isinstance(message, AIMessage) and not self._is_shown_already(message):
+                events += self.tell_stored(message, root)
+        return events
+
+    def _is_shown_already(self, message: AIMessage) -> bool:
+        if self._transcript.is_told(message.id or "") or message.id in self._plan.held:
+            return True
+        return bool(message.text) and self._transcript.says(message.text)
+
+    def updated(self, payload: Mapping[str, Any]) -> list[BaseEvent]:
+        """A root ``updates`` chunk: which node wrote what. A node answered from a cache shows here only."""
+        root = self._tree.root
+        cached = bool((payload.get("__metadata__") or {}).get("cached"))
+        events: list[BaseEvent] = []
+        for node, update in payload.items():
+            if node in ("__interrupt__", "__metadata__") or root is None:
+                continue
+            written = written_messages(update)
+            if cached or written:
+                run = NativeRun(f"node:{node}", RunKind.NODE, node, root, path=(node,), scope=root.scope)
+                events += self.node_wrote(run, written, at_root=cached)
+            self._note_written(update, written)
+            if not self._raw_written:  # else the step stays open until they show
+                events += self._steps.updated(node)
+        return events
+
+    def _note_written(self, update: Any, written: Sequence[Any]) -> None:
+        for part in update if isinstance(update, (list, tuple)) else (update,):
+            if type(part) is dict or isinstance(part, Mapping):
+                self._state.wrote(part)
+        if not written:
+            return
+        self._transcript.touched = True
+        for message in written:
+            if not isinstance(message, BaseMessage) or not message.id:
+                self._raw_written = True
+            elif self._differs(message):
+                self._snapshot_due = True
+
+    def _differs(self, message: BaseMessage) -> bool:
+        """Only a snapshot can tell the client of this message."""
+        if not isinstance(message, RemoveMessage) and not is_shown(message):
+            return False
+        return self._transcript.judge(message) is not Judgement.KNOWN
+
+    def _is_untold(self, message: AIMessage, run: NativeRun, written: Sequence[BaseMessage]) -> bool:
+        """New, and to be streamed now. What replaces a streamed answer, or was kept silent on purpose, is told by a
+        snapshot."""
+        hidden = self._transcript.is_hidden(message.id or "")
+        return self._is_new(message) and not hidden and not self._transcript.orphans(run, written)
+
+    def _is_new(self, message: BaseMessage) -> bool:
+        return self._transcript.judge(message) is Judgement.NEW
+
+    # ------------------------------------------------------------------ the thread's values
+
+    def stepped(self, values: Any) -> list[BaseEvent]:
+        """A root ``values`` chunk: the state after the input, then after each superstep."""
+        if self._shape is None:
+            return []
+        messages = self._shape.messages_of(values)
+        self._unreadable = messages is UNREADABLE
+        if not self._transcript.began:
+            return self._begin(values, messages)
+        if self._shape.messages and not self._unreadable:
+            self._transcript.latest = messages
+        events: list[BaseEvent] = []
+        if self._raw_written:
+            self._raw_written = False
+            events += self._raw_tail(messages)
+        events += [*self._steps.settle(), *self._step_state(values)]
+        if self._snapshot_due and self._life.quiet:
+            self._snapshot_due = False
+            events += self._snapshot(self._still_running)
+        return events
+
+    def _step_state(self, values: Any) -> list[BaseEvent]:
+        """The state after a superstep. A call that was made and is not in the thread now will have no result."""
+        awaited = self._state.awaited_calls
+        if awaited and self._keeps_messages:
+            self._state.release(awaited - self._calls.stored(awaited).keys())
+        return self._state.step(values)
+
+    def _begin(self, values: Any, messages: Sequence[BaseMessage]) -> list[BaseEvent]:
+        """The first look at the thread, with the request applied."""
+        self._transcript.begin(messages)
+        events = self._state.begin(values)
+        root = self._tree.root or NativeRun("root", RunKind.ROOT, "", None)
+        if self._plan.lacking and self._shape is not None and self._shape.messages:
+            return [*events, *self._snapshot(lambda run: False)]
+        for message in self._plan.answers:
+            events += self._calls.answer(message, root)
+        return events
+
+    def begin_unseen(self) -> list[BaseEvent]:
+        """The graph does not run, or does not show the thread's values at its start: show what the thread holds."""
+        if self._shape is None:
+            return []
+        self._transcript.begin(self._plan.messages)
+        self._transcript.in_sync = self._plan.in_sync and not self._plan.lacking
+        return self._state.begin(self._plan.values)
+
+    def begin_pass(self) -> None:
+        """The graph runs once more in this run. The client shows the messages that go in now before what was said
+        meanwhile; the thread has them behind it."""
+        self._snapshot_due, self._unsaid = True, ()
+
+    def _raw_tail(self, messages: Sequence[BaseMessage]) -> list[BaseEvent]:
+        """Messages that a node wrote as tuples, dicts or strings, now that the reducer made real ones of them."""
+        tail = list(takewhile(lambda m: not self._transcript.holds(m.id or ""), reversed(messages)))
+        fresh = list(takewhile(self._is_new, tail))
+        root = self._tree.root
+        if root is None:
+            return []
+        # Among messages that need a snapshot, answers had better come with it, in their places.
+        streamable = all(isinstance(m, AIMessage | ToolMessage) for m in fresh)
+        beside = tail[len(fresh) :] if streamable else ()
+        events = self.node_wrote(root, fresh[::-1], at_root=True, beside=beside)
+        if any(self._differs(m) for m in fresh):
+            self._snapshot_due = True
+        return events
+
+    # ------------------------------------------------------------------ snapshots
+
+    def end(self, *, paused: bool, when: str) -> list[BaseEvent]:
+        """The messages at the end of a run: always before a question, else if the client's differ (`when` is the
+        option)."""
+        events = self._calls.settle(stored=self._keeps_messages) if not paused else []
+        return [*events, *self._end(paused=paused, when=when)]
+
+    @property
+    def _keeps_messages(self) -> bool:
+        """The thread's messages are known: the graph keeps a conversation, and showed it."""
+        return self._shape is not None and self._shape.messages and self._transcript.began
+
+    def _end(self, *, paused: bool, when: str) -> list[BaseEvent]:
+        if (paused or self._transcript.lost_any) and (self._shape is None or not self._shape.messages):
+            own = [m for m in self._plan.request if m.role != "activity"]
+            return self._sent([*own, *self._transcript.snapshot(lambda run: True)])
+        if not self._keeps_messages:
+            return []
+        if paused:
+            return self._snapshot(self._paused)
+        self._transcript.unnest()
+        # A run that had to send a snapshot ends with one: whoever keeps only the last of a stored run has it whole.
+        stale = (self._transcript.restated and self._transcript.any_told) or self._misnamed()
+        if self._unsaid:  # they wait behind the calls that the client now has to answer
+            return self._snapshot(lambda run: False)
+        if when == "never" or (when == "auto" and not stale and not self._transcript.differs()):
+            return []
+        return self._snapshot(lambda run: False)
+
+    def _misnamed(self) -> bool:
+        """Calls whose ids recur were numbered as they were streamed, and the thread has them in another order."""
+        told = self._plan.call_ids.known()
+        if all(raw == wire for (_, raw), wire in told.items()):
+            return False
+        stored = CallIds.of(self._transcript.latest).known()
+        return any(told.get(key, wire) != wire for key, wire in stored.items())
+
+    def _still_running(self, run: NativeRun) -> bool:
+        """What told this has not ended at the root: the thread will store it later."""
+        return any(self._tree.get(a.id) is a and a.kind is RunKind.NODE for a in (run, *run.ancestors()))
+
+    def _paused(self, run: NativeRun) -> bool:
+        """What told this was stored by a subgraph that a question left open."""
+        node = run.node
+        return (
+            node is not None
+            and self._tree.get(node.id) is None
+            and any(a.kind is RunKind.GRAPH and self._tree.get(a.id) is a for a in run.ancestors())
+        )
+
+    def _snapshot(self, keep: Callable[[NativeRun], bool]) -> list[BaseEvent]:
+        if self._unreadable:
+            return []
+        messages = self._redacted(self._as_told(self._transcript.snapshot(keep, self._unsaid)))
+        if messages is None:
+            return []
+        first = self._transcript.prelude(messages)
+        self._transcript.accept(messages, keep)
+        events = self._life.messages_snapshot(first) if first is not None else []
+        return [*events, *self._life.messages_snapshot(messages)]
+
+    def _as_told(self, messages: list[Message]) -> list[Message]:
+        """What the client was told stays as it was, where a saver could not keep it."""
+        for message in messages if self._plan.told else ():
+            told = self._plan.told.get(message.id)
+            if told is not None and isinstance(message.content, str) and saved_as(told, message.content):
+                message.content = told
+        return messages
+
+    def _sent(self, messages: list[Message]) -> list[BaseEvent]:
+        shown = self._redacted(messages)
+        return [] if shown is None else self._life.messages_snapshot(shown)
+
+    def _redacted(self, messages: list[Message]) -> list[Message] | None:
+        return messages if self._redact is None else self._redact(messages)

@@ -1,0 +1,134 @@
+"""Pure. The model calls of one run: a lane for each that is shown, and the tokens that all of them used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ag_ui.core import BaseEvent, TokenUsage, aggregate_token_usage, token_usage_from_langchain_metadata
+from langchain_core.messages import BaseMessage
+
+from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown
+from yai_nexus_agentkit.adapter.langgraph.messages.ids import CallIds
+from yai_nexus_agentkit.adapter.langgraph.native.notes import RunNotes
+from yai_nexus_agentkit.adapter.langgraph.native.run_tree import NativeRun
+from yai_nexus_agentkit.adapter.langgraph.translate.client_view import Transcript
+from yai_nexus_agentkit.adapter.langgraph.translate.model_stream import ModelLane
+from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolCalls
+from yai_nexus_agentkit.adapter.shared.predicted import Predictor
+from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
+
+__all__ = ["ModelCalls"]
+
+
+class ModelCalls:
+    """Starts, chunks and ends of model runs, keyed by their run id."""
+
+    def __init__(
+        self,
+        life: RunLifecycle,
+        transcript: Transcript,
+        calls: ToolCalls,
+        call_ids: CallIds,
+        notes: RunNotes,
+        predictor: Predictor,
+    ) -> None:
+        self._life, self._transcript, self._calls = life, transcript, calls
+        self._call_ids, self._notes, self._predictor = call_ids, notes, predictor
+        self._watch = predictor.watch if predictor else None
+        self._lanes: dict[str, ModelLane] = {}
+        self._usage: list[TokenUsage] = []
+
+    def start(self, run: NativeRun) -> list[BaseEvent]:
+        """A model call began. An attempt before it that failed beside it (a retry, a fallback) is over."""
+        events: list[BaseEvent] = []
+        for failed in self._notes.failed_models():
+            lane = self._lanes.get(failed)
+            if lane is not None and lane.run.parent is run.parent:
+                events += self.abandon(failed)
+        if self._notes.is_structured(run.id):
+            run.silent = True
+        if not run.silent:
+            self._lanes[run.id] = ModelLane(run, self._life, self._call_ids)
+        return events
+
+    def stream(self, native: Mapping[str, Any]) -> list[BaseEvent]:
+        """A chunk of a chat model."""
+        lane = self._lanes.get(native["run_id"])
+        if lane is None:
+            return []
+        chunk = native["data"]["chunk"]
+        if (events := lane.more(chunk)) is not None:
+            return events if self._watch is None else self._watch(events)
+        spoke, shown = lane.spoke, lane.shown
+        events = lane.stream(chunk)
+        if lane.shown and not shown:
+            self._transcript.show(lane.message_id, lane.run)
+        elif lane.spoke and not spoke:
+            self._transcript.tell(lane.message_id, lane.run)
+        if lane.calls:
+            self._calls.announced(lane.run.scope, lane.calls)
+        return events if self._watch is None else self._watch(events)
+
+    def stream_text(self, native: Mapping[str, Any]) -> list[BaseEvent]:
+        """A chunk of a text model."""
+        lane = self._lanes.get(native["run_id"])
+        chunk = native["data"].get("chunk")
+        text = chunk if isinstance(chunk, str) else getattr(chunk, "text", "")
+        if lane is None or not text:
+            return []
+        self._transcript.tell(lane.message_id, lane.run)
+        return lane.stream_text(text)
+
+    def end(self, run_id: str, run: NativeRun | None, output: Any) -> list[BaseEvent]:
+        """A model call ended; `output` is its whole message (a text model's is a dict, which says nothing new)."""
+        message = output if isinstance(output, BaseMessage) else None
+        if run is not None and message is not None:
+            self._count(run, message)
+        lane = self._lanes.pop(run_id, None)
+        if lane is None:
+            if message is not None and message.id:
+                self._transcript.hide(message.id)
+            return []
+        if message is not None and not lane.spoke and self._transcript.holds(message.id or ""):
+            return self._life.end_lane(lane.key)  # a cached answer under the id of an old message, which it replaces
+        shown = lane.shown
+        events = lane.end(message)
+        if lane.shown and not shown:
+            self._transcript.show(lane.message_id, lane.run)
+        if message is not None and not is_shown(message):
+            self._transcript.think(lane.message_id, lane.run, message)
+        elif lane.spoke:
+            faithful = message is not None and lane.told_all_of(message)
+            self._transcript.tell(lane.message_id, lane.run, message if faithful else None)
+        self._calls.announced(lane.run.scope, lane.calls)
+        self._calls.made(lane.run.scope, message)
+        if lane.run.owner is not None and message is not None:
+            self._transcript.add_foreign(lane.as_shown(message))
+        return events if self._watch is None else self._watch(events)
+
+    def abandon(self, run_id: str) -> list[BaseEvent]:
+        """The model call will not end: it failed, or was cancelled."""
+        lane = self._lanes.pop(run_id, None)
+        if lane is None:
+            return []
+        self._transcript.lose(lane.message_id)
+        self._predictor.lose(lane.calls.values())
+        return lane.end(None)
+
+    def abandon_all(self) -> list[BaseEvent]:
+        """No model call will end any more."""
+        return [event for run_id in list(self._lanes) for event in self.abandon(run_id)]
+
+    def usage(self) -> list[TokenUsage]:
+        """One entry per provider and model, hidden calls included (AG-UI 1.0 §4)."""
+        return aggregate_token_usage(self._usage)
+
+    def _count(self, run: NativeRun, message: BaseMessage) -> None:
+        metadata = getattr(message, "usage_metadata", None)
+        if not metadata:
+            return
+        model = (message.response_metadata or {}).get("model_name") or run.metadata.get("ls_model_name")
+        usage = token_usage_from_langchain_metadata(metadata, provider=run.metadata.get("ls_provider"), model=model)
+        if usage is not None:
+            self._usage.append(usage)

@@ -1,0 +1,71 @@
+"""Pure. Node runs as steps: named by their path, and closed only after what the node wrote was told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ag_ui.core import BaseEvent
+
+from yai_nexus_agentkit.adapter.langgraph.native.run_tree import ERROR_HANDLER, NativeRun, is_hidden
+from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
+
+__all__ = ["Steps"]
+
+
+class Steps:
+    """The steps of one run.
+
+    A root node's step stays open past the node's end event, until the chunk that brings its updates; a subgraph's
+    chunks come too late to wait for, so its steps close at once.
+    """
+
+    def __init__(self, life: RunLifecycle, name: Callable[[NativeRun], str | None] | None) -> None:
+        self._life = life
+        self._name = name or _path
+        self._ended: list[NativeRun] = []
+        """Root nodes that ended and whose updates have not come yet."""
+
+    def start(self, run: NativeRun) -> list[BaseEvent]:
+        """A node began. Silent and hidden nodes are no steps."""
+        name = None if run.silent or is_hidden(run) else self._name(run)
+        if not name:
+            return []
+        namespace = run.checkpoint_ns
+        facts = {
+            "node": run.name,
+            "step": run.metadata.get("langgraph_step"),
+            "task_id": namespace.rpartition(":")[2] or None,
+            "checkpoint_ns": namespace or None,
+        }
+        known = {key: value for key, value in facts.items() if value is not None}
+        return self._life.start_step(run.id, name, owner=run.owner, metadata={"langgraph": known})
+
+    def end(self, run: NativeRun, *, wait: bool) -> list[BaseEvent]:
+        """A node ended; with `wait`, its updates are still to come."""
+        if not wait:
+            return self._life.finish_step(run.id)
+        self._ended.append(run)
+        return []
+
+    @property
+    def waiting(self) -> list[NativeRun]:
+        """The root nodes that ended and whose updates are still to come."""
+        return self._ended
+
+    def updated(self, node: str) -> list[BaseEvent]:
+        """The updates of a root node came: its oldest ended run is over."""
+        for run in self._ended:
+            if run.name == node:
+                self._ended.remove(run)
+                return self._life.finish_step(run.id)
+        return []
+
+    def settle(self) -> list[BaseEvent]:
+        """The superstep is over, whatever came of it."""
+        ended, self._ended = self._ended, []
+        return [event for run in ended for event in self._life.finish_step(run.id)]
+
+
+def _path(run: NativeRun) -> str:
+    """The node's path; the handler of a failed node goes by the node's name, as a retry would."""
+    return "/".join(name.removeprefix(ERROR_HANDLER) for name in run.path)

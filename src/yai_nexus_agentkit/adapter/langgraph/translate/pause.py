@@ -1,0 +1,96 @@
+"""Pure. How a LangGraph run pauses: the questions it asked, where they came from, and the subagents they suspend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from ag_ui.core import BaseEvent, Interrupt
+from langchain_core.messages import BaseMessage
+from langgraph.types import Interrupt as NativeInterrupt
+
+from yai_nexus_agentkit.adapter.langgraph.native.run_tree import RunKind, RunTree
+from yai_nexus_agentkit.adapter.langgraph.questions import describe, describe_breakpoint
+from yai_nexus_agentkit.adapter.langgraph.request.plan import Breakpoint, Plan
+from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolCalls
+from yai_nexus_agentkit.protocol.endings import with_questions
+from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
+
+__all__ = ["Ending"]
+
+
+class Ending:
+    """The questions of one run. The same interrupt shows once per graph level and stream mode; its id tells."""
+
+    def __init__(self, plan: Plan, tree: RunTree, calls: ToolCalls) -> None:
+        self._tree, self._calls = tree, calls
+        self._asked: dict[str, tuple[NativeInterrupt, tuple[str, ...]]] = {i.id: (i, ()) for i in plan.open}
+        """Question and the deepest namespace it was seen in."""
+        self._breakpoints: list[Breakpoint] = list(plan.breakpoints)
+        self.at_breakpoint = False
+        """The graph stopped at a static interrupt, which does not say where."""
+
+    @property
+    def paused(self) -> bool:
+        """The graph asked something, or stopped at a breakpoint."""
+        return bool(self._asked or self._breakpoints or self.at_breakpoint)
+
+    def asked(self, interrupts: Any, namespace: Sequence[str]) -> None:
+        """An ``__interrupt__`` entry of a chunk; None if it had none."""
+        if interrupts is None:
+            return
+        if not interrupts:
+            self.at_breakpoint = True
+        for interrupt in interrupts:
+            known = self._asked.get(interrupt.id)
+            if known is None or len(namespace) > len(known[1]):
+                self._asked[interrupt.id] = (interrupt, tuple(namespace))
+
+    def stopped_at(self, breakpoints: Sequence[Breakpoint]) -> None:
+        """Where the graph stopped, as its state says."""
+        self._breakpoints = list(breakpoints)
+
+    def interrupts(self, messages: Sequence[BaseMessage], *, declared: bool) -> list[Interrupt]:
+        """The questions for the client."""
+        questions = []
+        for native, namespace in self._asked.values():
+            graph = self._tree.graph(namespace)
+            scope = graph.scope if graph is not None else self._tree.root.scope if self._tree.root else ""
+            questions.append(
+                describe(
+                    native,
+                    owner=graph.owner if graph is not None else None,
+                    wire=partial(self._calls.wire, scope),
+                    messages=messages,
+                    declared=declared,
+                )
+            )
+        return [*questions, *(describe_breakpoint(b.task_id, b.node, before=b.before) for b in self._breakpoints)]
+
+    def suspend_subagents(self, life: RunLifecycle, interrupts: Sequence[Interrupt]) -> list[BaseEvent]:
+        """Close the open subagents as suspended, innermost first, each with the questions it asked itself (AG-UI 1.0
+        §9)."""
+        events: list[BaseEvent] = []
+        for run in reversed(self._tree.open()):
+            if run.kind is RunKind.GRAPH and run.owner == run.id:
+                own = [i.id for i in interrupts if i.subagent_run_id == run.id]
+                events += life.end_subagent(run.id, suspended=own)
+        return events
+
+    def end(self, life: RunLifecycle, interrupts: Sequence[Interrupt], *, way: str, **told: Any) -> list[BaseEvent]:
+        """End the run with its questions, the way that the option says.
+
+        The event of clients before 0.0.54 has the question as the graph put it. Its id, by which one of several is
+        answered, is in the metadata.
+        """
+        events: list[BaseEvent] = []
+        for interrupt in interrupts if way != "outcome" else ():
+            value = (interrupt.metadata or {}).get("langgraph", {}).get("value", interrupt.message)
+            events += life.custom("on_interrupt", value, metadata={"langgraph": {"interruptId": interrupt.id}})
+        if way != "custom":
+            return [*events, *life.finish(interrupts=interrupts, **told)]
+        events += life.finish(**told)
+        if interrupts:
+            events[-1] = with_questions(events[-1], [interrupt.id for interrupt in interrupts])
+        return events

@@ -1,0 +1,393 @@
+"""Pure. LangGraph's native events as AG-UI events: a state machine without I/O, one per run.
+
+It classifies each event by its run (`RunTree`) and hands what happened to the part that knows: model calls to
+`ModelCalls`, tool runs to `ToolCalls`, node runs to `Steps`, root chunks to `Conversation`. `RunLifecycle` decides what
+must close before what may open.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ag_ui.core import BaseEvent, Message
+from langchain_core.messages import BaseMessage
+from langgraph.errors import GraphBubbleUp
+
+from yai_nexus_agentkit.adapter.langgraph.native.notes import RunNotes
+from yai_nexus_agentkit.adapter.langgraph.native.run_tree import ERROR_HANDLER, NativeRun, RunKind, RunTree, is_node
+from yai_nexus_agentkit.adapter.langgraph.native.written import is_single_call, written_messages
+from yai_nexus_agentkit.adapter.langgraph.request.plan import Plan
+from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape, SharedState
+from yai_nexus_agentkit.adapter.langgraph.translate.client_view import Transcript
+from yai_nexus_agentkit.adapter.langgraph.translate.conversation import Conversation
+from yai_nexus_agentkit.adapter.langgraph.translate.model_calls import ModelCalls
+from yai_nexus_agentkit.adapter.langgraph.translate.node_steps import Steps
+from yai_nexus_agentkit.adapter.langgraph.translate.pause import Ending
+from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolCalls, hosting_call
+from yai_nexus_agentkit.adapter.langgraph_events import LangGraphEventType as Kind
+from yai_nexus_agentkit.adapter.options import AdapterOptions
+from yai_nexus_agentkit.adapter.shared.emitted import Emitted
+from yai_nexus_agentkit.adapter.shared.predicted import Predictor
+from yai_nexus_agentkit.errors import Code
+from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe
+from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
+
+__all__ = ["LangGraphTranslator"]
+
+_logger = logging.getLogger(__name__)
+_unknown_kinds: set[str] = set()
+"""Native event kinds that were logged as unknown, in this process."""
+
+Handler = Callable[[Mapping[str, Any]], list[BaseEvent]]
+
+
+class LangGraphTranslator:
+    """One run of one graph. `feed` takes v2 events, from ``astream_events`` or from the callback source.
+
+    `held_state`: the state that the client holds at the start. `error_text`: what a client may read of an exception.
+    `redact_state`, `redact_messages`: the application's last word before state and messages leave; None sends nothing.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        life: RunLifecycle,
+        notes: RunNotes,
+        *,
+        options: AdapterOptions,
+        shape: GraphShape | None,
+        held_state: Any = None,
+        error_text: Callable[[BaseException], str] = str,
+        redact_state: Callable[[dict[str, Any]], dict[str, Any] | None] | None = None,
+        redact_messages: Callable[[list[Message]], list[Message] | None] | None = None,
+    ) -> None:
+        self._plan, self._life, self._notes, self._options, self._shape = plan, life, notes, options, shape
+        self._error_text = error_text
+        self._tree = RunTree(options, notes.tool_around)
+        self._transcript = Transcript(
+            declared=life.declared,
+            reasoning=options.reasoning == "standard",
+            foreign=plan.foreign,
+            nested=plan.nested,
+            held=plan.held,
+            in_sync=plan.in_sync,
+        )
+        self._calls = ToolCalls(life, self._transcript, plan.call_ids, notes)
+        self._state = SharedState(shape or GraphShape.none(), life, redact_state, held_state)
+        self._steps = Steps(life, options.step_name)
+        self._emitted = Emitted(life, self._state, everything=options.custom_events == "all")
+        predictor = Predictor(options.predict_state, life, self._state, announce=options.predict_state_event)
+        self._models = ModelCalls(life, self._transcript, self._calls, plan.call_ids, notes, predictor)
+        self._conversation = Conversation(
+            plan,
+            life,
+            self._tree,
+            self._transcript,
+            self._calls,
+            self._state,
+            self._steps,
+            predictor,
+            shape=shape,
+            redact=redact_messages,
+        )
+        self.ending = Ending(plan, self._tree, self._calls)
+        self._raw_events = options.raw_events
+        self._handlers: dict[str, Handler] = {kind: getattr(self, name) for kind, name in _BY_KIND.items()}
+        self._handlers[_TOKEN] = self._models.stream  # no step between
+        self._handlers[_TEXT] = self._models.stream_text
+        self._output: Any = None
+        """The root run's return value."""
+
+    # ------------------------------------------------------------------ the run
+
+    def start(self) -> list[BaseEvent]:
+        """``RUN_STARTED``. State and messages follow with the graph's first ``values`` chunk, if there will be one."""
+        seen = not (self._plan.unseen or self._plan.idle)
+        return self._life.start() if seen else [*self._life.start(), *self._conversation.begin_unseen()]
+
+    @property
+    def held(self) -> Sequence[BaseMessage]:
+        """The thread's messages, as the graph showed them last."""
+        return self._transcript.latest
+
+    def begin_pass(self) -> None:
+        """The graph runs once more in this run, with messages that the client holds already."""
+        self._tree.root = None
+        self._conversation.begin_pass()
+
+    def feed(self, native: Mapping[str, Any], /) -> list[BaseEvent]:
+        """The AG-UI events that tell one native event."""
+        events = self._handlers.get(native["event"], _skip)(native)
+        if self._raw_events and events:
+            raw = json_safe({key: value for key, value in native.items() if key != "parent_ids"})
+            for event in events:
+                event.raw_event = raw
+        return events
+
+    def finish(self) -> list[BaseEvent]:
+        """End the run: paused if the graph asked something, else done."""
+        events: list[BaseEvent] = []
+        for run in self._tree.open():
+            if run.kind is RunKind.NODE:
+                events += self._calls.abandoned(run)
+        events += self._models.abandon_all()
+        interrupts = self.ending.interrupts(self._transcript.latest, declared=self._life.declared)
+        if interrupts and not self._plan.resumable:
+            message = "the graph asked the user a question, but it has no checkpointer to wait for the answer"
+            return [*events, *self.fail(message, Code.AGENT_ERROR)]
+        events += self._steps.settle()
+        if interrupts:
+            events += self.ending.suspend_subagents(self._life, interrupts)
+        events += self._life.close_all()
+        events += self._conversation.tell_output(self._output) if self._functional and not interrupts else []
+        events += self._state.finish()
+        if (interrupts and not self._plan.idle) or self._options.final_state_snapshot:
+            events += self._state.snapshot()
+        events += self._conversation.end(paused=bool(interrupts), when=self._options.messages_snapshot)
+        told = {"result": self._result(), "usage": self._models.usage()}
+        return [*events, *self.ending.end(self._life, interrupts, way=self._options.interrupts, **told)]
+
+    def fail(self, message: str, code: str, /) -> list[BaseEvent]:
+        """End the run with ``RUN_ERROR``."""
+        return [*self._stop(), *self._life.fail(message, code, usage=self._models.usage())]
+
+    def cancel(self, message: str, /) -> list[BaseEvent]:
+        """End the run as cancelled."""
+        return [*self._stop(), *self._life.cancel(message, usage=self._models.usage())]
+
+    def _stop(self) -> list[BaseEvent]:
+        if self._life.ended:
+            return []
+        events = [*self._life.start(), *self._life.close_all()]
+        return [*events, *(self._state.snapshot() if self._state.changed else [])]
+
+    @property
+    def _functional(self) -> bool:
+        """No state graph: a functional one, or a plain runnable."""
+        return self._shape is None or self._shape.functional
+
+    def _result(self) -> Any:
+        """The return value of a functional graph or plain runnable, without the messages that were told; a state
+        graph's result is its state."""
+        output = self._output
+        if not self._functional or output is None or isinstance(output, BaseMessage):
+            return None
+        if isinstance(output, list) and output and all(isinstance(item, BaseMessage) for item in output):
+            return None
+        if isinstance(output, Mapping) and any(isinstance(item, BaseMessage) for item in written_messages(output)):
+            output = {key: value for key, value in output.items() if key != "messages"} or None
+        return json_safe(output)
+
+    # ------------------------------------------------------------------ chains: root, nodes, subgraphs, named spans
+
+    def _enter(self, native: Mapping[str, Any], kind: RunKind) -> tuple[NativeRun, list[BaseEvent]]:
+        """Note a run that starts. The chain around it learns from its first child what it is."""
+        events: list[BaseEvent] = []
+        around = self._tree.parent(native) if self._tree.root is not None else None
+        if around is not None and not around.settled:
+            child = RunKind.NODE if kind is RunKind.CHAIN and is_node(native) else kind
+            events = self._settle(around, child, str(native.get("name") or ""))
+        return self._tree.start(native, kind, around), events
+
+    def _settle(self, run: NativeRun, child: RunKind | None = None, name: str = "") -> list[BaseEvent]:
+        title = self._tree.settle(run, child, name)
+        if title is not None:
+            run.span = True
+            return self._life.open_span(run.id, title, owner=run.owner)
+        if run.kind is RunKind.GRAPH and run.owner == run.id:
+            tool = hosting_call(run)
+            call = self._calls.call_of(tool) if tool is not None else None
+            name = tool.name if tool is not None and run.name == "LangGraph" else run.name
+            above = run.parent.owner if run.parent is not None else None
+            return self._life.start_subagent(run.id, name, parent=above, call_id=call)
+        return []
+
+    def _chain_start(self, native: Mapping[str, Any]) -> list[BaseEvent]:
+        run, events = self._enter(native, RunKind.CHAIN)
+        if run.kind in (RunKind.NODE, RunKind.TASK):
+            events += self._restart(run)
+            if is_single_call(native["data"].get("input")):
+                self._calls.execute_single(run)
+            events += self._steps.start(run)
+        return events
+
+    def _node_start(self, native: Mapping[str, Any]) -> list[BaseEvent]:
+        run, events = self._enter(native, RunKind.NODE)
+        return [*events, *self._restart(run), *self._steps.start(run)]
+
+    def _restart(self, run: NativeRun) -> list[BaseEvent]:
+        """The same task runs again (a retry): its first attempt, which v2 leaves open, is over. So is, at the root,
+        whatever an earlier step left open."""
+        events: list[BaseEvent] = []
+        step = run.metadata.get("langgraph_step")
+        for other in self._tree.open():
+            if other is run or other.kind is not run.kind or other.parent is not run.parent:
+                continue
+            if (
+                other.checkpoint_ns == run.checkpoint_ns
+                or other.metadata.get("langgraph_step") != step
+                or run.name == f"{ERROR_HANDLER}{other.name}"
+            ):
+                events += self._leave(other)
+        if run.kind is RunKind.NODE and run.parent is self._tree.root:
+            events += self._steps.settle()
+        return events
+
+    def _chain_end(self, native: Mapping[str, Any]) -> list[BaseEvent]:
+        run = self._tree.get(native["run_id"])
+        if run is None:
+            return []
+        output = native["data"].get("output")
+        if run is self._tree.root:
+            self._output = output
+            return []
+        events = [] if run.settled else self._settle(run)
+        if run.kind not in (RunKind.NODE, RunKind.TASK):
+            return [*events, *self._leave(run)]
+        wait = run.kind is RunKind.NODE and run.parent is self._tree.root
+        if run.kind is RunKind.NODE:
+            events += self._conversation.node_wrote(run, written_messages(output), at_root=wait)
+        return [*events, *self._leave(run, wait=wait)]
+
+    def _leave(self, run: NativeRun, *, wait: bool = False) -> list[BaseEvent]:
+        """A run ended, or was left: close what it and the runs inside it have open, innermost first."""
+        events: list[BaseEvent] = []
+        for inner in self._tree.end(run):
+            if inner.kind is RunKind.MODEL:
+                events += self._models.abandon(inner.id)
+            elif inner.kind in (RunKind.NODE, RunKind.TASK):
+                events += self._calls.abandoned(inner)
+                events += self._steps.end(inner, wait=wait and inner is run)
+            elif inner.kind is RunKind.GRAPH and inner.owner == inner.id:
+                failed = self._notes.error(inner.id) if inner is not run else None
+                text = clean_text(self._error_text(failed)) if failed is not None else None
+                events += self._life.end_subagent(inner.id, error=text)
+            elif inner.span:
+                events += self._life.close_span(inner.id)
+        return events
+
+    # ------------------------------------------------------------------ models
+
+    def _model_start(self, native: Mapping[str, Any]) -> list[BaseEvent]:
+        run, events = self._enter(native, RunKind.MODEL)
+        return [*events, *self._models.start(run)]
+
+    def _model_end(self, native: Mapping[str, Any]) -> list[BaseEvent]:
+        run = self._tree.get(native["run_id"])
+        if run is self._tree.root:
+            self._output = native["data"].get("output")
+        elif run is not None:
+            self._tree.end(run)
+        return self._models.end(native["run_id"], run, native["data"].get("output"))
+
+    # ------------------------------------------------------------------ tools, other runs, custom events
+
+    def _tool_start(self, native: Mapping[str, Any]) -> list[BaseEvent]:
+        run, events = self._enter(native, RunKind.TOOL)
+        return [*events, *self._calls.started(run, native["data"].get("input"))]
+
+    def _tool_end(self, native: Mapping[str, Any]) -> list[BaseEvent]:
+        run = self._tree.get(native["run_id"])
+        if run is None:
+            return []
+        data = native["data"]
+        events = self._leave(run)
+        return [*events, *self._calls.ended(run, data.get("output"), data.get("input"))]
+
+    def _tool_error(self, native: Mapping[str, Any]) -> list[BaseEvent]:
+        run = self._tree.get(native["run_id"])
+        error = native["data"].get("error")
+        if run is None or isinstance(error, GraphBubbleUp):
+            return []  # a question, not a failure: the tool runs again when it is answered
+        events = self._leave(run)
+        return [*events, *self._calls.failed(run, error)]
+
+    def _other_start(self, native: Mapping[str, Any]) -> list[BaseEvent]:
+        return self._enter(native, RunKind.OTHER)[1]
+
+    def _other_end(self, native: Mapping[str, Any]) -> list[BaseEvent]:
+        run = self._tree.get(native["run_id"])
+        return self._leave(run) if run is not None and run is not self._tree.root else []
+
+    def _custom(self, native: Mapping[str, Any]) -> list[BaseEvent]:
+        run = self._tree.near(native) if self._tree.root is not None else None
+        events = self._settle(run) if run is not None and not run.settled else []
+        return [*events, *self._emitted.dispatched(str(native.get("name")), native["data"], run)]
+
+    def _chain_stream(self, native: Mapping[str, Any]) -> list[BaseEvent]:
+        root = self._tree.root
+        if root is None or native["run_id"] != root.id or self._shape is None:
+            return []
+        chunk = native["data"].get("chunk")
+        if not isinstance(chunk, tuple) or len(chunk) != 3:
+            return []
+        namespace, mode, payload = chunk
+        if mode == "updates":
+            self.ending.asked(payload.get("__interrupt__"), namespace)
+            return [] if namespace else self._conversation.updated(payload)
+        if mode == "custom":
+            return self._emitted.written(payload, self._emitter(namespace))
+        if namespace:
+            return []
+        if isinstance(payload, Mapping):
+            self.ending.asked(payload.get("__interrupt__"), ())
+        return [*self._step_over(), *self._conversation.stepped(payload)]
+
+    def _step_over(self) -> list[BaseEvent]:
+        """The superstep is over: so are its nodes that a ``Command`` to the parent left without an end event."""
+        if self.ending.paused:
+            return []
+        return [event for run in self._tree.root_nodes() for event in self._leave(run)]
+
+    def _emitter(self, namespace: Sequence[str]) -> NativeRun | None:
+        """The run whose writer wrote: of a subgraph, whose chunks come too late to say more, the graph; of the root its
+        node, if only one can have."""
+        if namespace:
+            return self._tree.graph(namespace)
+        nodes = [*self._steps.waiting, *self._tree.root_nodes()]
+        return nodes[0] if len(nodes) == 1 else None
+
+    def _nothing(self, native: Mapping[str, Any]) -> list[BaseEvent]:
+        return []
+
+
+_HANDLERS: Mapping[Kind, str] = {
+    # kind of native event → method
+    Kind.ON_CHAIN_START: "_chain_start",
+    Kind.ON_CHAIN_STREAM: "_chain_stream",
+    Kind.ON_CHAIN_END: "_chain_end",
+    Kind.ON_CHAIN_ERROR: "_other_end",
+    Kind.ON_CHAT_MODEL_START: "_model_start",
+    Kind.ON_CHAT_MODEL_END: "_model_end",
+    Kind.ON_LLM_START: "_model_start",
+    Kind.ON_LLM_END: "_model_end",
+    Kind.ON_LLM_ERROR: "_other_end",
+    Kind.ON_TOOL_START: "_tool_start",
+    Kind.ON_TOOL_STREAM: "_nothing",
+    Kind.ON_TOOL_END: "_tool_end",
+    Kind.ON_TOOL_ERROR: "_tool_error",
+    **dict.fromkeys((Kind.ON_RETRIEVER_START, Kind.ON_PROMPT_START, Kind.ON_PARSER_START), "_other_start"),
+    **dict.fromkeys(
+        (Kind.ON_RETRIEVER_END, Kind.ON_RETRIEVER_ERROR, Kind.ON_PROMPT_END, Kind.ON_PARSER_END),
+        "_other_end",
+    ),
+    **dict.fromkeys((Kind.ON_RETRIEVER_STREAM, Kind.ON_PROMPT_STREAM, Kind.ON_PARSER_STREAM), "_nothing"),
+    Kind.ON_NODE_START: "_node_start",
+    Kind.ON_NODE_END: "_chain_end",
+    Kind.ON_CUSTOM_EVENT: "_custom",
+}
+
+
+# By plain strings, which a dict finds in half the time.
+_BY_KIND: Mapping[str, str] = {kind.value: method for kind, method in _HANDLERS.items()}
+_TOKEN, _TEXT = Kind.ON_CHAT_MODEL_STREAM.value, Kind.ON_LLM_STREAM.value
+
+
+def _skip(native: Mapping[str, Any]) -> list[BaseEvent]:
+    kind = native["event"]
+    if kind not in _unknown_kinds:
+        _unknown_kinds.add(kind)
+        _logger.warning("skipping native events of the unknown kind %r", kind)
+    return []

@@ -1,0 +1,96 @@
+"""Pure. Events that the application emits: `EventEmitter`'s envelopes, and, if wanted, LangChain's and LangGraph's own
+custom events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ag_ui.core import BaseEvent
+
+from yai_nexus_agentkit.adapter.langgraph.native.run_tree import NativeRun
+from yai_nexus_agentkit.adapter.langgraph.shape import SharedState
+from yai_nexus_agentkit.errors import EventTranslationError
+from yai_nexus_agentkit.orchestration.envelope import (
+    ACTIVITY,
+    ACTIVITY_PATCH,
+    CUSTOM,
+    STATE,
+    STATE_PATCH,
+    Envelope,
+    is_envelope,
+)
+from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe
+from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
+from yai_nexus_agentkit.protocol.state import StateTracker
+
+__all__ = ["Emitted"]
+
+WRITER_NAME = "langgraph.custom"
+"""``CUSTOM.name`` of what a node wrote to LangGraph's stream writer, which knows no names."""
+
+
+class Emitted:
+    """Tells what nodes emitted, with where it came from in the metadata."""
+
+    def __init__(self, life: RunLifecycle, state: SharedState, *, everything: bool) -> None:
+        self._life, self._state, self._all = life, state, everything
+        self._activities: dict[str, tuple[str, StateTracker]] = {}
+        """Type and content by id: a patch repeats the type (AG-UI 1.0 §12), and one that does not apply to the content
+        would be skipped by clients."""
+
+    def dispatched(self, name: str, data: Any, run: NativeRun | None) -> list[BaseEvent]:
+        """An ``on_custom_event``: ours, or somebody's ``adispatch_custom_event``."""
+        if is_envelope(data):
+            return self._envelope(data, run)
+        return self._foreign(name, data, run)
+
+    def written(self, payload: Any, run: NativeRun | None) -> list[BaseEvent]:
+        """A payload of LangGraph's stream writer."""
+        if is_envelope(payload):
+            return self._envelope(payload, run)
+        return self._foreign(WRITER_NAME, payload, run)
+
+    def _foreign(self, name: str, data: Any, run: NativeRun | None) -> list[BaseEvent]:
+        if not self._all:
+            return []
+        return self._life.custom(clean_text(name), json_safe(data), owner=_owner(run), metadata=_origin(run))
+
+    def _envelope(self, envelope: Envelope, run: NativeRun | None) -> list[BaseEvent]:
+        kind, name, value = envelope["kind"], clean_text(envelope["name"]), envelope["value"]
+        if kind == CUSTOM:
+            return self._life.custom(name, json_safe(value), owner=_owner(run), metadata=_origin(run))
+        if kind == STATE:
+            return self._state.ahead(value)
+        if kind == STATE_PATCH:
+            try:
+                return self._state.ahead_patch(json_safe(value))
+            except ValueError as error:
+                raise EventTranslationError(f"emitted state patch: {error}", event_type="state_patch") from error
+        activity_id = clean_text(envelope["activity_id"])
+        if kind == ACTIVITY:
+            content = StateTracker()
+            self._activities[activity_id] = name, content
+            shown = content.snapshot(value)
+            return self._life.activity(activity_id, name, shown, owner=_owner(run), metadata=_origin(run))
+        return self._activity_patch(activity_id, name, json_safe(value)) if kind == ACTIVITY_PATCH else []
+
+    def _activity_patch(self, activity_id: str, name: str, operations: list[dict[str, Any]]) -> list[BaseEvent]:
+        """A patch of an activity of this run; what one of an earlier run holds is not known."""
+        known = self._activities.get(activity_id)
+        if known is not None:
+            name, content = known
+            try:
+                operations = content.apply(operations)
+            except ValueError as error:
+                raise EventTranslationError(f"emitted activity patch: {error}", event_type="activity_patch") from error
+        return self._life.activity_delta(activity_id, name, operations)
+
+
+def _owner(run: NativeRun | None) -> str | None:
+    return run.owner if run is not None else None
+
+
+def _origin(run: NativeRun | None) -> dict[str, Any] | None:
+    """Node and subgraph of an event, as a path."""
+    node = run.node if run is not None else None
+    return {"langgraph": {"node": node.name, "path": "/".join(node.path)}} if node is not None else None
