@@ -22,7 +22,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
 from yai_nexus_agentkit.adapter.langgraph.native.callback_stream import callback_events
-from yai_nexus_agentkit.adapter.langgraph.native.notes import RunNotes
+from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
 from yai_nexus_agentkit.testing import ScriptedChatModel, run_input
 
 EXTRA: dict[str, Any] = {"stream_mode": ["updates", "values", "custom"], "subgraphs": True}

@@ -19,7 +19,7 @@ from typing import Any, cast
 
 from benchmarks.registry import AgentCase, all_cases
 from benchmarks.valgrind import counted
-from yai_nexus_agentkit.adapter.source import RunContext
+from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.testing.recording import Make, Recording, record_natives
 
 _WARM_UPS = 3

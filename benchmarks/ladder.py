@@ -13,9 +13,9 @@ from langchain_core.runnables import RunnableConfig
 
 from benchmarks.registry import AgentCase, Scene
 from yai_nexus_agentkit import AGUIAdapter
-from yai_nexus_agentkit.adapter.langgraph.native.notes import RunNotes
-from yai_nexus_agentkit.adapter.langgraph.native.side_handler import SideHandler
-from yai_nexus_agentkit.adapter.source import RunContext, SourceRun
+from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes, SideHandler
+from yai_nexus_agentkit.adapter.run_context import RunContext
+from yai_nexus_agentkit.adapter.source import SourceRun
 from yai_nexus_agentkit.transport.agui_sse import SSEEncoder
 
 __all__ = ["ladder"]

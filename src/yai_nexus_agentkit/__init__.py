@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
-    from yai_nexus_agentkit.adapter.langgraph.native.run_tree import NativeRun
     from yai_nexus_agentkit.adapter.langgraph_events import LangGraphEventType
-    from yai_nexus_agentkit.adapter.options import AdapterOptions, Hooks, Visible
-    from yai_nexus_agentkit.adapter.source import RunContext, Source
+    from yai_nexus_agentkit.adapter.native_run import NativeRun
+    from yai_nexus_agentkit.adapter.options import AdapterOptions, Visible
+    from yai_nexus_agentkit.adapter.run_context import Hooks, RunContext
+    from yai_nexus_agentkit.adapter.source import Source
     from yai_nexus_agentkit.errors import AGUIAdapterError
     from yai_nexus_agentkit.orchestration.events import EventEmitter
 
@@ -35,10 +36,10 @@ _HOMES = {
     "AGUIAdapterError": ".errors",
     "AdapterOptions": ".adapter.options",
     "EventEmitter": ".orchestration.events",
-    "Hooks": ".adapter.options",
+    "Hooks": ".adapter.run_context",
     "LangGraphEventType": ".adapter.langgraph_events",
-    "NativeRun": ".adapter.langgraph.classify",
-    "RunContext": ".adapter.source",
+    "NativeRun": ".adapter.native_run",
+    "RunContext": ".adapter.run_context",
     "Source": ".adapter.source",
     "Visible": ".adapter.options",
 }

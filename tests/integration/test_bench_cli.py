@@ -13,7 +13,7 @@ from tests.support.command_line import Project, Result, project_in, run_main
 AGENT = """
     from langgraph.graph import START, MessagesState, StateGraph
     from yai_nexus_agentkit import AGUIAdapter
-    from yai_nexus_agentkit.adapter.options import Hooks
+    from yai_nexus_agentkit.adapter.run_context import Hooks
     from yai_nexus_agentkit.testing import ScriptedChatModel
 
     seen = []

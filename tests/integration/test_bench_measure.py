@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from tests.support.graphs import Graph, chat, in_a_row, scripted, tool_loop
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, EventEmitter, RunContext
-from yai_nexus_agentkit.adapter.options import Hooks
+from yai_nexus_agentkit.adapter.run_context import Hooks
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 from yai_nexus_agentkit.testing import OverBudget, Overhead, collect, measure_overhead, run_input, tool_calls_part
 

@@ -25,7 +25,7 @@ from tests.support.shapes.base import ASK, NUMBER, Numbers
 from tests.support.shapes.work import add, tool_loop
 from yai_nexus_agentkit.adapter.langgraph.native.callback_stream import CallbackEvents, callback_events
 from yai_nexus_agentkit.adapter.langgraph.native.chunk_tap import ORIGIN, ChunkOrigin
-from yai_nexus_agentkit.adapter.langgraph.native.notes import RunNotes
+from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
 from yai_nexus_agentkit.orchestration.events import EventEmitter
 from yai_nexus_agentkit.testing import tool_call_parts
 

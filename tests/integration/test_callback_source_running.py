@@ -19,7 +19,7 @@ from tests.support.native_events import EXTRA, by_callbacks, observe
 from tests.support.shapes import SHAPES, remembering, row, saying, talker
 from tests.support.shapes.base import ASK, NUMBER, Numbers
 from yai_nexus_agentkit.adapter.langgraph.native.callback_stream import CallbackEvents, callback_events
-from yai_nexus_agentkit.adapter.langgraph.native.notes import RunNotes
+from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.native.thread_queue import Channel
 
 THREAD: Any = {"configurable": {"thread_id": "t"}}

@@ -17,7 +17,7 @@ from tests.support.graphs import Graph, in_a_row, tool_loop
 from tests.support.histories import strict_model
 from tests.support.people import EACH_PEER, Peer, Tab, held
 from yai_nexus_agentkit import AdapterOptions
-from yai_nexus_agentkit.adapter.options import Hooks
+from yai_nexus_agentkit.adapter.run_context import Hooks
 from yai_nexus_agentkit.orchestration.approvals import require_approval
 from yai_nexus_agentkit.testing import tool_calls_part
 

@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from tests.support.graphs import Graph
 from tests.support.histories import strict_model
 from tests.support.people import EACH_PEER, Peer, Tab, held
-from yai_nexus_agentkit.adapter.options import Hooks
+from yai_nexus_agentkit.adapter.run_context import Hooks
 from yai_nexus_agentkit.orchestration.approvals import require_approval
 from yai_nexus_agentkit.orchestration.client_tools import client_tools, context_text, is_pending, tool_routes
 from yai_nexus_agentkit.testing import ScriptedChatModel, tool_calls_part

@@ -15,7 +15,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 
 from tests.support.graphs import Graph
 from tests.support.people import EACH_PEER, Peer, Tab, held
-from yai_nexus_agentkit.adapter.options import Hooks
+from yai_nexus_agentkit.adapter.run_context import Hooks
 from yai_nexus_agentkit.testing import ScriptedChatModel
 
 pytestmark = EACH_PEER

@@ -18,7 +18,7 @@ from typing_extensions import TypedDict
 from tests.support.graphs import Graph, in_a_row, tool_loop
 from tests.support.histories import strict_model
 from tests.support.people import EACH_PEER, Peer, Tab, held
-from yai_nexus_agentkit.adapter.options import Hooks
+from yai_nexus_agentkit.adapter.run_context import Hooks
 from yai_nexus_agentkit.testing import tool_calls_part
 
 pytestmark = EACH_PEER

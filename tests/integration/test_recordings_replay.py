@@ -16,7 +16,7 @@ from tests.conftest import Judge
 from tests.recordings import FILES, Run, load
 from tests.support.verifier import Verifier
 from yai_nexus_agentkit import AdapterOptions
-from yai_nexus_agentkit.adapter.langgraph.native.notes import RunNotes
+from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Plan
 from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.translate.translator import LangGraphTranslator

@@ -14,8 +14,7 @@ from pydantic import BaseModel
 
 from tests.support.shapes import Case
 from yai_nexus_agentkit.adapter.langgraph.native.callback_stream import callback_events
-from yai_nexus_agentkit.adapter.langgraph.native.notes import RunNotes
-from yai_nexus_agentkit.adapter.langgraph.native.side_handler import SideHandler
+from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes, SideHandler
 
 __all__ = ["EXTRA", "Observed", "by_callbacks", "by_v2", "likeness", "observe"]
 

@@ -9,7 +9,7 @@ from typing import Any
 from ag_ui.core import BaseEvent, CustomEvent, EventType, StateSnapshotEvent
 
 from yai_nexus_agentkit import AGUIAdapter, RunContext
-from yai_nexus_agentkit.adapter.options import Hooks
+from yai_nexus_agentkit.adapter.run_context import Hooks
 from yai_nexus_agentkit.adapter.source import Source, SourceRun, Translator
 from yai_nexus_agentkit.transport.agui_sse import SSEEncoder
 

@@ -21,7 +21,7 @@ from tests.support.conformance import verdict
 from tests.support.verifier import ClientRun, Verifier
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui
-from yai_nexus_agentkit.adapter.options import Hooks
+from yai_nexus_agentkit.adapter.run_context import Hooks
 from yai_nexus_agentkit.protocol.json.json_safe import json_safe
 from yai_nexus_agentkit.testing import Run, WireEvent, record, run_input, wire
 

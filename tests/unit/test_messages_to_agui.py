@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from tests.support.messages import lc_call, told
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import tool_content
-from yai_nexus_agentkit.adapter.langgraph.messages.ids import CallIds, message_id, wire_call_ids
+from yai_nexus_agentkit.adapter.langgraph.messages.ids import call_ids_of, message_id, wire_call_ids
 from yai_nexus_agentkit.orchestration.client_tools import PENDING
 
 
@@ -308,7 +308,7 @@ def test_call_ids_that_recur_are_unique_on_the_wire() -> None:
 
 
 def test_call_ids_extend_a_thread() -> None:
-    ids = CallIds.of([AIMessage("", id="a", tool_calls=[lc_call("call_0"), lc_call(None)])])
+    ids = call_ids_of([AIMessage("", id="a", tool_calls=[lc_call("call_0"), lc_call(None)])])
     assert ids.wire("a", "call_0") == "call_0"
     assert ids.wire("b", "call_0") == ids.wire("b", "call_0") == "call_0-b"
     assert ids.latest("call_0") == "call_0-b"

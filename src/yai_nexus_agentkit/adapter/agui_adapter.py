@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ag_ui.core import BaseEvent, RunAgentInput
 
 from yai_nexus_agentkit.adapter.driver import Driver
-from yai_nexus_agentkit.adapter.options import AdapterOptions, Hooks
+from yai_nexus_agentkit.adapter.frameworks import source_of
+from yai_nexus_agentkit.adapter.options import AdapterOptions
+from yai_nexus_agentkit.adapter.run_context import Hooks
 from yai_nexus_agentkit.adapter.source import Source
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ class AGUIAdapter:
                 raise TypeError(f"options and hooks are AdapterOptions and Hooks, not {type(value).__name__}")
         self.options = options
         self.hooks = hooks
-        self.source: Source = _source(agent)
+        self.source: Source = source_of(agent)
 
     def run(
         self,
@@ -127,16 +129,3 @@ class AGUIAdapter:
 
 def _same(event: BaseEvent) -> BaseEvent:
     return event
-
-
-def _source(agent: Any) -> Source:
-    from langchain_core.runnables import Runnable
-
-    if isinstance(agent, Runnable):
-        from yai_nexus_agentkit.adapter.langgraph.source import LangGraphSource
-
-        return LangGraphSource(agent)
-    if isinstance(agent, Source):
-        return agent
-    hint = ": compile it first, graph.compile()" if hasattr(agent, "compile") else ""
-    raise TypeError(f"an agent is a compiled graph, a runnable or a Source, not {type(agent).__name__}{hint}")

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ag_ui.core import BaseEvent, EventType, RunAgentInput, RunErrorEvent
 
 from yai_nexus_agentkit.adapter.control import RunControl, Stopped, Watch
-from yai_nexus_agentkit.adapter.hook_calls import acall_hook, call_hook
-from yai_nexus_agentkit.adapter.options import AdapterOptions, Hooks
+from yai_nexus_agentkit.adapter.hook_calls import acall_hook, call_hook, error_text
+from yai_nexus_agentkit.adapter.options import AdapterOptions
 from yai_nexus_agentkit.adapter.outlet import TERMINAL, Outlet
-from yai_nexus_agentkit.adapter.source import Outcome, RunContext, Source, SourceRun, Translator, error_text
+from yai_nexus_agentkit.adapter.run_context import Hooks, Outcome, RunContext
+from yai_nexus_agentkit.adapter.source import Source, SourceRun, Translator
 from yai_nexus_agentkit.errors import AGUIAdapterError, Code, HookError, RunInputError
 from yai_nexus_agentkit.protocol.endings import asks
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ag_ui.core import ActivityMessage, BaseEvent, ReasoningMessage, RunAgentInput, ToolMessage
 from ag_ui.core import BaseMessage as TextualMessage
 from pydantic import BaseModel
 
-from yai_nexus_agentkit.errors import AGUIAdapterError, HookError
+from yai_nexus_agentkit.adapter.options import AdapterOptions
+from yai_nexus_agentkit.errors import UNEXPECTED, AGUIAdapterError, HookError
 
-__all__ = ["acall_hook", "call_hook"]
+if TYPE_CHECKING:
+    from ag_ui.core import BaseEvent, RunAgentInput
 
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from yai_nexus_agentkit.adapter.options import Visible
+from yai_nexus_agentkit.adapter.run_context import RunContext
+
+if TYPE_CHECKING:
+    from yai_nexus_agentkit.adapter.options import AdapterOptions
+
+__all__ = ["acall_hook", "call_hook", "error_text", "guarded", "guarded_options"]
+
+_logger = logging.getLogger(__name__)
 _MESSAGES = (TextualMessage, ToolMessage, ActivityMessage, ReasoningMessage)
 
 
@@ -94,3 +110,59 @@ _RETURNS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "step_name": ("a str or None", _none_or(str)),
 }
 """What each hook must return, and whether a value is that."""
+
+
+def error_text(error: BaseException, run: RunContext) -> str:
+    """What the client may read of an exception: the `on_error` hook's text, or else the exception's own.
+
+    Both are logged with each other, and once: an exception that is told again has the same text again. A hook that
+    fails hides the exception's text, since it was there to hide it.
+    """
+    text = next((text for known, text in run.told if known is error), None)
+    if text is None:
+        text = _error_text(error, run)
+        run.told.append((error, text))
+        if not isinstance(error, AGUIAdapterError) or error.code in UNEXPECTED:
+            # Where a hook words it, nobody but the log has the exception.
+            level = logging.WARNING if run.hooks.on_error is None else logging.ERROR
+            _logger.log(level, "error in run %s, the client reads %r", run.run_input.run_id, text, exc_info=error)
+    return text
+
+
+def _error_text(error: BaseException, run: RunContext) -> str:
+    try:
+        text = str(error) or type(error).__name__
+    except Exception:  # an exception whose own text fails
+        text = type(error).__name__
+    if run.hooks.on_error is None:
+        return text
+    try:
+        shown: str | None = call_hook("on_error", run.hooks.on_error, error, run)
+        return shown or text
+    except HookError:
+        _logger.exception("the on_error hook failed")
+        return "internal error"
+
+
+def guarded(run: RunContext, name: str, function: Callable[..., Any], instead: Any, *more: Any) -> Callable[[Any], Any]:
+    """A function of the application as the translator calls it: if it fails, it gives `instead`, and the run ends after
+    the events that are being made were sent. An exception would lose them, and with them what they opened."""
+
+    def call(value: Any) -> Any:
+        try:
+            return call_hook(name, function, value, *more)
+        except HookError as error:
+            run.failure = run.failure or error
+            return instead
+
+    return call
+
+
+def guarded_options(run: RunContext) -> AdapterOptions:
+    """What a failing function does not name or show stays hidden."""
+    options = run.options
+    if options.step_name is not None:
+        options = replace(options, step_name=guarded(run, "step_name", options.step_name, None))
+    if options.visible is not None and not isinstance(options.visible, Visible):
+        options = replace(options, visible=guarded(run, "visible", options.visible, False))
+    return options

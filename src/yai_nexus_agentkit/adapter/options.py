@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from yai_nexus_agentkit.checks import check_options
 from yai_nexus_agentkit.protocol.reasoning import ReasoningMode
 
 if TYPE_CHECKING:
-    from ag_ui.core import BaseEvent, Message, RunAgentInput
-    from langchain_core.runnables import RunnableConfig
+    from yai_nexus_agentkit.adapter.native_run import NativeRun
 
-    from yai_nexus_agentkit.adapter.langgraph.native.run_tree import NativeRun
-    from yai_nexus_agentkit.adapter.source import RunContext
-
-__all__ = ["AdapterOptions", "Hooks", "Visible"]
+__all__ = ["AdapterOptions", "Visible"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,45 +106,3 @@ class AdapterOptions:
 
     def __post_init__(self) -> None:
         check_options(self, positive=("execution_timeout", "idle_timeout", "tool_timeout"))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hooks:
-    """Where an application may step into a run. The set is closed; each hook may be a plain function, those marked
-    *async* also a coroutine function. A hook that raises, or returns what it must not, ends the run with
-    ``HOOK_ERROR``, never the server."""
-
-    before_run: Callable[[RunContext], RunAgentInput | Awaitable[RunAgentInput | None] | None] | None = None
-    """*async.* Before anything is read; may return another request, or raise `AGUIAdapterError` to refuse the run."""
-
-    config: Callable[[RunContext], RunnableConfig | Awaitable[RunnableConfig | None] | None] | None = None
-    """*async.* The run's configuration, merged under the one given to ``run()``. The only way ``forwardedProps`` reach
-    the graph."""
-
-    on_native: Callable[[Any, RunContext], Iterable[Any]] | None = None
-    """Each native event before translation: yield none, one or several."""
-
-    on_event: Callable[[BaseEvent, RunContext], Iterable[BaseEvent]] | None = None
-    """Each AG-UI event before it is sent: drop, change, or fan out. What follows a dropped opener of the same message,
-    call, step or span is dropped too. ``RUN_STARTED`` and the terminal event cannot be dropped or added."""
-
-    on_state: Callable[[dict[str, Any], RunContext], dict[str, Any]] | None = None
-    """The public state, or those keys of it that changed, before it is sent: return a dict, with values left out or
-    changed."""
-
-    on_messages: Callable[[list[Message], RunContext], list[Message]] | None = None
-    """The messages of a snapshot before it is sent: return the list of those to send, with messages left out, changed
-    or added. Asked at the start of a run for the whole thread too: what the client sends back as it was shown is no
-    edit, and no loss. Added messages keep their ids from one call to the next."""
-
-    on_error: Callable[[BaseException, RunContext], str | None] | None = None
-    """The client's text for an exception; ``None`` keeps the default, the exception's own text."""
-
-    after_run: Callable[[RunContext], Awaitable[None] | None] | None = None
-    """*async.* After the terminal event, or when the run was abandoned (``run.outcome`` says which)."""
-
-    record: Callable[[RunAgentInput | BaseEvent, RunContext], None] | None = None
-    """The request as it came, then every event as it goes: for an audit trail."""
-
-    def __post_init__(self) -> None:
-        check_options(self)

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 from ag_ui.core import BaseEvent, EventType, RunErrorEvent
 
 from yai_nexus_agentkit.adapter.hook_calls import call_hook
-from yai_nexus_agentkit.adapter.source import RunContext
+from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.errors import Code, EncodingError, HookError
 
 __all__ = ["TERMINAL", "Outlet"]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
     from yai_nexus_agentkit.adapter.options import AdapterOptions
-    from yai_nexus_agentkit.adapter.source import RunContext
+    from yai_nexus_agentkit.adapter.run_context import RunContext
 
 __all__ = ["SelfDescribing", "Storing", "ThreadStore", "capabilities_of", "store_of"]
 

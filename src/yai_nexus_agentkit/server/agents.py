@@ -10,8 +10,7 @@ from dataclasses import replace
 
 from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
 from yai_nexus_agentkit.adapter.hook_calls import call_hook
-from yai_nexus_agentkit.adapter.options import Hooks
-from yai_nexus_agentkit.adapter.source import RunContext
+from yai_nexus_agentkit.adapter.run_context import Hooks, RunContext
 from yai_nexus_agentkit.errors import HookError
 from yai_nexus_agentkit.runs.identity import Identity
 from yai_nexus_agentkit.server.problems import shown_text

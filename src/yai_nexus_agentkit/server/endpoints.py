@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
-from yai_nexus_agentkit.adapter.source import RunContext
+from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.errors import ThreadNotFoundError
 from yai_nexus_agentkit.protocol.request import peer_declares
 from yai_nexus_agentkit.runs.identity import Identity, ThreadRef

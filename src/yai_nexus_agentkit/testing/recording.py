@@ -24,10 +24,11 @@ from langgraph.pregel import Pregel
 from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
 from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.source import LangGraphSource
-from yai_nexus_agentkit.adapter.source import RunContext, Source, SourceRun
+from yai_nexus_agentkit.adapter.run_context import RunContext
+from yai_nexus_agentkit.adapter.source import Source, SourceRun
 
 if TYPE_CHECKING:
-    from yai_nexus_agentkit.adapter.options import Hooks
+    from yai_nexus_agentkit.adapter.run_context import Hooks
 
 __all__ = ["Make", "Recording", "record_natives"]
 

@@ -25,8 +25,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.prebuilt import ToolNode
 
-from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
-from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import Graph
+from yai_nexus_agentkit.adapter.langgraph.shape import Graph, GraphShape
 from yai_nexus_agentkit.adapter.options import AdapterOptions
 from yai_nexus_agentkit.orchestration.approvals import require_approval
 

@@ -4,6 +4,7 @@ the answer."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ag_ui.core import Interrupt
@@ -13,7 +14,7 @@ from langgraph.types import Interrupt as NativeInterrupt
 from yai_nexus_agentkit.adapter.langgraph.messages.ids import calls_made
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe, json_text
 
-__all__ = ["describe", "describe_breakpoint", "schema_of"]
+__all__ = ["Breakpoint", "Question", "describe", "describe_breakpoint", "schema_of"]
 
 _MESSAGE_KEYS = ("message", "question", "prompt", "description", "text", "title")
 _MESSAGE_LENGTH = 500
@@ -153,3 +154,20 @@ def _calls_of(requests: Sequence[Any], messages: Sequence[BaseMessage]) -> list[
                 calls.remove(call)
                 break
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Breakpoint:
+    """A pause by ``interrupt_before`` or ``interrupt_after``: the task that waits."""
+
+    task_id: str
+    node: str
+    before: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An open interrupt of a thread."""
+
+    native: NativeInterrupt
+    node: str

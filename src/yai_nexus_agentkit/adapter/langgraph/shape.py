@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ag_ui.core import BaseEvent
 from langchain_core.messages import BaseMessage
 from langgraph.channels import BaseChannel, BinaryOperatorAggregate, DeltaChannel, EphemeralValue, Topic, UntrackedValue
 from langgraph.graph.message import add_messages
 from langgraph.pregel import Pregel
 from langgraph.types import Overwrite
-from pydantic_core import from_json
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.errors import PydanticUserError
 
-from yai_nexus_agentkit.adapter.langgraph.fitting import Fitting
-from yai_nexus_agentkit.adapter.langgraph.native.raw_messages import read_messages
-from yai_nexus_agentkit.protocol.json.json_safe import json_safe, json_text
-from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
-from yai_nexus_agentkit.protocol.state import Operation, StateTracker, key_name
+from yai_nexus_agentkit.adapter.langgraph.messages.raw import read_messages
+from yai_nexus_agentkit.errors import RunInputError
+from yai_nexus_agentkit.protocol.state import pointer
 
-__all__ = ["GraphShape", "SharedState"]
+__all__ = ["Fitting", "Graph", "GraphShape", "Reducing"]
 
+Graph = Pregel[Any, Any, Any, Any]
 _logger = logging.getLogger(__name__)
 MESSAGES = "messages"
-_ABSENT = object()
 _FLEETING = (EphemeralValue, Topic, UntrackedValue)
 _REQUEST_CHANNELS = frozenset({"tools", "context"})
 """Channels that a request fills; the client has them from itself."""
@@ -157,225 +157,121 @@ def _defaults(channels: Mapping[str, Any]) -> dict[str, Any]:
     return {key: it.get() for key, it in channels.items() if isinstance(it, BaseChannel) and it.is_available()}
 
 
-class SharedState:
-    """What the client holds of the state. Only keys that a node wrote are compared, with JSON copies of what was last
-    sent: LangGraph's objects are live, and a node may have changed them in place.
+_JSON = (dict, list, str, int, float, bool)
 
-    `held`: the request's state, which the client holds until it is told another. A graph that has not shown its values
-    yet, and a functional one, which never does, is taken to agree with it.
-    """
 
-    def __init__(
-        self,
-        shape: GraphShape,
-        life: RunLifecycle,
-        redact: Callable[[dict[str, Any]], dict[str, Any] | None] | None,
-        held: Any = None,
-    ) -> None:
-        self._shape, self._life, self._redact = shape, life, redact
-        self._held = held
-        # A functional graph gets the request's state as its argument, and may change it in place.
-        self._copy = json_text(held) if shape.functional and isinstance(held, Mapping) and held else None
-        self._tracker = StateTracker()
-        self._begun = False
-        """The snapshot at the start was made."""
-        self._baseless = False
-        """Nothing was sent, and what the client holds takes no patch."""
-        self._written: set[str] = set()
-        """Keys written since the last ``values`` chunk."""
-        self._awaited: dict[str, str] = {}
-        """Of those, the keys predicted from a tool call: the real value may come only with the call's result."""
-        self._ahead: set[str] = set()
-        """Keys the client was shown before the graph had them (emitted or predicted); the real value comes at the end
-        of the step."""
-        self._unredacted: dict[str, Any] = {}
-        """Values of such keys before the application's last word on them; `_ABSENT` for a removed one."""
-        self._refused: set[str] = set()
-        """Keys that were to be shown ahead and are none of the client's; logged once each."""
-        self._values: Any = {}
-        """The last ``values`` chunk, live."""
-        self.changed = False
-        """A delta was sent in this run."""
+class Reducing:
+    """A channel that combines what is written with what it holds. Both have the type of its empty value."""
 
-    def begin(self, values: Any) -> list[BaseEvent]:
-        """``STATE_SNAPSHOT`` of what the server holds, after the request's state was merged. Graphs without state have
-        none. What was shown before (by an edge that leaves the start) stays until the end of the first step."""
-        self._values = values
-        if not isinstance(values, Mapping) or self._shape.functional:
-            return []
-        self._begun = True
-        self._written.clear()
-        shown = {key: self._tracker.current[key] for key in self._ahead if key in self._tracker.current}
-        self._ahead = set(shown)
-        return self._sent_whole(shown)
+    __slots__ = ("_combine", "_kind", "replayed")
 
-    def wrote(self, keys: Iterable[str]) -> None:
-        """A node wrote these channels; their new values come with the next ``values`` chunk."""
-        self._written.update(keys)
+    def __init__(self, channel: BinaryOperatorAggregate[Any] | DeltaChannel[Any]) -> None:
+        self._combine: Callable[[Any, Any], Any]
+        empty: Any = None
+        if isinstance(channel, DeltaChannel):
+            reducer = channel.reducer
+            self._combine = lambda held, new: reducer(held, [new])
+            empty = _made(channel.typ)
+        else:
+            self._combine = channel.operator
+            empty = channel.value if channel.is_available() else None
+        self._kind = type(empty) if empty is not None else None
+        self.replayed = isinstance(channel, DeltaChannel)
+        """The value is made anew from all earlier writes: it cannot be taken out of a checkpoint."""
 
-    def step(self, values: Any) -> list[BaseEvent]:
-        """``STATE_DELTA`` for what the superstep wrote, reducers applied."""
-        self._values = values
-        if not self._begun or not isinstance(values, Mapping):
-            return []
-        waiting = {key for key, call in self._awaited.items() if not self._life.is_answered(call)}
-        # Some channels empty themselves in the step after, without a write.
-        gone = self._tracker.current.keys() - values.keys() - self._ahead
-        keys = ((self._written | self._shape.fleeting) & self._shape.public) | gone | (self._ahead - waiting)
-        self._written.clear()
-        return self._correct(keys)
+    def empty(self) -> Any:
+        """What the channel holds at first."""
+        return self._kind() if self._kind is not None else None
 
-    def finish(self) -> list[BaseEvent]:
-        """Whatever the client was shown ahead of the graph and the graph never wrote."""
-        return self._correct(self._ahead)
+    def fitted(self, value: Any) -> Any:
+        """The value as the channel can hold it: a list of JSON becomes the set that a channel of sets needs. Raises
+        ValueError for one that the reducer could combine with nothing."""
+        kind = self._kind
+        if kind is None or isinstance(value, kind):
+            return value
+        if kind not in _JSON:
+            try:
+                return _adapter(kind).validate_python(value)  # type: ignore[arg-type]
+            except PydanticUserError:  # no type that pydantic knows
+                pass
+            except ValidationError as error:
+                raise ValueError(error.errors()[0]["msg"]) from error
+        try:
+            self._combine(copy.deepcopy(value), kind())
+        except Exception as error:
+            raise ValueError(f"a value of this key is {_NAMES.get(kind, kind.__name__)}") from error
+        return value
 
-    def ahead(self, values: Mapping[Any, Any], *, call: str | None = None) -> list[BaseEvent]:
-        """Show values before the graph has them: until the step ends, or (`call`) until that call has its result.
 
-        Keys that the graph does not show to clients are left out, with a warning.
-        """
-        return self._send(self._shown(values, call))
+class Fitting:
+    """What a graph asks of the values of its state."""
 
-    def _shown(self, values: Mapping[Any, Any], call: str | None = None) -> list[Operation]:
-        named = {name: value for key, value in values.items() if (name := key_name(key)) is not None}
-        named = {name: value for name, value in named.items() if self._may_show(name)}
-        if not named:
-            return []
-        self._open()
-        shown = named if self._redact is None else self._redact(dict(named))
-        if shown is None:
-            return []
-        if self._redact is not None:
-            self._unredacted.update(named)
-        self._ahead.update(named, shown)
-        if call is not None:
-            self._awaited.update(dict.fromkeys(shown, call))
-        return self._tracker.delta(shown)
+    __slots__ = ("_reducing", "_schemas")
 
-    @property
-    def awaited_calls(self) -> frozenset[str]:
-        """The calls whose results the client's predicted values wait for."""
-        return frozenset(self._awaited.values()) if self._awaited else frozenset()
-
-    def release(self, calls: Collection[str]) -> None:
-        """These calls will have no result: what was predicted from them is good until the step ends."""
-        for key in [key for key, call in self._awaited.items() if call in calls]:
-            del self._awaited[key]
-
-    def ahead_patch(self, operations: list[Operation]) -> list[BaseEvent]:
-        """The same, as RFC 6902 operations; raises ValueError if they do not apply to what the client holds."""
-        operations = [operation for operation in operations if all(map(self._may_show, _top_keys(operation)))]
-        if not operations:
-            return []
-        self._open()
-        if self._redact is not None or any("" in _paths(operation) for operation in operations):
-            return self._ahead_document(operations)
-        applied = self._tracker.apply(operations)
-        self._ahead.update(key for operation in applied for key in _top_keys(operation))
-        return self._send(applied)
-
-    def _ahead_document(self, operations: list[Operation]) -> list[BaseEvent]:
-        """The same, as the values that the operations lead to: they say too much where the application has a last word
-        on what clients see, or where they replace the whole state, hidden keys included.
-
-        The application means its own state, not what clients see of it.
-        """
-        before = dict(self._tracker.current) if self._redact is None else self._own_document(operations)
-        draft = StateTracker()
-        draft.assume(before)
-        draft.apply(operations)
-        after = draft.current
-        gone = [key for key in before if key not in after]
-        self._ahead.update(gone)
-        self._unredacted.update(dict.fromkeys(gone, _ABSENT))
-        shown = self._shown({key: value for key, value in after.items() if value is not before.get(key, _ABSENT)})
-        return self._send([*shown, *self._tracker.remove(gone)])
-
-    def _own_document(self, operations: list[Operation]) -> dict[str, Any]:
-        """What these operations touch of the public state with what was emitted, as the application knows it."""
-        whole = any("" in _paths(operation) for operation in operations)
-        keys = None if whole else {key for operation in operations for key in _top_keys(operation)}
-        own = {**self._real(keys), **self._unredacted}
-        return {
-            key: json_safe(value)
-            for key, value in own.items()
-            if value is not _ABSENT and (keys is None or key in keys)
+    def __init__(self, schemas: Sequence[Any], channels: Mapping[str, BaseChannel[Any, Any, Any] | Any]) -> None:
+        """`schemas`: in which nodes read the state; those that are pydantic models refuse wrong values."""
+        models = dict.fromkeys(one for one in schemas if isinstance(one, type) and issubclass(one, BaseModel))
+        self._schemas: tuple[type[BaseModel], ...] = tuple(models)
+        self._reducing = {
+            name: Reducing(channel)
+            for name, channel in channels.items()
+            if isinstance(channel, BinaryOperatorAggregate | DeltaChannel)
         }
 
-    def _may_show(self, key: str) -> bool:
-        """A functional graph says nothing of its keys: what it emits is shown."""
-        if self._shape.functional or key in self._shape.public:
-            return True
-        if key not in self._refused:
-            self._refused.add(key)
-            _logger.warning("the state key %r is nothing that the graph shows to clients: not sent early", key)
-        return False
+    def fitted(self, changed: Mapping[str, Any], held: Any) -> dict[str, Any]:
+        """The changed values as the channels can hold them; `held`: the state's present ones.
 
-    def snapshot(self) -> list[BaseEvent]:
-        """``STATE_SNAPSHOT`` of the graph's public state as it is now."""
-        if not isinstance(self._values if self._begun else self._held, Mapping):
-            return self.finish()
-        self._ahead.clear()
-        self._awaited.clear()
-        self._unredacted.clear()
-        return self._sent_whole()
+        Raises `RunInputError` whose path begins with the key.
+        """
+        for schema in self._schemas:
+            _validate(schema, changed, held if isinstance(held, Mapping) else {})
+        found: dict[str, Any] = {}
+        for key, value in changed.items():
+            try:
+                found[key] = self._reducing[key].fitted(value) if key in self._reducing else value
+            except ValueError as error:
+                raise RunInputError(str(error), path=pointer(key)) from error
+        return found
 
-    def _sent_whole(self, shown: Mapping[str, Any] | None = None) -> list[BaseEvent]:
-        public = self._public()
-        if public is None:
-            return []
-        return self._life.state_snapshot(self._tracker.snapshot({**public, **(shown or {})}))
+    def emptied(self, keys: Iterable[str]) -> dict[str, Any]:
+        """Of channels to be emptied, those that need a write for it: what to write."""
+        return {
+            key: self._reducing[key].empty() for key in keys if key in self._reducing and self._reducing[key].replayed
+        }
 
-    def _open(self) -> None:
-        """Before the first thing sent, the client holds the request's state."""
-        if not self._tracker.sent:
-            self._tracker.assume(self._real())
-            self._baseless = not isinstance(self._held, Mapping)
-
-    def _correct(self, keys: Iterable[str]) -> list[BaseEvent]:
-        keys = set(keys)
-        self._ahead -= keys
-        for key in keys & self._awaited.keys():
-            del self._awaited[key]
-        for key in keys & self._unredacted.keys():
-            del self._unredacted[key]
-        if not keys:
-            return []
-        values = self._public(keys)
-        if values is None:
-            return []
-        gone = [key for key in self._tracker.current if key in keys and key not in values]
-        return self._send([*self._tracker.delta(values), *self._tracker.remove(gone)])
-
-    def _real(self, keys: Iterable[str] | None = None) -> dict[str, Any]:
-        """The state (or these keys of it) that the client is to end with, before the application's last word."""
-        if self._begun:
-            return self._shape.state_of(self._values, keys)
-        held = self._held if self._copy is None else from_json(self._copy)
-        wanted = None if keys is None else set(keys)
-        own = json_safe(held) if isinstance(held, Mapping) else {}
-        return {key: value for key, value in own.items() if wanted is None or key in wanted}
-
-    def _public(self, keys: Iterable[str] | None = None) -> dict[str, Any] | None:
-        """None: the application's hook failed, and nothing may be sent."""
-        real = self._real(keys)
-        return real if self._redact is None or not self._begun else self._redact(real)  # else it is the client's own
-
-    def _send(self, operations: list[Operation]) -> list[BaseEvent]:
-        if operations and self._baseless:
-            self._baseless = False
-            events = self._life.state_snapshot(dict(self._tracker.current))
-        else:
-            events = self._life.state_delta(operations)
-        self.changed = self.changed or bool(events)
-        return events
+    def needs(self, key: str) -> bool:
+        """The state cannot be read without this key."""
+        return any(key in schema.model_fields and schema.model_fields[key].is_required() for schema in self._schemas)
 
 
-def _paths(operation: Operation) -> list[Any]:
-    return [operation[name] for name in ("path", "from") if name in operation]
+def _validate(schema: type[BaseModel], changed: Mapping[str, Any], held: Mapping[str, Any]) -> None:
+    """Each changed field among the others as they will be: a model may compare them."""
+    fields = schema.model_fields
+    whole = schema.model_construct()
+    whole.__dict__.update({key: value for key, value in {**held, **changed}.items() if key in fields})
+    for key in changed:
+        if key not in fields:
+            continue
+        try:
+            schema.__pydantic_validator__.validate_assignment(whole.model_copy(), key, changed[key])
+        except ValidationError as error:
+            fault = error.errors()[0]
+            path = "".join(pointer(str(part)) for part in fault["loc"]) or pointer(key)
+            raise RunInputError(fault["msg"], path=path) from error
+        except Exception:  # a validator of the whole model that misses what is not there yet: the graph will tell
+            continue
 
 
-def _top_keys(operation: Operation) -> list[str]:
-    """The top-level keys that an operation reads or writes; none for the whole document, and for what is no pointer."""
-    paths = [path for path in _paths(operation) if isinstance(path, str) and "/" in path]
-    return [path.split("/")[1].replace("~1", "/").replace("~0", "~") for path in paths]
+def _made(kind: Any) -> Any:
+    try:
+        return kind()
+    except Exception:  # no type that can be empty
+        return None
+
+
+@functools.cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+_NAMES = {list: "a list", dict: "an object", str: "a text", int: "a number", float: "a number", bool: "true or false"}

@@ -4,9 +4,8 @@ stream of the run."""
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks import BaseCallbackManager, Callbacks
@@ -17,20 +16,18 @@ from langgraph.pregel import Pregel
 from langgraph.types import Command
 from pydantic import ValidationError
 
-from yai_nexus_agentkit.adapter.hook_calls import call_hook
+from yai_nexus_agentkit.adapter.hook_calls import error_text, guarded, guarded_options
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_langchain
-from yai_nexus_agentkit.adapter.langgraph.native.notes import RunNotes
-from yai_nexus_agentkit.adapter.langgraph.native.side_handler import SideHandler
+from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes, SideHandler
 from yai_nexus_agentkit.adapter.langgraph.request.graph_input import context_entries, request_tools
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Plan
 from yai_nexus_agentkit.adapter.langgraph.request.planner import Planner, message_roles
-from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, GraphShape
+from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, Graph, GraphShape
 from yai_nexus_agentkit.adapter.langgraph.threads.branches import MESSAGE_KEY
-from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import Graph, breakpoints
+from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import breakpoints
 from yai_nexus_agentkit.adapter.langgraph.translate.translator import LangGraphTranslator
-from yai_nexus_agentkit.adapter.options import Visible
-from yai_nexus_agentkit.adapter.source import RunContext, error_text
-from yai_nexus_agentkit.errors import HookError, ResumeError
+from yai_nexus_agentkit.adapter.run_context import RunContext
+from yai_nexus_agentkit.errors import ResumeError
 from yai_nexus_agentkit.orchestration.client_tools import CONTEXT_KEY, TOOLS_KEY
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
@@ -138,14 +135,14 @@ class LangGraphRun:
             plan,
             life,
             notes,
-            options=_guarded_options(run),
+            options=guarded_options(run),
             shape=shape,
             held_state=run.held_state,
             error_text=lambda error: error_text(error, run),
-            redact_state=None if hooks.on_state is None else _guarded(run, "on_state", hooks.on_state, None, run),
+            redact_state=None if hooks.on_state is None else guarded(run, "on_state", hooks.on_state, None, run),
             redact_messages=None
             if hooks.on_messages is None
-            else _guarded(run, "on_messages", hooks.on_messages, None, run),
+            else guarded(run, "on_messages", hooks.on_messages, None, run),
         )
 
     def events(self) -> AsyncGenerator[Any, None]:
@@ -195,32 +192,6 @@ class LangGraphRun:
 
             return callback_events(self._agent, graph_input, self._config, notes=self._notes, extra=extra)
         return self._agent.astream_events(graph_input, self._config, version="v2", **extra)  # type: ignore[return-value]
-
-
-def _guarded(
-    run: RunContext, name: str, function: Callable[..., Any], instead: Any, *more: Any
-) -> Callable[[Any], Any]:
-    """A function of the application as the translator calls it: if it fails, it gives `instead`, and the run ends after
-    the events that are being made were sent. An exception would lose them, and with them what they opened."""
-
-    def call(value: Any) -> Any:
-        try:
-            return call_hook(name, function, value, *more)
-        except HookError as error:
-            run.failure = run.failure or error
-            return instead
-
-    return call
-
-
-def _guarded_options(run: RunContext) -> AdapterOptions:
-    """What a failing function does not name or show stays hidden."""
-    options = run.options
-    if options.step_name is not None:
-        options = replace(options, step_name=_guarded(run, "step_name", options.step_name, None))
-    if options.visible is not None and not isinstance(options.visible, Visible):
-        options = replace(options, visible=_guarded(run, "visible", options.visible, False))
-    return options
 
 
 def _is_answer_refused(error: ValidationError) -> bool:

@@ -7,8 +7,8 @@ from typing import Any
 
 from ag_ui.core import BaseEvent
 
-from yai_nexus_agentkit.adapter.langgraph.native.run_tree import NativeRun
-from yai_nexus_agentkit.adapter.langgraph.shape import SharedState
+from yai_nexus_agentkit.adapter.native_run import NativeRun
+from yai_nexus_agentkit.adapter.shared.state import SharedState
 from yai_nexus_agentkit.errors import EventTranslationError
 from yai_nexus_agentkit.orchestration.envelope import (
     ACTIVITY,

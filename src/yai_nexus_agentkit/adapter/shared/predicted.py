@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from ag_ui.core import BaseEvent, ToolCallArgsEvent, ToolCallChunkEvent, ToolCallEndEvent, ToolCallStartEvent
 from pydantic_core import from_json
 
-from yai_nexus_agentkit.adapter.langgraph.shape import SharedState
+from yai_nexus_agentkit.adapter.shared.state import SharedState
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
 __all__ = ["Predictor"]

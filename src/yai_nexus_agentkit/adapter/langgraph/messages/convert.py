@@ -35,8 +35,9 @@ from langchain_core import messages as lc
 from langgraph.prebuilt.tool_node import msg_content_output
 
 from yai_nexus_agentkit.adapter.langgraph.messages.content import read_whole
-from yai_nexus_agentkit.adapter.langgraph.messages.ids import CallIds, message_id, model_calls
+from yai_nexus_agentkit.adapter.langgraph.messages.ids import message_id, model_calls
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import reasoning_message, restore
+from yai_nexus_agentkit.adapter.shared.call_ids import CallIds
 from yai_nexus_agentkit.orchestration.client_tools import PENDING
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe, json_text
 from yai_nexus_agentkit.protocol.parts import for_old_peer, part_from_block, parts_text

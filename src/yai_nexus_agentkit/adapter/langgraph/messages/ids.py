@@ -9,53 +9,21 @@ from typing import Any
 from langchain_core import messages as lc
 
 from yai_nexus_agentkit.adapter.langgraph.messages.content import minted_call_id
+from yai_nexus_agentkit.adapter.shared.call_ids import CallIds
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_text
 
-__all__ = ["CallIds", "calls_made", "message_id", "model_calls", "wire_call_ids"]
+__all__ = ["call_ids_of", "calls_made", "message_id", "model_calls", "wire_call_ids"]
 
 
-class CallIds:
-    """Tool call ids on the wire, where they are unique in the thread; models number them anew in each answer."""
-
-    def __init__(self) -> None:
-        self._wire: dict[tuple[str, str], str] = {}
-        self._raw: dict[str, str] = {}
-        self._latest: dict[str, str] = {}
-
-    @classmethod
-    def of(cls, messages: Sequence[lc.BaseMessage]) -> CallIds:
-        """The ids of a thread's messages, to be extended while a run streams."""
-        ids = cls()
-        for position, message in enumerate(messages):
-            if isinstance(message, lc.AIMessage) and (message.tool_calls or message.invalid_tool_calls):
-                own_id = message_id(message, position)
-                for raw_id, _ in model_calls(message, own_id):
-                    ids.wire(own_id, raw_id)
-        return ids
-
-    def wire(self, message_id: str, raw_id: str) -> str:
-        """The wire id of the message's call; minted at the first question, the raw id itself if it is still free."""
-        known = self._wire.get((message_id, raw_id))
-        if known is not None:
-            return known
-        wire_id = raw_id
-        while wire_id in self._raw:
-            wire_id = f"{wire_id}-{message_id}"
-        self._wire[message_id, raw_id] = self._latest[raw_id] = wire_id
-        self._raw[wire_id] = raw_id
-        return wire_id
-
-    def raw(self, wire_id: str) -> str:
-        """The model's own id of a call; an unknown id is its own."""
-        return self._raw.get(wire_id, wire_id)
-
-    def latest(self, raw_id: str) -> str:
-        """The wire id of the latest call with this raw id: the one that a tool message answers."""
-        return self._latest.get(raw_id, raw_id)
-
-    def known(self) -> dict[tuple[str, str], str]:
-        """Wire ids by (message id, raw id)."""
-        return dict(self._wire)
+def call_ids_of(messages: Sequence[lc.BaseMessage]) -> CallIds:
+    """The ids of a thread's messages, to be extended while a run streams."""
+    ids = CallIds()
+    for position, message in enumerate(messages):
+        if isinstance(message, lc.AIMessage) and (message.tool_calls or message.invalid_tool_calls):
+            own_id = message_id(message, position)
+            for raw_id, _ in model_calls(message, own_id):
+                ids.wire(own_id, raw_id)
+    return ids
 
 
 def calls_made(message: lc.BaseMessage | None) -> Sequence[lc.ToolCall]:
@@ -66,7 +34,7 @@ def calls_made(message: lc.BaseMessage | None) -> Sequence[lc.ToolCall]:
 
 def wire_call_ids(messages: Sequence[lc.BaseMessage]) -> dict[tuple[str, str], str]:
     """Wire ids by (message id, raw call id) of a thread's messages."""
-    return CallIds.of(messages).known()
+    return call_ids_of(messages).known()
 
 
 def message_id(message: lc.BaseMessage, position: int) -> str:

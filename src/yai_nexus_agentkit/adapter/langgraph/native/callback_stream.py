@@ -36,8 +36,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.pregel import Pregel
 
 from yai_nexus_agentkit.adapter.langgraph.native.chunk_tap import ORIGIN, ChunkOrigin
-from yai_nexus_agentkit.adapter.langgraph.native.notes import RunNotes
-from yai_nexus_agentkit.adapter.langgraph.native.side_handler import SideHandler
+from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes, SideHandler
 from yai_nexus_agentkit.adapter.langgraph.native.thread_queue import Channel
 
 __all__ = ["CallbackEvents", "callback_events"]

@@ -5,30 +5,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ag_ui.core import ResumeEntry, RunAgentInput
 from langgraph.types import Interrupt as NativeInterrupt
 
-from yai_nexus_agentkit.adapter.langgraph.questions import schema_of
-from yai_nexus_agentkit.adapter.langgraph.request.plan import Breakpoint
+from yai_nexus_agentkit.adapter.langgraph.questions import Breakpoint, Question, schema_of
 from yai_nexus_agentkit.errors import ResumeError
 from yai_nexus_agentkit.protocol.json.json_numbers import unrounded
 from yai_nexus_agentkit.protocol.json.json_safe import json_safe
 
-__all__ = ["Question", "answers", "has_answers", "leaves"]
+__all__ = ["answers", "has_answers", "leaves"]
 
 _logger = logging.getLogger(__name__)
 _CANCELLED = "The user cancelled the request."
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """An open interrupt of a thread."""
-
-    native: NativeInterrupt
-    node: str
 
 
 def has_answers(run_input: RunAgentInput) -> bool:

@@ -11,18 +11,10 @@ from ag_ui.core import Message
 from langchain_core.messages import BaseMessage, ToolMessage
 from langgraph.types import Interrupt as NativeInterrupt
 
-from yai_nexus_agentkit.adapter.langgraph.messages.ids import CallIds
+from yai_nexus_agentkit.adapter.langgraph.questions import Breakpoint
+from yai_nexus_agentkit.adapter.shared.call_ids import CallIds
 
-__all__ = ["Breakpoint", "Plan"]
-
-
-@dataclass(frozen=True, slots=True)
-class Breakpoint:
-    """A pause by ``interrupt_before`` or ``interrupt_after``: the task that waits."""
-
-    task_id: str
-    node: str
-    before: bool
+__all__ = ["Plan"]
 
 
 @dataclass(slots=True)

@@ -17,16 +17,16 @@ from langgraph.types import Command
 from yai_nexus_agentkit.adapter.hook_calls import call_hook
 from yai_nexus_agentkit.adapter.langgraph.capabilities import tool_objects
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui, to_langchain
-from yai_nexus_agentkit.adapter.langgraph.messages.ids import CallIds
+from yai_nexus_agentkit.adapter.langgraph.messages.ids import call_ids_of
 from yai_nexus_agentkit.adapter.langgraph.request.answers import answers, has_answers, leaves
 from yai_nexus_agentkit.adapter.langgraph.request.graph_input import changed_state, graph_input
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Plan
 from yai_nexus_agentkit.adapter.langgraph.request.reconcile import Reconciliation, dangling, holder, reconcile
-from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, GraphShape
-from yai_nexus_agentkit.adapter.langgraph.threads.branches import History, Place
-from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import Graph, Thread, read_thread, settle, with_checkpoint
-from yai_nexus_agentkit.adapter.langgraph.threads.fork import cut, fork_thread, start_branch
-from yai_nexus_agentkit.adapter.source import RunContext
+from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, Graph, GraphShape
+from yai_nexus_agentkit.adapter.langgraph.threads.branches import History, Place, cut, fork_thread, start_branch
+from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import Thread, read_thread, settle, with_checkpoint
+from yai_nexus_agentkit.adapter.run_context import RunContext
+from yai_nexus_agentkit.adapter.shared.call_ids import CallIds
 from yai_nexus_agentkit.errors import RunInputError
 
 __all__ = ["Planner", "message_roles"]
@@ -100,7 +100,7 @@ class Planner:
         return await read_thread(self._graph, self._shape, self.config)
 
     def _call_ids(self, known: Sequence[BaseMessage]) -> CallIds:
-        call_ids = CallIds.of(known)
+        call_ids = call_ids_of(known)
         for message in self._foreign():
             for call in message.tool_calls or () if message.role == "assistant" else ():
                 call_ids.wire(message.id, call.id)  # a later delegation may number its calls alike
@@ -158,7 +158,7 @@ class Planner:
             raise RunInputError("the graph has no checkpointer, so there is no question to answer", path="/resume")
         messages = to_langchain(self._request)
         calls = dangling(messages)
-        plan = Plan(resumable=False, call_ids=CallIds.of(messages), foreign=self._foreign())
+        plan = Plan(resumable=False, call_ids=call_ids_of(messages), foreign=self._foreign())
         plan.held, plan.taken = [m.id for m in self._request], message_roles(self._request, messages)
         if calls and messages[-1].type == "human":
             messages = _with_answers(messages, calls, plan)
@@ -255,7 +255,7 @@ class Planner:
         at = found.fork or ""
         start = next(n for n, m in enumerate(thread.messages) if m.id == at)
         before = thread.messages[:start]
-        plan.call_ids = CallIds.of(before)
+        plan.call_ids = call_ids_of(before)
         plan.answered = _answered(before, plan.call_ids)
         plan.nested, plan.lacking = (), True
         parts = (self._graph, self._shape, self.config)

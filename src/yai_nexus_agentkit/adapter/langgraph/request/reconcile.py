@@ -15,12 +15,11 @@ from ag_ui.core import Message
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, to_agui, to_langchain
-from yai_nexus_agentkit.adapter.langgraph.messages.ids import CallIds
-from yai_nexus_agentkit.adapter.langgraph.request.saved_text import saved_as
+from yai_nexus_agentkit.adapter.shared.call_ids import CallIds
 from yai_nexus_agentkit.orchestration.client_tools import is_pending
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text
 
-__all__ = ["Reconciliation", "dangling", "holder", "reconcile"]
+__all__ = ["Reconciliation", "dangling", "holder", "reconcile", "saved_as"]
 
 _UNANSWERED = "There is no result: the conversation went on before one came. The call may have had an effect."
 """What a model is told of a call that nobody answered, or whose turn failed; providers refuse a call without result."""
@@ -345,3 +344,23 @@ def _text(content: Any) -> str | None:
             return None
         texts.append(text)
     return clean_text("".join(texts))
+
+
+_HALF = "\ufffd"
+
+
+def saved_as(told: str, stored: str) -> bool:
+    """`stored` is the text that the client was told, as it is or as a saver keeps it."""
+    if told == stored:
+        return True
+    if "?" not in stored:
+        return False
+    at = 0
+    for char in told:
+        if stored.startswith(char, at) or (char == _HALF and stored.startswith("?", at)):
+            at += 1
+        elif ord(char) > 0xFFFF and stored.startswith("??", at):
+            at += 2
+        else:
+            return False
+    return at == len(stored)

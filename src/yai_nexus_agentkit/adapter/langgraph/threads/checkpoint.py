@@ -21,16 +21,13 @@ from langgraph.pregel import Pregel
 from langgraph.types import Interrupt as NativeInterrupt
 from langgraph.types import StateSnapshot
 
-from yai_nexus_agentkit.adapter.langgraph.request.answers import Question
-from yai_nexus_agentkit.adapter.langgraph.request.plan import Breakpoint
-from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
+from yai_nexus_agentkit.adapter.langgraph.questions import Breakpoint, Question
+from yai_nexus_agentkit.adapter.langgraph.shape import Graph, GraphShape
 
 __all__ = ["Thread", "breakpoints", "read_thread", "settle", "with_checkpoint"]
 
 _logger = logging.getLogger(__name__)
 _PENDING, _RESUME, _ERROR = "__interrupt__", "__resume__", "__error__"
-
-Graph = Pregel[Any, Any, Any, Any]
 
 
 @dataclass(slots=True)
@@ -217,8 +214,3 @@ def _asks_for(config: RunnableConfig, saved: CheckpointTuple | None) -> bool:
     if str(wanted.get("thread_id")) != str(held.get("thread_id")):
         return False
     return wanted.get("checkpoint_id") in (None, held.get("checkpoint_id"))
-
-
-def native_questions(thread: Thread) -> list[NativeInterrupt]:
-    """The open questions as LangGraph has them."""
-    return [question.native for question in thread.questions]

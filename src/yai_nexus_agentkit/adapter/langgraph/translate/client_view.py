@@ -18,7 +18,7 @@ from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolM
 
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, to_agui, tool_content
 from yai_nexus_agentkit.adapter.langgraph.messages.ids import calls_made
-from yai_nexus_agentkit.adapter.langgraph.native.run_tree import NativeRun
+from yai_nexus_agentkit.adapter.native_run import NativeRun
 
 __all__ = ["Judgement", "Told", "Transcript", "same_message"]
 

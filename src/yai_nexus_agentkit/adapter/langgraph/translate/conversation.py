@@ -16,18 +16,20 @@ from ag_ui.core import BaseEvent, Message
 from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolMessage
 
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown
-from yai_nexus_agentkit.adapter.langgraph.messages.ids import CallIds
-from yai_nexus_agentkit.adapter.langgraph.native.raw_messages import UNREADABLE
-from yai_nexus_agentkit.adapter.langgraph.native.run_tree import NativeRun, RunKind, RunTree
+from yai_nexus_agentkit.adapter.langgraph.messages.ids import call_ids_of
+from yai_nexus_agentkit.adapter.langgraph.messages.raw import UNREADABLE
+from yai_nexus_agentkit.adapter.langgraph.native.run_tree import RunTree
 from yai_nexus_agentkit.adapter.langgraph.native.written import written_messages
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Plan
-from yai_nexus_agentkit.adapter.langgraph.request.saved_text import saved_as
-from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape, SharedState
+from yai_nexus_agentkit.adapter.langgraph.request.reconcile import saved_as
+from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import Judgement, Transcript
 from yai_nexus_agentkit.adapter.langgraph.translate.model_stream import ModelLane
 from yai_nexus_agentkit.adapter.langgraph.translate.node_steps import Steps
 from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolCalls
+from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
 from yai_nexus_agentkit.adapter.shared.predicted import Predictor
+from yai_nexus_agentkit.adapter.shared.state import SharedState
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
 __all__ = ["Conversation"]
@@ -263,7 +265,7 @@ class Conversation:
         told = self._plan.call_ids.known()
         if all(raw == wire for (_, raw), wire in told.items()):
             return False
-        stored = CallIds.of(self._transcript.latest).known()
+        stored = call_ids_of(self._transcript.latest).known()
         return any(told.get(key, wire) != wire for key, wire in stored.items())
 
     def _still_running(self, run: NativeRun) -> bool:

@@ -9,12 +9,12 @@ from ag_ui.core import BaseEvent, TokenUsage, aggregate_token_usage, token_usage
 from langchain_core.messages import BaseMessage
 
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown
-from yai_nexus_agentkit.adapter.langgraph.messages.ids import CallIds
-from yai_nexus_agentkit.adapter.langgraph.native.notes import RunNotes
-from yai_nexus_agentkit.adapter.langgraph.native.run_tree import NativeRun
+from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import Transcript
 from yai_nexus_agentkit.adapter.langgraph.translate.model_stream import ModelLane
 from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolCalls
+from yai_nexus_agentkit.adapter.native_run import NativeRun
+from yai_nexus_agentkit.adapter.shared.call_ids import CallIds
 from yai_nexus_agentkit.adapter.shared.predicted import Predictor
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 

@@ -25,9 +25,9 @@ from yai_nexus_agentkit.adapter.langgraph.messages.content import (
     says_nothing,
 )
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui
-from yai_nexus_agentkit.adapter.langgraph.messages.ids import CallIds
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import METADATA_KEY, form_metadata
-from yai_nexus_agentkit.adapter.langgraph.native.run_tree import NativeRun
+from yai_nexus_agentkit.adapter.native_run import NativeRun
+from yai_nexus_agentkit.adapter.shared.call_ids import CallIds
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_text
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 

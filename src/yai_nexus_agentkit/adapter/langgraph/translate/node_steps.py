@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from ag_ui.core import BaseEvent
 
-from yai_nexus_agentkit.adapter.langgraph.native.run_tree import ERROR_HANDLER, NativeRun, is_hidden
+from yai_nexus_agentkit.adapter.langgraph.native.run_tree import ERROR_HANDLER, is_hidden
+from yai_nexus_agentkit.adapter.native_run import NativeRun
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
 __all__ = ["Steps"]

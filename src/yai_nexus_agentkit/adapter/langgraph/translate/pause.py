@@ -10,10 +10,11 @@ from ag_ui.core import BaseEvent, Interrupt
 from langchain_core.messages import BaseMessage
 from langgraph.types import Interrupt as NativeInterrupt
 
-from yai_nexus_agentkit.adapter.langgraph.native.run_tree import RunKind, RunTree
-from yai_nexus_agentkit.adapter.langgraph.questions import describe, describe_breakpoint
-from yai_nexus_agentkit.adapter.langgraph.request.plan import Breakpoint, Plan
+from yai_nexus_agentkit.adapter.langgraph.native.run_tree import RunTree
+from yai_nexus_agentkit.adapter.langgraph.questions import Breakpoint, describe, describe_breakpoint
+from yai_nexus_agentkit.adapter.langgraph.request.plan import Plan
 from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolCalls
+from yai_nexus_agentkit.adapter.native_run import RunKind
 from yai_nexus_agentkit.protocol.endings import with_questions
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 

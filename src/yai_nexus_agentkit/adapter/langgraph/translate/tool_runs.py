@@ -15,11 +15,12 @@ from ag_ui.core import ToolMessage as ShownResult
 from langchain_core.messages import BaseMessage, ToolMessage
 
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import result_content, to_agui
-from yai_nexus_agentkit.adapter.langgraph.messages.ids import CallIds, calls_made
-from yai_nexus_agentkit.adapter.langgraph.native.notes import RunNotes
-from yai_nexus_agentkit.adapter.langgraph.native.run_tree import NativeRun, RunKind
+from yai_nexus_agentkit.adapter.langgraph.messages.ids import call_ids_of, calls_made
+from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.native.written import tool_messages
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import Transcript
+from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
+from yai_nexus_agentkit.adapter.shared.call_ids import CallIds
 from yai_nexus_agentkit.orchestration.approvals import APPROVAL
 from yai_nexus_agentkit.orchestration.client_tools import is_pending
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_text
@@ -210,7 +211,7 @@ class ToolCalls:
         """Those of the calls that the thread holds, and the names it gives them: by the message that made each, or by
         one that a node made anew with the same call. Takes time with the thread's length."""
         told = {wire: key for key, wire in self._call_ids.known().items()}
-        names = CallIds.of(self._transcript.latest).known()
+        names = call_ids_of(self._transcript.latest).known()
         rebuilt = set(names.values()) - {names[key] for key in told.values() if key in names}
         found = {wire: names.get(told.get(wire, ("", "")), wire if wire in rebuilt else "") for wire in calls}
         return {wire: name for wire, name in found.items() if name}

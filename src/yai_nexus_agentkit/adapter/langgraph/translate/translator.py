@@ -15,11 +15,11 @@ from ag_ui.core import BaseEvent, Message
 from langchain_core.messages import BaseMessage
 from langgraph.errors import GraphBubbleUp
 
-from yai_nexus_agentkit.adapter.langgraph.native.notes import RunNotes
-from yai_nexus_agentkit.adapter.langgraph.native.run_tree import ERROR_HANDLER, NativeRun, RunKind, RunTree, is_node
+from yai_nexus_agentkit.adapter.langgraph.native.run_tree import ERROR_HANDLER, RunTree, is_node
+from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.native.written import is_single_call, written_messages
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Plan
-from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape, SharedState
+from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import Transcript
 from yai_nexus_agentkit.adapter.langgraph.translate.conversation import Conversation
 from yai_nexus_agentkit.adapter.langgraph.translate.model_calls import ModelCalls
@@ -27,9 +27,11 @@ from yai_nexus_agentkit.adapter.langgraph.translate.node_steps import Steps
 from yai_nexus_agentkit.adapter.langgraph.translate.pause import Ending
 from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolCalls, hosting_call
 from yai_nexus_agentkit.adapter.langgraph_events import LangGraphEventType as Kind
+from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
 from yai_nexus_agentkit.adapter.options import AdapterOptions
 from yai_nexus_agentkit.adapter.shared.emitted import Emitted
 from yai_nexus_agentkit.adapter.shared.predicted import Predictor
+from yai_nexus_agentkit.adapter.shared.state import SharedState
 from yai_nexus_agentkit.errors import Code
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle

@@ -1,5 +1,9 @@
-"""Pure. The messages of a channel whose reducer keeps what it is given: dicts, tuples and strings beside messages, and
-messages without ids. ``add_messages`` makes real ones of them; a plain list or ``operator.add`` does not."""
+"""Pure. Reads a conversation whose channel keeps what it is given.
+
+That may be dicts, tuples and strings beside messages, and messages without ids.
+
+``add_messages`` makes real messages of them; a plain list or ``operator.add`` does not.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +19,13 @@ from yai_nexus_agentkit.protocol.json.json_safe import json_text
 
 __all__ = ["UNREADABLE", "read_messages"]
 
+
 UNREADABLE: Sequence[BaseMessage] = []
 """Stands for what is no list of messages. Told apart by identity: nobody knows what the conversation is, which is not
 the same as an empty one."""
 
 _NAMESPACE = UUID("6f0e6bd5-7a5b-5d0c-9d3a-5b1f6b8f2d11")
+
 _id = attrgetter("id")
 
 

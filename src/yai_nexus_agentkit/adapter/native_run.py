@@ -1,0 +1,77 @@
+"""Pure. One native run of an agent"s work, as `AdapterOptions.step_name` and `visible` receive it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+__all__ = ["NativeRun", "RunKind"]
+
+
+class RunKind(StrEnum):
+    """What a native run is."""
+
+    ROOT = "root"
+    GRAPH = "graph"
+    """A subgraph: a chain whose first child is a node."""
+    NODE = "node"
+    TASK = "task"
+    """A ``@task`` of the functional API."""
+    CHAIN = "chain"
+    MODEL = "model"
+    TOOL = "tool"
+    OTHER = "other"
+    """Retriever, prompt, parser."""
+
+
+@dataclass(slots=True, eq=False)
+class NativeRun:
+    """One run of the tree, for `AdapterOptions.step_name` and `visible`, and for the translator."""
+
+    id: str
+    kind: RunKind
+    name: str
+    parent: NativeRun | None
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    owner: str | None = None
+    """The subagent invocation it belongs to: the id of the innermost graph run that a tool hosts."""
+    path: tuple[str, ...] = ()
+    """Names of the nodes around it, outermost first; its own last if it is a node or task."""
+    scope: str = ""
+    """Id of the innermost graph run: tool call ids are unique in it, and not beyond."""
+    silent: bool = False
+    """Nothing of it is told as it happens."""
+    settled: bool = True
+    """False for a chain until its first child shows whether it is a subgraph."""
+    span: bool = False
+    """A titled reasoning span is open for it."""
+    given: Any = None
+    """What a node was given: its part of the graph's state."""
+
+    def ancestors(self) -> Iterator[NativeRun]:
+        """From the parent up to the root."""
+        run = self.parent
+        while run is not None:
+            yield run
+            run = run.parent
+
+    @property
+    def node(self) -> NativeRun | None:
+        """The innermost node or task around (or at) this run."""
+        if self.kind in (RunKind.NODE, RunKind.TASK):
+            return self
+        return next((run for run in self.ancestors() if run.kind in (RunKind.NODE, RunKind.TASK)), None)
+
+    @property
+    def host(self) -> NativeRun | None:
+        """The nearest run above that is a node, a task or a tool: whose work this is."""
+        hosts = (RunKind.NODE, RunKind.TASK, RunKind.TOOL)
+        return next((run for run in self.ancestors() if run.kind in hosts), None)
+
+    @property
+    def checkpoint_ns(self) -> str:
+        """LangGraph's namespace of the task it runs in (``node:task|node:task``)."""
+        return str(self.metadata.get("langgraph_checkpoint_ns") or "")
