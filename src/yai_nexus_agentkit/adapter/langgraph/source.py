@@ -12,6 +12,7 @@ from langchain_core.callbacks import BaseCallbackManager, Callbacks
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnableSequence
 from langchain_core.runnables.config import var_child_runnable_config
+from langgraph.errors import is_invalid_resume
 from langgraph.pregel import Pregel
 from langgraph.types import Command
 from pydantic import ValidationError
@@ -161,7 +162,7 @@ class LangGraphRun:
                 async for native in natives:
                     yield native
         except ValidationError as error:
-            if not _is_answer_refused(error):
+            if not is_invalid_resume(error):  # a check that JSON Schema cannot express, in the graph's own type
                 raise
             problems = "; ".join(f"{'/'.join(map(str, e['loc']))}: {e['msg']}".lstrip(": ") for e in error.errors())
             raise ResumeError(f"an answer does not fit what its question asks for: {problems}") from error
@@ -192,16 +193,6 @@ class LangGraphRun:
 
             return callback_events(self._agent, graph_input, self._config, notes=self._notes, extra=extra)
         return self._agent.astream_events(graph_input, self._config, version="v2", **extra)  # type: ignore[return-value]
-
-
-def _is_answer_refused(error: ValidationError) -> bool:
-    """Raised by ``interrupt()``, which checks an answer against the type it was given as schema."""
-    frame = error.__traceback__
-    while frame is not None:
-        if frame.tb_frame.f_globals.get("__name__") == "langgraph.types":
-            return True
-        frame = frame.tb_next
-    return False
 
 
 def _with_handler(callbacks: Callbacks, handler: SideHandler) -> Callbacks:
