@@ -175,7 +175,7 @@ def test_every_setting_that_can_be_written_on_a_command_line_is_a_flag() -> None
         literal = get_args(eval(written[name].removesuffix(" | None"), vars(options)))
         assert tuple(choices) == literal, name
     assert {name for name, kind in written.items() if kind == "bool"} == set(OPTION_SWITCHES)
-    assert {name for name, kind in written.items() if kind == "float | None"} == set(OPTION_SECONDS)
+    assert {name for name, kind in written.items() if kind == "PositiveFloat | None"} == set(OPTION_SECONDS)
     others = {"step_name", "visible", "predict_state"}  # functions, and one that has a form of its own
     assert written.keys() == {*OPTION_CHOICES, *OPTION_SWITCHES, *OPTION_SECONDS, *others}
 
@@ -198,7 +198,7 @@ def test_every_setting_that_can_be_written_on_a_command_line_is_a_flag() -> None
             ["--checkpointer", "sqlite:text.json"],
             "--checkpointer sqlite:text.json: DatabaseError: file is not a database",
         ),
-        (["--idle-timeout", "-1"], "AdapterOptions.idle_timeout is a number above 0, or None, not -1.0"),
+        (["--idle-timeout", "-1"], "AdapterOptions.idle_timeout must be greater than 0 or None, not -1.0"),
         (["--input", "number.json"], "--input: messages must be a list of objects with an id and a role"),
     ],
 )

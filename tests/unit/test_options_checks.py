@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from langchain_core.runnables import RunnableLambda
+from pydantic import NonNegativeInt
 
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, Hooks, Visible
 from yai_nexus_agentkit.checks import check_options
@@ -24,42 +25,42 @@ WRONG: list[tuple[Callable[..., Any], str, Any, str]] = [
     (AdapterOptions, "interrupts", "outcomes", "'outcome', 'custom' or 'both'"),
     (AdapterOptions, "messages_snapshot", None, "'auto', 'always' or 'never'"),
     (AdapterOptions, "subagents", True, "'auto', 'always' or 'never'"),
-    (AdapterOptions, "durability", "never", "'sync', 'async' or 'exit', or None"),
-    (AdapterOptions, "text_chunks", "no", "True or False"),
-    (AdapterOptions, "execution_timeout", 0, "a number above 0, or None"),
-    (AdapterOptions, "idle_timeout", -1, "a number above 0, or None"),
-    (AdapterOptions, "tool_timeout", float("inf"), "a number above 0, or None"),
-    (AdapterOptions, "tool_timeout", float("nan"), "a number above 0, or None"),
-    (AdapterOptions, "idle_timeout", True, "a number above 0, or None"),
-    (AdapterOptions, "idle_timeout", "60", "a number above 0, or None"),
-    (AdapterOptions, "step_name", "node", "a function, or None"),
-    (AdapterOptions, "visible", {"nodes": {"a"}}, "a function, a Visible, or None"),
-    (AdapterOptions, "predict_state", ["k"], "a mapping of a str to (a str, a str)"),
-    (AdapterOptions, "predict_state", {"k": "ab"}, "a mapping of a str to (a str, a str)"),
-    (AdapterOptions, "predict_state", {"k": ("tool", 1)}, "a mapping of a str to (a str, a str)"),
-    (AdapterOptions, "predict_state", {"k": ("tool",)}, "a mapping of a str to (a str, a str)"),
-    (Visible, "nodes", "chat", "a list or set, each item a str, or None"),
-    (Visible, "tags", [1], "a list or set, each item a str, or None"),
-    (Visible, "names", {"a": 1}, "a list or set, each item a str, or None"),
-    (Hooks, "on_event", "print", "a function, or None"),
+    (AdapterOptions, "durability", "never", "'sync', 'async' or 'exit' or None"),
+    (AdapterOptions, "text_chunks", "no", "a valid boolean"),
+    (AdapterOptions, "execution_timeout", 0, "greater than 0 or None"),
+    (AdapterOptions, "idle_timeout", -1, "greater than 0 or None"),
+    (AdapterOptions, "tool_timeout", float("inf"), "a finite number or None"),
+    (AdapterOptions, "tool_timeout", float("nan"), "a finite number or None"),
+    (AdapterOptions, "idle_timeout", True, "a valid number or None"),
+    (AdapterOptions, "idle_timeout", "60", "a valid number or None"),
+    (AdapterOptions, "step_name", "node", "callable or None"),
+    (AdapterOptions, "visible", {"nodes": {"a"}}, "Callable[[NativeRun], bool] | Visible | None"),
+    (AdapterOptions, "predict_state", ["k"], "a valid dictionary"),
+    (AdapterOptions, "predict_state", {"k": "ab"}, "Mapping[str, tuple[str, str]]"),
+    (AdapterOptions, "predict_state", {"k": ("tool", 1)}, "Mapping[str, tuple[str, str]]"),
+    (AdapterOptions, "predict_state", {"k": ("tool",)}, "Mapping[str, tuple[str, str]]"),
+    (Visible, "nodes", "chat", "a list or set of strings or None"),
+    (Visible, "tags", [1], "a list or set of strings or None"),
+    (Visible, "names", {"a": 1}, "a list or set of strings or None"),
+    (Hooks, "on_event", "print", "callable or None"),
     (ServerSettings, "busy", "waits", "'reject' or 'wait'"),
-    (ServerSettings, "cors", "https://app.example.com", "a list or set, each item a str"),
-    (ServerSettings, "max_runs", -1, "a whole number from 0 on, or None"),
-    (ServerSettings, "max_runs", 1.5, "a whole number from 0 on, or None"),
-    (ServerSettings, "max_body", 0, "a whole number above 0"),
-    (ServerSettings, "lease", 0, "a number above 0"),
-    (ServerSettings, "busy_wait", -0.1, "a number from 0 on"),
+    (ServerSettings, "cors", "https://app.example.com", "a list or set of strings"),
+    (ServerSettings, "max_runs", -1, "greater than or equal to 0 or None"),
+    (ServerSettings, "max_runs", 1.5, "a valid integer or None"),
+    (ServerSettings, "max_body", 0, "greater than 0"),
+    (ServerSettings, "lease", 0, "greater than 0"),
+    (ServerSettings, "busy_wait", -0.1, "greater than or equal to 0"),
     (ServerSettings, "max_depth", 201, "between 1 and 200"),
-    (ServerSettings, "identity", None, "a function"),
-    (ServerSettings, "locks", {}, "a ThreadLocks, or None"),
-    (ServerSettings, "index", MemoryThreadLocks(), "a ThreadIndex, or None"),
-    (ServerSettings, "metrics", "statsd", "a function, or None"),
+    (ServerSettings, "identity", None, "callable"),
+    (ServerSettings, "locks", {}, "an instance of ThreadLocks or None"),
+    (ServerSettings, "index", MemoryThreadLocks(), "an instance of ThreadIndex or None"),
+    (ServerSettings, "metrics", "statsd", "callable or None"),
     (ServiceSettings, "busy", "queue", "'reject' or 'wait'"),
-    (ServiceSettings, "settle", -1, "a number from 0 on"),
-    (Capacity, "total", "many", "a whole number from 0 on, or None"),
-    (Identity, "user", None, "a str"),
-    (Identity, "facts", ["admin"], "a mapping of a str to anything"),
-    (Identity, "config", "x", "a mapping, or None"),
+    (ServiceSettings, "settle", -1, "greater than or equal to 0"),
+    (Capacity, "total", "many", "a valid integer or None"),
+    (Identity, "user", None, "a valid string"),
+    (Identity, "facts", ["admin"], "a valid dictionary"),
+    (Identity, "config", "x", "a mapping or None"),
 ]
 
 
@@ -67,7 +68,7 @@ WRONG: list[tuple[Callable[..., Any], str, Any, str]] = [
 def test_a_wrong_value_is_named(cls: type, name: str, value: Any, wanted: str) -> None:
     with pytest.raises(ValueError) as caught:
         cls(**{name: value})
-    assert str(caught.value) == f"{cls.__name__}.{name} is {wanted}, not {value!r}"
+    assert str(caught.value) == f"{cls.__name__}.{name} must be {wanted}, not {value!r}"
 
 
 @pytest.mark.parametrize("cls", [AdapterOptions, ServerSettings, ServiceSettings])
@@ -75,7 +76,7 @@ def test_every_literal_is_checked(cls: type) -> None:
     """Whatever is added: each of its values is taken, and no other."""
     for field in fields(cls):
         if "Literal" in str(field.type) or field.name == "reasoning":
-            with pytest.raises(ValueError, match=f"{cls.__name__}.{field.name} is .*, not 'nothing like it'"):
+            with pytest.raises(ValueError, match=f"{cls.__name__}.{field.name} must be .*, not 'nothing like it'"):
                 cls(**{field.name: "nothing like it"})
             assert getattr(cls(**{field.name: field.default}), field.name) == field.default
 
@@ -84,7 +85,7 @@ def test_every_literal_is_checked(cls: type) -> None:
     "origin", ["https://app.example.com/", "app.example.com", "https://app.example.com/chat", "", "*.example.com"]
 )
 def test_an_origin_that_no_browser_sends(origin: str) -> None:
-    with pytest.raises(ValueError, match=r"ServerSettings\.cors holds origins") as caught:
+    with pytest.raises(ValueError, match=r"ServerSettings\.cors must hold origins") as caught:
         ServerSettings(cors=["http://localhost:3000", origin])
     assert str(caught.value).endswith(f"not {origin!r}")
 
@@ -103,7 +104,7 @@ def test_what_is_right() -> None:
 
 def test_other_classes_of_options() -> None:
     adapter = AGUIAdapter(RunnableLambda(lambda given: "x"))
-    with pytest.raises(ValueError, match=r"Janitor\.every is a number above 0, not 0"):
+    with pytest.raises(ValueError, match=r"Janitor\.every must be greater than 0, not 0"):
         Janitor(service=RunService(), stores={}, every=0)
     with pytest.raises(TypeError, match="options and hooks are AdapterOptions and Hooks, not dict"):
         AGUIAdapter(adapter.source, options={"reasoning": "off"})  # type: ignore[arg-type]
@@ -124,9 +125,9 @@ def test_a_long_value_is_cut() -> None:
 def test_private_fields_are_nobodys_options() -> None:
     @dataclass
     class Own:
-        size: int = 1
+        size: NonNegativeInt = 1
         _private: int = -1
 
     check_options(Own())
-    with pytest.raises(ValueError, match=r"Own\.size is a whole number from 0 on, not -1"):
+    with pytest.raises(ValueError, match=r"Own\.size must be greater than or equal to 0, not -1"):
         check_options(Own(size=-1))

@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from pydantic import PositiveFloat
+
 from yai_nexus_agentkit.checks import check_options
 from yai_nexus_agentkit.protocol.reasoning import ReasoningMode
 
@@ -92,17 +94,17 @@ class AdapterOptions:
     """How the graph is observed: LangChain's ``astream_events``, or an inline callback handler beside ``astream`` (less
     than half the cost)."""
 
-    execution_timeout: float | None = None
+    execution_timeout: PositiveFloat | None = None
     """Seconds a run may take; then it is cancelled and ends with ``EXECUTION_TIMEOUT``."""
 
-    idle_timeout: float | None = None
+    idle_timeout: PositiveFloat | None = None
     """Seconds without a native event after which a run is cancelled and ends with ``IDLE_TIMEOUT``."""
 
-    tool_timeout: float | None = None
+    tool_timeout: PositiveFloat | None = None
     """Seconds one tool may take; then the run is cancelled and ends with ``TOOL_TIMEOUT``."""
 
     durability: Literal["sync", "async", "exit"] | None = None
     """When LangGraph writes checkpoints; ``None`` leaves it to LangGraph."""
 
     def __post_init__(self) -> None:
-        check_options(self, positive=("execution_timeout", "idle_timeout", "tool_timeout"))
+        check_options(self)

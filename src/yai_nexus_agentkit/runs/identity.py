@@ -40,7 +40,7 @@ class Identity:
         """Raises ValueError for what is no identity: a session without a user would share None's threads."""
         check_options(self)
         if self.config is not None and not isinstance(self.config, Mapping):
-            raise ValueError(f"Identity.config is a mapping, or None, not {self.config!r}")
+            raise ValueError(f"Identity.config must be a mapping or None, not {self.config!r}")
 
 
 ANONYMOUS = Identity()

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from yai_nexus_agentkit.runs.identity import ThreadRef
 
@@ -34,6 +34,7 @@ class ThreadEntry:
     status: ThreadStatus
 
 
+@runtime_checkable
 class ThreadIndex(Protocol):
     """Threads by key. Holds no content and decides nothing; the janitor does."""
 

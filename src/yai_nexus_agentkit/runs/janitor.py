@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from pydantic import NonNegativeFloat, NonNegativeInt, PositiveFloat
+
 from yai_nexus_agentkit.checks import check_options
 from yai_nexus_agentkit.errors import ThreadBusyError, ThreadNotFoundError
 from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadStatus
@@ -29,13 +31,13 @@ class Janitor:
     service: RunService
     stores: Mapping[str, ThreadStore]
     """By the agent's name."""
-    idle: float | None = None
-    per_user: int | None = None
-    every: float = 300.0
+    idle: NonNegativeFloat | None = None
+    per_user: NonNegativeInt | None = None
+    every: PositiveFloat = 300.0
     clock: Callable[[], float] = time.time
 
     def __post_init__(self) -> None:
-        check_options(self, positive=("every",))
+        check_options(self)
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[None]:

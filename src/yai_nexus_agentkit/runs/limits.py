@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from pydantic import NonNegativeFloat, NonNegativeInt
+
 from yai_nexus_agentkit.checks import check_options
 from yai_nexus_agentkit.errors import OverloadedError
 
@@ -16,12 +18,12 @@ __all__ = ["Capacity"]
 class Capacity:
     """Places for runs in this process: `total`, and `per_user`; None is no limit. `retry_after` in seconds."""
 
-    total: int | None = None
-    per_user: int | None = None
-    retry_after: float = 1.0
+    total: NonNegativeInt | None = None
+    per_user: NonNegativeInt | None = None
+    retry_after: NonNegativeFloat = 1.0
     _users: dict[str, int] = field(default_factory=dict)
     """Taken places by user; a user without any has no entry."""
-    taken: int = 0
+    taken: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 __all__ = ["Lease", "MemoryThreadLocks", "ThreadLocks"]
 
@@ -28,6 +28,7 @@ class Lease(StrEnum):
     """As an answer to its holder: somebody else has it, or nobody."""
 
 
+@runtime_checkable
 class ThreadLocks(Protocol):
     """Locks by thread key. Knows neither runs nor requests. All times in seconds.
 

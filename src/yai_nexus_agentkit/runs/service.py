@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
 from ag_ui.core import BaseEvent, RunAgentInput
+from pydantic import NonNegativeFloat, PositiveFloat
 
 from yai_nexus_agentkit.adapter.control import RunControl
 from yai_nexus_agentkit.adapter.outlet import TERMINAL
@@ -44,16 +45,16 @@ class ServiceSettings:
 
     busy: Literal["reject", "wait"] = "reject"
     """A thread that has a run: refuse the next one, or let it wait for up to `busy_wait`."""
-    busy_wait: float = 30.0
-    ending_wait: float = 2.0
+    busy_wait: NonNegativeFloat = 30.0
+    ending_wait: NonNegativeFloat = 2.0
     """How long a request waits for a run that is ending (cancelled, or its client gone): stop and resend is normal."""
-    settle: float = 0.25
+    settle: NonNegativeFloat = 0.25
     """How long it waits in any case: the old connection's end may be noticed after the new request."""
-    lease: float = 15.0
+    lease: PositiveFloat = 15.0
     """After that long without renewal a holder counts as crashed."""
 
     def __post_init__(self) -> None:
-        check_options(self, positive=("lease",))
+        check_options(self)
 
 
 @dataclass(slots=True, eq=False)

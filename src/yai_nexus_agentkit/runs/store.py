@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["SelfDescribing", "Storing", "ThreadStore", "capabilities_of", "store_of"]
 
 
+@runtime_checkable
 class ThreadStore(Protocol):
     """The stored threads of one agent, by the key that the agent knows them by.
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+from pydantic import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+from starlette.requests import Request
 
 from yai_nexus_agentkit.checks import check_options
 from yai_nexus_agentkit.runs.identity import ANONYMOUS, Identity, thread_key
@@ -13,23 +16,10 @@ from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadIndex
 from yai_nexus_agentkit.runs.locks import ThreadLocks
 from yai_nexus_agentkit.runs.telemetry import Meter
 
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
 __all__ = ["Resolver", "ServerSettings", "ThreadKey"]
 
-Resolver = Callable[["Request"], "Identity | Awaitable[Identity]"]
+Resolver = Callable[[Request], Identity | Awaitable[Identity]]
 ThreadKey = Callable[[str, str, str], str]
-_POSITIVE = (
-    "lease",
-    "run_timeout",
-    "idle_timeout",
-    "tool_timeout",
-    "keep_alive",
-    "max_body",
-    "stalled",
-    "janitor_every",
-)
 _ORIGIN = re.compile(r"\*|null|[a-zA-Z][a-zA-Z0-9+.-]*://[^/\s]+")
 """What a browser's ``Origin`` header may say; anything else never matches one."""
 
@@ -51,54 +41,54 @@ class ServerSettings:
     The default hashes all three. One that returns the client's id as it is makes every thread reachable for
     everybody."""
 
-    cors: Sequence[str] = ()
+    cors: Collection[str] = ()
     """Origins whose pages may call the server (``https://app.example.com``, without a path), ``*`` for all.
     `create_app` only; an own application has its own."""
 
     busy: Literal["reject", "wait"] = "reject"
     """A run for a thread that has one: refuse it (409, ``THREAD_BUSY``), or let it wait for up to `busy_wait`."""
 
-    busy_wait: float = 30.0
+    busy_wait: NonNegativeFloat = 30.0
     """How long ``busy="wait"`` waits before it refuses."""
 
-    ending_wait: float = 2.0
+    ending_wait: NonNegativeFloat = 2.0
     """How long a request waits, in any case, for a run that is just ending: stop and resend is normal."""
 
-    lease: float = 15.0
+    lease: PositiveFloat = 15.0
     """A thread's lock is renewed three times in this time; one whose holder crashed is free after it."""
 
-    max_runs: int | None = 1000
+    max_runs: NonNegativeInt | None = 1000
     """Runs at once in this process; more are refused with 429."""
 
-    max_runs_per_user: int | None = None
+    max_runs_per_user: NonNegativeInt | None = None
     """The same for each user. The empty user counts as one."""
 
-    retry_after: int = 1
+    retry_after: NonNegativeInt = 1
     """What the ``Retry-After`` header of a 429 says."""
 
-    run_timeout: float | None = None
+    run_timeout: PositiveFloat | None = None
     """Whole run. Each of the three limits, where set, takes the place of the adapter's own option."""
 
-    idle_timeout: float | None = 600.0
+    idle_timeout: PositiveFloat | None = 600.0
     """Time without any sign of life from the agent; a tool that is silent for longer needs more."""
 
-    tool_timeout: float | None = None
+    tool_timeout: PositiveFloat | None = None
     """One call of a server tool."""
 
-    keep_alive: float = 15.0
+    keep_alive: PositiveFloat = 15.0
     """Silence after which a comment is sent, so that proxies do not cut the stream."""
 
-    max_body: int = 16 * 1024 * 1024
+    max_body: PositiveInt = 16 * 1024 * 1024
     """Larger requests are refused with 413. A client sends the whole history each time, with images as base64."""
 
-    max_depth: int = 100
+    max_depth: NonNegativeInt = 100
     """Nesting of the request's JSON; deeper is refused with 400. At most 200."""
 
-    max_buffer: int = 4 * 1024 * 1024
+    max_buffer: NonNegativeInt = 4 * 1024 * 1024
     """What may wait for a client that reads slowly, after merging; above it the run ends with ``OVERLOADED``. One
     frame, however large, is always taken."""
 
-    stalled: float = 60.0
+    stalled: PositiveFloat = 60.0
     """A client that takes not a single byte for this long, although some wait, counts as gone."""
 
     event_lines: bool = False
@@ -113,13 +103,13 @@ class ServerSettings:
     thread_list: Callable[[Sequence[ThreadEntry]], Any] | None = None
     """Another shape for the list of threads: gets the entries, returns JSON data."""
 
-    thread_limit: int | None = None
+    thread_limit: NonNegativeInt | None = None
     """Threads per user that the janitor keeps; the least recently used go first, never paused or running ones."""
 
-    thread_idle: float | None = None
+    thread_idle: NonNegativeFloat | None = None
     """Idle time after which the janitor deletes a thread; never a paused or running one."""
 
-    janitor_every: float = 300.0
+    janitor_every: PositiveFloat = 300.0
     """Time between two rounds of the janitor, which works only if one of the two limits is set."""
 
     locks: ThreadLocks | None = None
@@ -132,12 +122,12 @@ class ServerSettings:
     """Called with (name, value, labels) when a run ended or was refused."""
 
     def __post_init__(self) -> None:
-        check_options(self, positive=_POSITIVE)
+        check_options(self)
         if not 1 <= self.max_depth <= 200:
-            raise ValueError(f"ServerSettings.max_depth is between 1 and 200, not {self.max_depth}")
+            raise ValueError(f"ServerSettings.max_depth must be between 1 and 200, not {self.max_depth}")
         for origin in self.cors:
             if not _ORIGIN.fullmatch(origin):
                 raise ValueError(
-                    f"ServerSettings.cors holds origins such as 'https://app.example.com', without a path, or '*', "
+                    f"ServerSettings.cors must hold origins such as 'https://app.example.com', without a path, or '*', "
                     f"not {origin!r}"
                 )
