@@ -17,7 +17,7 @@ from langgraph.types import interrupt
 from pydantic import BaseModel
 
 from tests.support.graphs import Graph, chat, in_a_row, scripted, tool_loop
-from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, EventEmitter, RunContext
+from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, EventEmitter, RunContext, Source
 from yai_nexus_agentkit.adapter.run_context import Hooks
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 from yai_nexus_agentkit.testing import OverBudget, Overhead, collect, measure_overhead, run_input, tool_calls_part
@@ -136,7 +136,7 @@ async def test_hooks_and_options_of_an_adapter_are_measured_with_it() -> None:
 
 
 async def test_another_framework_is_replayed_too() -> None:
-    class Words:
+    class Words(Source):
         """The native events of its only framework are words."""
 
         async def prepare(self, run: RunContext, /) -> Any:

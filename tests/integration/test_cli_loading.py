@@ -14,7 +14,7 @@ BASE = """
     from functools import partial
     from langchain_core.runnables import RunnableLambda
     from langgraph.graph import START, MessagesState, StateGraph
-    from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
+    from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, Source
     from yai_nexus_agentkit.testing import ScriptedChatModel
 
     def build(answer="hello"):
@@ -65,11 +65,11 @@ BASE = """
         yield factory
     manager = managed_sync()
 
-    class Source:
+    class Own(Source):
         async def prepare(self, run):
             from yai_nexus_agentkit.adapter.langgraph.source import LangGraphSource
             return await LangGraphSource(graph).prepare(run)
-    source = Source()
+    source = Own()
 """
 
 AGENTS = [

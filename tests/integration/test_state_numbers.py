@@ -90,7 +90,7 @@ async def test_a_patch_of_a_stored_thread() -> None:
     graph = in_a_row({"seed": lambda state: {"tweet": {"id": BIG, "n": 1}}}, Post)
     adapter = AGUIAdapter(graph)
     await collect(adapter, run_input("hi", thread_id="t"))
-    store: Any = adapter.source.thread_store()  # type: ignore[attr-defined]
+    store: Any = adapter.threads()
     patch = [{"op": "replace", "path": "/tweet", "value": {"id": ROUNDED, "n": 2}}]
     await store.patch_state("t", patch, RunContext(run_input=run_input(""), declared=True))
 

@@ -30,7 +30,7 @@ class Thread:
 
     def __init__(self, graph: Any, hooks: Hooks | None = None) -> None:
         self.graph, self.adapter = graph, AGUIAdapter(graph, hooks=hooks or Hooks())
-        self.store: Any = self.adapter.source.thread_store()  # type: ignore[attr-defined]
+        self.store: Any = self.adapter.threads()
         self.run_context = outside(self.adapter)
 
     async def run(self, text: str = "hi", **fields: Any) -> list[Any]:
@@ -277,4 +277,4 @@ async def test_unknown_threads_and_graphs_without_checkpointer() -> None:
 async def test_a_plain_runnable_has_no_threads() -> None:
     from langchain_core.runnables import RunnableLambda
 
-    assert AGUIAdapter(RunnableLambda(lambda x: x)).source.thread_store() is None  # type: ignore[attr-defined]
+    assert AGUIAdapter(RunnableLambda(lambda x: x)).threads() is None

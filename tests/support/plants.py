@@ -69,7 +69,7 @@ def _values(native: Any) -> dict[str, Any] | None:
     return chunk[2] if isinstance(chunk, tuple) and chunk[:2] == ((), "values") else None
 
 
-class _Slower:
+class _Slower(Source):
     """The second translator stays in the middle of the first run's answer, so that only tokens cost something."""
 
     def __init__(self, source: Source) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import AsyncGenerator, Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ag_ui.core import BaseEvent, RunAgentInput
 
@@ -11,9 +13,11 @@ from yai_nexus_agentkit.adapter.driver import Driver
 from yai_nexus_agentkit.adapter.frameworks import source_of
 from yai_nexus_agentkit.adapter.options import AdapterOptions
 from yai_nexus_agentkit.adapter.run_context import Hooks
+from yai_nexus_agentkit.adapter.shared.threads import Threads
 from yai_nexus_agentkit.adapter.source import Source
 
 if TYPE_CHECKING:
+    from ag_ui.core import AgentCapabilities
     from langchain_core.runnables import Runnable, RunnableConfig
 
     from yai_nexus_agentkit.adapter.control import RunControl
@@ -26,12 +30,19 @@ _DEFAULTS = AdapterOptions()
 _NO_HOOKS = Hooks()
 
 
+@dataclass(frozen=True, init=False, eq=False)
 class AGUIAdapter:
-    """An agent as AG-UI event streams.
+    """An agent as AG-UI event streams. Frozen, and without anything of a run: one object serves any number of
+    concurrent runs.
 
-    `agent`: a compiled LangGraph graph, any other LangChain runnable, or a `Source`. The adapter holds nothing of a
-    run: one object serves any number of concurrent runs.
+    `agent`: a compiled LangGraph graph, any other LangChain runnable, or a `Source`.
+
+    Raises TypeError for anything else.
     """
+
+    source: Source
+    options: AdapterOptions
+    hooks: Hooks
 
     def __init__(
         self,
@@ -44,9 +55,26 @@ class AGUIAdapter:
         for value, kind in given:
             if not isinstance(value, kind):
                 raise TypeError(f"options and hooks are AdapterOptions and Hooks, not {type(value).__name__}")
-        self.options = options
-        self.hooks = hooks
-        self.source: Source = source_of(agent)
+        self._set(source_of(agent), options, hooks)
+
+    def _set(self, source: Source, options: AdapterOptions, hooks: Hooks) -> None:
+        for name, value in (("source", source), ("options", options), ("hooks", hooks)):
+            object.__setattr__(self, name, value)
+
+    def replace(self, *, options: AdapterOptions | None = None, hooks: Hooks | None = None) -> Self:
+        """A new adapter for the same agent, with these options and hooks instead; None keeps this adapter's."""
+        made = copy.copy(self)
+        made._set(self.source, options or self.options, hooks or self.hooks)
+        return made
+
+    def threads(self) -> Threads | None:
+        """The agent's stored threads, as this adapter's clients may see them; None if it keeps none."""
+        store = self.source.thread_store()
+        return None if store is None else Threads(store)
+
+    def capabilities(self) -> AgentCapabilities:
+        """What the agent declares (AG-UI 1.0 §22); empty where nothing is known."""
+        return self.source.capabilities(self.options)
 
     def run(
         self,

@@ -7,7 +7,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from ag_ui.core import BaseEvent, EventType, RunAgentInput, RunErrorEvent
 
@@ -22,9 +22,6 @@ from yai_nexus_agentkit.protocol.endings import asks
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle, run_started
 from yai_nexus_agentkit.protocol.request import parse_request, peer_declares
-
-if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
 
 __all__ = ["Driver"]
 
@@ -138,7 +135,7 @@ class Driver:
         run, hooks = self._run, self._run.hooks
         if hooks.config is not None:
             mapped = await self._wait(partial(acall_hook, "config", hooks.config, run))
-            run.config = _merge(mapped, run.config)
+            run.config = self._source.merged(mapped, run.config) if mapped and run.config else run.config or mapped
         self._prepared = await self._wait(partial(self._source.prepare, run))
         return self._prepared
 
@@ -200,7 +197,8 @@ class Driver:
         if isinstance(error, Stopped) and error.error is not None:
             error = error.error
         run.outcome = "error"
-        message, code = clean_text(error_text(error, run)), _code(error)
+        code = error.code if isinstance(error, AGUIAdapterError) else self._source.error_code(error) or Code.AGENT_ERROR
+        message = clean_text(error_text(error, run))
         events = self._closing(lambda ending: ending.fail(message, code))
         return outlet.end(events, RunErrorEvent(message=message, code=code))
 
@@ -251,23 +249,9 @@ def _skipped(native: Any, error: Exception) -> None:
     _logger.error("skipping a native event that cannot be translated: %s", kind, exc_info=error)
 
 
-def _merge(under: RunnableConfig | None, over: RunnableConfig | None) -> RunnableConfig | None:
-    if not under or not over:
-        return over or under
-    from langchain_core.runnables.config import merge_configs
-
-    return merge_configs(under, over)
-
-
 def _outcome(event: BaseEvent) -> Outcome:
     if event.type == EventType.RUN_ERROR:
         return "error"
     if asks(event):
         return "interrupt"
     return "cancelled" if getattr(getattr(event, "outcome", None), "type", "") == "cancelled" else "success"
-
-
-def _code(error: BaseException) -> str:
-    if isinstance(error, AGUIAdapterError):
-        return error.code
-    return Code.RECURSION_LIMIT if type(error).__name__ == "GraphRecursionError" else Code.AGENT_ERROR

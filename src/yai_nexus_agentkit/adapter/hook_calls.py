@@ -5,29 +5,18 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
-from ag_ui.core import ActivityMessage, BaseEvent, ReasoningMessage, RunAgentInput, ToolMessage
+from ag_ui.core import ActivityMessage, BaseEvent, Message, ReasoningMessage, RunAgentInput, ToolMessage
 from ag_ui.core import BaseMessage as TextualMessage
 from pydantic import BaseModel
 
-from yai_nexus_agentkit.adapter.options import AdapterOptions
+from yai_nexus_agentkit.adapter.options import AdapterOptions, Visible
+from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.errors import UNEXPECTED, AGUIAdapterError, HookError
 
-if TYPE_CHECKING:
-    from ag_ui.core import BaseEvent, RunAgentInput
-
-
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
-from yai_nexus_agentkit.adapter.options import Visible
-from yai_nexus_agentkit.adapter.run_context import RunContext
-
-if TYPE_CHECKING:
-    from yai_nexus_agentkit.adapter.options import AdapterOptions
-
-__all__ = ["acall_hook", "call_hook", "error_text", "guarded", "guarded_options"]
+__all__ = ["acall_hook", "call_hook", "error_text", "guarded", "guarded_options", "shown_messages", "shown_state"]
 
 _logger = logging.getLogger(__name__)
 _MESSAGES = (TextualMessage, ToolMessage, ActivityMessage, ReasoningMessage)
@@ -142,6 +131,18 @@ def _error_text(error: BaseException, run: RunContext) -> str:
     except HookError:
         _logger.exception("the on_error hook failed")
         return "internal error"
+
+
+def shown_state(run: RunContext, state: dict[str, Any]) -> dict[str, Any]:
+    """The public state as the `on_state` hook shows it to clients. Raises `HookError`."""
+    hook = run.hooks.on_state
+    return state if hook is None else call_hook("on_state", hook, state, run)
+
+
+def shown_messages(run: RunContext, messages: list[Message]) -> list[Message]:
+    """The messages as the `on_messages` hook shows them to clients. Raises `HookError`."""
+    hook = run.hooks.on_messages
+    return messages if hook is None else call_hook("on_messages", hook, messages, run)
 
 
 def guarded(run: RunContext, name: str, function: Callable[..., Any], instead: Any, *more: Any) -> Callable[[Any], Any]:

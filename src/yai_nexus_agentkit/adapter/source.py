@@ -1,23 +1,23 @@
-"""The seam between the adapter and an agent framework: who streams, and who translates.
+"""The seam between the adapter and an agent framework: who runs the agent, who translates, who keeps the threads.
 
-A `Source` knows how to start a run of its framework and what its native events mean. It does not know HTTP, wire
-formats, hooks or time limits; `AGUIAdapter` drives it.
+A `Source` knows how to start a run of its framework and what the framework's events mean. It knows no HTTP, no wire
+format, no hook and no time limit: `AGUIAdapter` drives it.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from yai_nexus_agentkit.adapter.run_context import RunContext
 
 if TYPE_CHECKING:
-    from ag_ui.core import BaseEvent
+    from ag_ui.core import AgentCapabilities, BaseEvent, Message
 
-__all__ = ["Source", "SourceRun", "Translator"]
+    from yai_nexus_agentkit.adapter.options import AdapterOptions
+    from yai_nexus_agentkit.errors import Code
 
-_logger = logging.getLogger(__name__)
+__all__ = ["Source", "SourceRun", "ThreadStore", "Translator"]
 
 
 class Translator(Protocol):
@@ -60,8 +60,64 @@ class SourceRun(Protocol):
 
 @runtime_checkable
 class Source(Protocol):
-    """An agent framework's native stream. One object serves any number of concurrent runs."""
+    """An agent framework, behind one agent. One object serves any number of concurrent runs.
+
+    Derive from it: everything but `prepare` has a default.
+    """
 
     async def prepare(self, run: RunContext, /) -> SourceRun:
         """Read what the thread holds and decide what this request means. Raises `RunInputError` or `ResumeError`;
         nothing ran then."""
+
+    def merged(self, under: Mapping[str, Any], over: Mapping[str, Any], /) -> Any:
+        """Two configurations of a run as one; `over` wins."""
+        inner = {key: {**under[key], **value} for key, value in over.items() if isinstance(under.get(key), Mapping)}
+        return {**under, **over, **inner}
+
+    def error_code(self, error: Exception) -> Code | None:
+        """The ``RUN_ERROR.code`` of an exception of the framework; None for ``AGENT_ERROR``."""
+        return None
+
+    def thread_store(self) -> ThreadStore | None:
+        """The agent's stored threads; None if it keeps none."""
+        return None
+
+    def capabilities(self, options: AdapterOptions) -> AgentCapabilities:
+        """What the agent can do (AG-UI 1.0 §22), as far as the source knows."""
+        from ag_ui.core import AgentCapabilities
+
+        return AgentCapabilities()
+
+
+class ThreadStore(Protocol):
+    """The stored threads of one agent, by the key that the agent has for them. It does not redact: `Threads` does.
+
+    Operations on a thread that does not exist raise `ThreadNotFoundError`.
+    """
+
+    async def ready(self) -> None:
+        """Reach the storage once; raises whatever the storage raises."""
+
+    async def exists(self, key: str) -> bool:
+        """The thread has been stored."""
+
+    async def paused(self, key: str) -> bool:
+        """The thread waits for an answer. False if there is no such thread."""
+
+    async def messages(self, key: str, run: RunContext) -> list[Message]:
+        """The conversation, in the form that the peer and the options of `run` ask for."""
+
+    async def state(self, key: str) -> dict[str, Any]:
+        """The public state; values as the agent holds them."""
+
+    async def change_state(
+        self, key: str, values: Mapping[str, Any], removed: Sequence[str], *, as_node: str | None = None
+    ) -> None:
+        """Set the top-level keys of `values` (JSON data) and remove those of `removed`. `as_node`: what follows that
+        node is due afterwards (LangGraph).
+
+        Raises `StatePatchError`, and `ThreadPausedError` for a thread that waits for an answer. Nothing changed then.
+        """
+
+    async def delete(self, key: str) -> None:
+        """Remove the thread with everything that was stored of it."""

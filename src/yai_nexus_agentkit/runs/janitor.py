@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from pydantic import NonNegativeFloat, NonNegativeInt, PositiveFloat
 
+from yai_nexus_agentkit.adapter.shared.threads import Threads
 from yai_nexus_agentkit.checks import check_options
 from yai_nexus_agentkit.errors import ThreadBusyError, ThreadNotFoundError
 from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadStatus
 from yai_nexus_agentkit.runs.service import RunService
-from yai_nexus_agentkit.runs.store import ThreadStore
 
 __all__ = ["Janitor"]
 
@@ -29,7 +29,7 @@ class Janitor:
     """Deletes threads that were idle for too long, and each user's oldest beyond a number. Times in seconds."""
 
     service: RunService
-    stores: Mapping[str, ThreadStore]
+    stores: Mapping[str, Threads]
     """By the agent's name."""
     idle: NonNegativeFloat | None = None
     per_user: NonNegativeInt | None = None
@@ -75,7 +75,7 @@ class Janitor:
                     _logger.exception("thread %r could not be removed", entry.thread.id)
         return removed
 
-    async def _remove(self, store: ThreadStore, entry: ThreadEntry) -> bool:
+    async def _remove(self, store: Threads, entry: ThreadEntry) -> bool:
         thread = entry.thread
         if await self.service.busy(thread.key):
             return False

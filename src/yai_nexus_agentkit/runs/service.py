@@ -25,7 +25,6 @@ from yai_nexus_agentkit.runs.identity import Identity, ThreadRef
 from yai_nexus_agentkit.runs.index import MemoryThreadIndex, ThreadIndex, ThreadStatus
 from yai_nexus_agentkit.runs.limits import Capacity
 from yai_nexus_agentkit.runs.locks import Lease, MemoryThreadLocks, ThreadLocks
-from yai_nexus_agentkit.runs.store import store_of
 from yai_nexus_agentkit.runs.telemetry import Meter, RunRecord, run_span
 
 if TYPE_CHECKING:
@@ -175,7 +174,7 @@ class RunService:
                     record = RunRecord(thread, run_input.run_id)
                     run = LiveRun(adapter, run_input, thread, identity, request or {}, headers or {}, holder, record)
                     self._live[thread.key] = run
-                    indexed = store_of(adapter) is not None
+                    indexed = adapter.threads() is not None
                     try:
                         if indexed:
                             await self.index.touch(thread, ThreadStatus.RUNNING)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
@@ -49,15 +48,14 @@ class ServedAgent:
     def _prepared(self, adapter: AGUIAdapter) -> AGUIAdapter:
         """A copy with the server's limits and error texts; the application's adapter stays as it is."""
         settings, options = self._settings, adapter.options
-        served = copy.copy(adapter)
-        served.options = replace(
+        limited = replace(
             options,
             execution_timeout=_either(settings.run_timeout, options.execution_timeout),
             idle_timeout=_either(settings.idle_timeout, options.idle_timeout),
             tool_timeout=_either(settings.tool_timeout, options.tool_timeout),
         )
-        served.hooks = replace(adapter.hooks, on_error=_error_text(adapter.hooks, expose=settings.expose_errors))
-        return served
+        hooks = replace(adapter.hooks, on_error=_error_text(adapter.hooks, expose=settings.expose_errors))
+        return adapter.replace(options=limited, hooks=hooks)
 
 
 def _either(seconds: float | None, own: float | None) -> float | None:

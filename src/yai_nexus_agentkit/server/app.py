@@ -20,7 +20,6 @@ from starlette.routing import Router
 from yai_nexus_agentkit.runs.janitor import Janitor
 from yai_nexus_agentkit.runs.limits import Capacity
 from yai_nexus_agentkit.runs.service import RunService, ServiceSettings
-from yai_nexus_agentkit.runs.store import store_of
 from yai_nexus_agentkit.server.agents import Agent, ServedAgent
 from yai_nexus_agentkit.server.endpoints import Endpoints
 from yai_nexus_agentkit.server.problems import problem_of, problem_response
@@ -166,7 +165,7 @@ async def _heap_frozen() -> AsyncIterator[None]:
 
 
 def _janitor(service: RunService, agent: ServedAgent, settings: ServerSettings) -> Janitor | None:
-    store = store_of(agent.fixed) if agent.fixed is not None else None
+    store = agent.fixed.threads() if agent.fixed is not None else None
     if store is None or (settings.thread_idle, settings.thread_limit) == (None, None):
         return None
     return Janitor(

@@ -16,12 +16,12 @@ from starlette.responses import JSONResponse, Response
 
 from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
 from yai_nexus_agentkit.adapter.run_context import RunContext
+from yai_nexus_agentkit.adapter.shared.threads import Threads
 from yai_nexus_agentkit.errors import ThreadNotFoundError
 from yai_nexus_agentkit.protocol.request import peer_declares
 from yai_nexus_agentkit.runs.identity import Identity, ThreadRef
 from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadStatus
 from yai_nexus_agentkit.runs.service import RunService
-from yai_nexus_agentkit.runs.store import ThreadStore, capabilities_of, store_of
 from yai_nexus_agentkit.server.agents import ServedAgent
 from yai_nexus_agentkit.server.body import read_json, read_run_input
 from yai_nexus_agentkit.server.problems import Problem, problem_of, problem_response
@@ -83,7 +83,7 @@ class Endpoints:
     async def capabilities(self, request: Request) -> Response:
         """What the agent declares (AG-UI 1.0, capabilities)."""
         adapter = await self.agent.adapter(await self._identity(request))
-        return JSONResponse(capabilities_of(adapter).model_dump(mode="json", by_alias=True, exclude_none=True))
+        return JSONResponse(adapter.capabilities().model_dump(mode="json", by_alias=True, exclude_none=True))
 
     async def health(self, request: Request) -> Response:
         """The process answers."""
@@ -93,7 +93,7 @@ class Endpoints:
     async def ready(self, request: Request) -> Response:
         """The checkpointer answers."""
         adapter = self.agent.fixed
-        store = store_of(adapter) if adapter is not None else None
+        store = adapter.threads() if adapter is not None else None
         if store is not None:
             try:
                 async with asyncio.timeout(_READY_WITHIN):
@@ -161,7 +161,7 @@ class Endpoints:
         thread = self._thread(identity, request.path_params["thread_id"])
         if await self.service.cancel(thread.key):
             return JSONResponse({"status": "cancelling"}, status_code=202)
-        store = store_of(await self.agent.adapter(identity))
+        store = (await self.agent.adapter(identity)).threads()
         if store is None or not await store.exists(thread.key):
             raise ThreadNotFoundError("there is no such thread")
         return JSONResponse({"status": "idle"})
@@ -175,7 +175,7 @@ class Endpoints:
         if not isinstance(thread_id, str):
             raise Problem(422, "INVALID_INPUT", "threadId is missing", path="/threadId")
         adapter = await self.agent.adapter(identity)
-        store, thread = store_of(adapter), self._thread(identity, thread_id)
+        store, thread = adapter.threads(), self._thread(identity, thread_id)
         answer: dict[str, Any] = {"threadId": thread_id, "threadExists": False, "state": {}, "messages": []}
         if store is not None and await store.exists(thread.key):
             run = self._outside_run(request, adapter, identity, thread)
@@ -198,11 +198,11 @@ class Endpoints:
             raise TypeError(f"thread_key returned {key!r}, not a text")  # None would be one thread for everybody
         return ThreadRef(agent, user, thread_id, key)
 
-    async def _stored(self, request: Request) -> tuple[ThreadStore, ThreadRef, RunContext]:
+    async def _stored(self, request: Request) -> tuple[Threads, ThreadRef, RunContext]:
         """The thread that the path names, if the agent keeps threads."""
         identity = await self._identity(request)
         adapter = await self.agent.adapter(identity)
-        store = store_of(adapter)
+        store = adapter.threads()
         if store is None:
             raise ThreadNotFoundError("there is no such thread")
         thread = self._thread(identity, request.path_params["thread_id"])

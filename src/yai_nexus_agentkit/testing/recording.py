@@ -231,7 +231,7 @@ class _ReplayedRunnable(RunnableBinding[Any, Any]):
                 yield native
 
 
-class _ReplayedSource:
+class _ReplayedSource(Source):
     """Another framework's source: prepares as ever, and replays instead of running."""
 
     def __init__(self, source: Source, tape: _Tape) -> None:

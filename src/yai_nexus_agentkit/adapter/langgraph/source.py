@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.callbacks import BaseCallbackManager, Callbacks
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnableSequence
-from langchain_core.runnables.config import var_child_runnable_config
-from langgraph.errors import is_invalid_resume
+from langchain_core.runnables.config import merge_configs, var_child_runnable_config
+from langgraph.errors import GraphRecursionError, is_invalid_resume
 from langgraph.pregel import Pregel
 from langgraph.types import Command
 from pydantic import ValidationError
@@ -28,7 +28,8 @@ from yai_nexus_agentkit.adapter.langgraph.threads.branches import MESSAGE_KEY
 from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import breakpoints
 from yai_nexus_agentkit.adapter.langgraph.translate.translator import LangGraphTranslator
 from yai_nexus_agentkit.adapter.run_context import RunContext
-from yai_nexus_agentkit.errors import ResumeError
+from yai_nexus_agentkit.adapter.source import Source
+from yai_nexus_agentkit.errors import Code, ResumeError
 from yai_nexus_agentkit.orchestration.client_tools import CONTEXT_KEY, TOOLS_KEY
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
@@ -48,7 +49,7 @@ __all__ = ["LangGraphRun", "LangGraphSource"]
 _logger = logging.getLogger(__name__)
 
 
-class LangGraphSource:
+class LangGraphSource(Source):
     """A compiled graph or any runnable. Immutable; serves any number of concurrent runs."""
 
     def __init__(self, agent: Runnable[Any, Any]) -> None:
@@ -66,6 +67,14 @@ class LangGraphSource:
         planner = Planner(run, self.graph, self.shape, config)
         plan = await planner.plan()
         return LangGraphRun(run, planner.agent, planner.config, plan, notes, self.shape)
+
+    def merged(self, under: Any, over: Any, /) -> RunnableConfig:
+        """Two configurations as one, as LangChain merges them; `over` wins."""
+        return merge_configs(under, over)
+
+    def error_code(self, error: Exception) -> Code | None:
+        """``RECURSION_LIMIT`` for LangGraph's own error of it."""
+        return Code.RECURSION_LIMIT if isinstance(error, GraphRecursionError) else None
 
     def thread_store(self) -> LangGraphThreadStore | None:
         """Operations on the threads of a graph with a checkpointer, outside of runs; None for a plain runnable."""

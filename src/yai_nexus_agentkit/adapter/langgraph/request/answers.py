@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -11,13 +10,13 @@ from ag_ui.core import ResumeEntry, RunAgentInput
 from langgraph.types import Interrupt as NativeInterrupt
 
 from yai_nexus_agentkit.adapter.langgraph.questions import Breakpoint, Question, schema_of
+from yai_nexus_agentkit.adapter.shared.answers import check_answer, complete_answers
 from yai_nexus_agentkit.errors import ResumeError
 from yai_nexus_agentkit.protocol.json.json_numbers import unrounded
 from yai_nexus_agentkit.protocol.json.json_safe import json_safe
 
 __all__ = ["answers", "has_answers", "leaves"]
 
-_logger = logging.getLogger(__name__)
 _CANCELLED = "The user cancelled the request."
 
 
@@ -46,13 +45,7 @@ def answers(
     waiting = {f"static:{b.task_id}" for b in breakpoints}
     if not entries:
         return _from_command(_command(run_input), open_ids, waiting)
-    given: dict[str, ResumeEntry] = {entry.interrupt_id: entry for entry in entries}
-    if unknown := [i for i in given if i not in open_ids and i not in waiting]:
-        raise ResumeError(
-            f"these interrupts are not open: {', '.join(unknown)}; open are: {', '.join([*open_ids, *waiting])}"
-        )
-    if missing := [i for i in (*open_ids, *waiting) if i not in given]:
-        raise ResumeError(f"every open interrupt needs an answer; missing: {', '.join(missing)}")
+    given = complete_answers(entries, [*open_ids, *waiting])
     return {i: _answer(native, given[i]) for i, native in open_ids.items()} or None
 
 
@@ -91,7 +84,9 @@ def _answer(native: NativeInterrupt, entry: ResumeEntry) -> Any:
 
 def _read(native: NativeInterrupt, payload: Any) -> Any:
     """The payload as the graph gets it; large numbers of the question that come back are the question's."""
-    return _checked(native, _translated(native, unrounded(json_safe(native.value), payload)))
+    answer = _translated(native, unrounded(json_safe(native.value), payload))
+    check_answer(native.id, answer, schema_of(native))
+    return answer
 
 
 def _cancelled(native: NativeInterrupt) -> Any:
@@ -142,30 +137,6 @@ def _decision(payload: Mapping[str, Any], name: Any) -> dict[str, Any]:
     if not isinstance(edited, Mapping):
         raise ResumeError("editedArgs is no JSON object, so the call would not run as the user wants it")
     return {"type": "edit", "edited_action": {"name": name, "args": dict(edited)}}
-
-
-def _checked(native: NativeInterrupt, payload: Any) -> Any:
-    """The payload, if it fits the question's schema. Checked here where ``jsonschema`` is installed, else by LangGraph
-    alone."""
-    schema = schema_of(native)
-    if schema is None:
-        return payload
-    try:
-        import jsonschema
-    except ImportError:
-        return payload
-    try:
-        jsonschema.validate(payload, schema)
-    except jsonschema.ValidationError as error:
-        where = "/".join(str(part) for part in error.absolute_path)
-        raise ResumeError(
-            f"the answer to interrupt {native.id} does not fit its schema: {where and where + ': '}{error.message}"
-        ) from error
-    except jsonschema.SchemaError:
-        _logger.warning(
-            "the response schema of interrupt %s is not a JSON Schema; the answer is not checked", native.id
-        )
-    return payload
 
 
 def _declines(payload: Any) -> bool:

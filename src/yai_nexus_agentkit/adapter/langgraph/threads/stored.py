@@ -1,17 +1,16 @@
-"""Driver. The stored threads of a graph, outside of runs: their messages and state as snapshots, patches, deletion.
+"""Driver. The stored threads of a graph, outside of runs: their messages, their state, changes of it, deletion.
 
 Whoever changes a thread here must hold its lock: a run that wrote in between would be lost.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from ag_ui.core import MessagesSnapshotEvent, StateSnapshotEvent
+from ag_ui.core import Message
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.checkpoint.base import (
     BaseCheckpointSaver,
@@ -31,23 +30,12 @@ from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui
 from yai_nexus_agentkit.adapter.langgraph.shape import Graph, GraphShape
 from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import Thread, read_thread
 from yai_nexus_agentkit.adapter.run_context import RunContext
-from yai_nexus_agentkit.errors import RunInputError, StatePatchError, ThreadNotFoundError, ThreadPausedError
-from yai_nexus_agentkit.protocol.json.json_numbers import unrounded
+from yai_nexus_agentkit.errors import RunInputError, StatePatchError, ThreadNotFoundError
 from yai_nexus_agentkit.protocol.state import StateTracker, pointer
 
 __all__ = ["LangGraphThreadStore", "StagedSaver"]
 
 _PROBE = "yai-nexus-agentkit-readiness"
-_POINTER = re.compile(r"(/([^/~]|~[01])*)*", re.DOTALL)
-_MEMBERS: Mapping[str, tuple[str, ...]] = {
-    "add": ("path", "value"),
-    "replace": ("path", "value"),
-    "test": ("path", "value"),
-    "remove": ("path",),
-    "move": ("from", "path"),
-    "copy": ("from", "path"),
-}
-"""Operations of RFC 6902, and what each must have."""
 _UNREADABLE = (InvalidUpdateError, ValueError, TypeError, LookupError, AttributeError)
 """What code raises that reads a value of another kind: LangGraph's, a schema's, an edge's."""
 
@@ -77,41 +65,32 @@ class LangGraphThreadStore:
             return False
         return bool(thread.questions or thread.breakpoints)
 
-    async def messages(self, key: str, run: RunContext) -> MessagesSnapshotEvent:
+    async def messages(self, key: str, run: RunContext) -> list[Message]:
         """The conversation, with that of paused subgraphs. What subagents said is stored by no thread."""
         thread = await self._read(key)
-        messages = to_agui(
+        return to_agui(
             [*thread.messages, *thread.nested], declared=run.declared, reasoning=run.options.reasoning != "off"
         )
-        if run.hooks.on_messages is not None:
-            messages = run.hooks.on_messages(messages, run)
-        return MessagesSnapshotEvent(messages=messages)
 
-    async def state(self, key: str, run: RunContext) -> StateSnapshotEvent:
+    async def state(self, key: str) -> dict[str, Any]:
         """The public state."""
-        return StateSnapshotEvent(snapshot=self._shown(await self._read(key), run))
+        return self._shape.state_of((await self._read(key)).values)
 
-    async def patch_state(
-        self, key: str, operations: Sequence[Any], run: RunContext, *, as_node: str | None = None
+    async def change_state(
+        self, key: str, values: Mapping[str, Any], removed: Sequence[str], *, as_node: str | None = None
     ) -> None:
-        """Apply RFC 6902 operations to the public state, as the client sees it.
+        """Set and remove keys of the public state.
 
         Channels of the input schema can be changed; their reducers are passed by. Without `as_node` nothing is due to
         run afterwards; with it, what follows that node is (LangGraph, ``update_state``). All is tried before any of it
         is stored.
 
-        Raises `ThreadNotFoundError`, `ThreadPausedError` (an update would erase the open questions), `StatePatchError`.
+        Raises `ThreadNotFoundError` and `StatePatchError`.
         """
         if as_node is not None and as_node not in self._graph.nodes:
             raise StatePatchError(f"as_node: the graph has no node {as_node!r}")
-        thread = await self._read(key)
-        if thread.questions or thread.breakpoints:
-            raise ThreadPausedError("the thread waits for an answer, which a change of its state would make impossible")
-        shown = self._shown(thread, run)
-        wanted = _patched(shown, operations)
-        values, removed = self._changes(thread, shown, wanted)
-        if values or removed or as_node is not None:
-            await self._store(_config(key), values, removed, as_node)
+        written, removed = self._changes(await self._read(key), values, removed)
+        await self._store(_config(key), written, removed, as_node)
 
     async def delete(self, key: str) -> None:
         """Remove every checkpoint of the thread, subgraphs included."""
@@ -131,42 +110,28 @@ class LangGraphThreadStore:
             raise ThreadNotFoundError("there is no such thread")
         return thread
 
-    def _shown(self, thread: Thread, run: RunContext) -> dict[str, Any]:
-        """The public state as JSON data, redacted."""
-        public = self._shape.state_of(thread.values)
-        if run.hooks.on_state is not None:
-            public = run.hooks.on_state(public, run)
-        return StateTracker().snapshot(public)
-
     def _changes(
-        self, thread: Thread, shown: Mapping[str, Any], wanted: Mapping[str, Any]
+        self, thread: Thread, wanted: Mapping[str, Any], removed: Sequence[str]
     ) -> tuple[dict[str, Any], list[str]]:
         """What to write, past the reducers, and which channels to empty."""
-        tracker = StateTracker()
-        tracker.snapshot(shown)
-        changed = [name for name, value in wanted.items() if tracker.delta({name: value})]
-        removed = [name for name in shown if name not in wanted]
-        stored = StateTracker().snapshot(self._shape.state_of(thread.values))
-        for name in (*changed, *removed):
+        for name in (*wanted, *removed):
             if name not in self._shape.inputs or name not in self._shape.public:
                 raise StatePatchError("the state has no such key that may be changed", path=pointer(name))
-            if stored.get(name) != shown.get(name):
-                raise StatePatchError("the key is not shown as it is, so it cannot be changed", path=pointer(name))
         for name in removed:
             if self._shape.fitting.needs(name):
                 raise StatePatchError("the graph cannot do without this key", path=pointer(name))
         held = thread.values if isinstance(thread.values, Mapping) else {}
         left = {key: value for key, value in held.items() if key not in removed}
         try:
-            given = {name: unrounded(shown.get(name), wanted[name]) for name in changed}
-            fitted = self._shape.fitted(given, left)
+            fitted = self._shape.fitted(wanted, left)
         except RunInputError as error:
             raise StatePatchError(error.reason, path=error.path) from error
         fitted |= (emptied := self._shape.fitting.emptied(removed))
+        stored = StateTracker().snapshot(self._shape.state_of(thread.values))
         values: dict[str, Any] = {}
         for name, value in fitted.items():
             try:
-                values[name] = self._shape.setting(name, shown.get(name), value)
+                values[name] = self._shape.setting(name, stored.get(name), value)
             except ValueError as error:
                 raise StatePatchError(str(error), path=pointer(name)) from error
         return values, [name for name in removed if name not in emptied]
@@ -212,38 +177,6 @@ async def _remove(saver: BaseCheckpointSaver[Any], config: RunnableConfig, keys:
 
 def _config(key: str) -> RunnableConfig:
     return {"configurable": {"thread_id": key, "checkpoint_ns": ""}}
-
-
-def _patched(document: Mapping[str, Any], operations: Sequence[Any]) -> dict[str, Any]:
-    """The document after the patch; what is malformed is told apart from what does not apply."""
-    for number, operation in enumerate(operations):
-        if fault := _fault(operation):
-            raise StatePatchError(fault, path=f"/{number}")
-    tracker = StateTracker()
-    tracker.snapshot(document)
-    for number, operation in enumerate(operations):
-        try:
-            tracker.apply([operation])
-        except ValueError as error:
-            raise StatePatchError(str(error), path=f"/{number}", conflict=True) from None
-    return dict(tracker.current)
-
-
-def _fault(operation: Any) -> str | None:
-    """What RFC 6902 finds wrong with the form of an operation."""
-    if not isinstance(operation, Mapping):
-        return "an operation is an object"
-    op = operation.get("op")
-    members = _MEMBERS.get(op) if isinstance(op, str) else None
-    if members is None:
-        return f"there is no operation {op!r}"
-    for member in members:
-        if member not in operation:
-            return f"{op} needs {member!r}"
-        text = operation[member]
-        if member != "value" and not (isinstance(text, str) and _POINTER.fullmatch(text)):
-            return f"{member} is not a JSON Pointer"
-    return None
 
 
 class StagedSaver(BaseCheckpointSaver[Any]):

@@ -1,0 +1,114 @@
+"""The stored threads of an agent as clients may see them: snapshots and patches behind the redaction hooks.
+
+It knows no users, HTTP, locks or index: whoever calls it has checked that the thread is the caller's, and holds the
+thread's lock for a change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ag_ui.core import MessagesSnapshotEvent, StateSnapshotEvent
+
+from yai_nexus_agentkit.adapter.hook_calls import shown_messages, shown_state
+from yai_nexus_agentkit.errors import StatePatchError, ThreadPausedError
+from yai_nexus_agentkit.protocol.json.json_numbers import unrounded
+from yai_nexus_agentkit.protocol.state import StateTracker, pointer
+
+if TYPE_CHECKING:
+    from yai_nexus_agentkit.adapter.run_context import RunContext
+    from yai_nexus_agentkit.adapter.source import ThreadStore
+
+__all__ = ["Threads"]
+
+_POINTER = re.compile(r"(/([^/~]|~[01])*)*", re.DOTALL)
+_MEMBERS: Mapping[str, tuple[str, ...]] = {
+    "add": ("path", "value"),
+    "replace": ("path", "value"),
+    "test": ("path", "value"),
+    "remove": ("path",),
+    "move": ("from", "path"),
+    "copy": ("from", "path"),
+}
+"""Operations of RFC 6902, and the members that each must have."""
+
+
+class Threads:
+    """One agent's threads, by the key that its `ThreadStore` has for them.
+
+    Operations on a thread that does not exist raise `ThreadNotFoundError`; a hook that fails raises `HookError`.
+    """
+
+    def __init__(self, store: ThreadStore) -> None:
+        self._store = store
+        self.ready, self.exists, self.paused, self.delete = store.ready, store.exists, store.paused, store.delete
+
+    async def messages(self, key: str, run: RunContext) -> MessagesSnapshotEvent:
+        """The conversation, as `run`'s `on_messages` hook shows it."""
+        return MessagesSnapshotEvent(messages=shown_messages(run, await self._store.messages(key, run)))
+
+    async def state(self, key: str, run: RunContext) -> StateSnapshotEvent:
+        """The public state as JSON data, as `run`'s `on_state` hook shows it."""
+        return StateSnapshotEvent(snapshot=_json(shown_state(run, await self._store.state(key))))
+
+    async def patch_state(
+        self, key: str, operations: Sequence[Any], run: RunContext, *, as_node: str | None = None
+    ) -> None:
+        """Apply RFC 6902 operations to the public state as `run`'s hooks show it. `as_node`: see
+        `ThreadStore.change_state`.
+
+        Raises `StatePatchError`, and `ThreadPausedError` for a thread that waits for an answer, whose open questions a
+        change would erase. Nothing changed then.
+        """
+        state = await self._store.state(key)
+        if await self._store.paused(key):
+            raise ThreadPausedError("the thread waits for an answer, which a change of its state would make impossible")
+        shown = _json(shown_state(run, dict(state)))
+        wanted, stored, tracker = _patched(shown, operations), _json(state), StateTracker()
+        tracker.snapshot(shown)
+        changed = {name: value for name, value in wanted.items() if tracker.delta({name: value})}
+        removed = [name for name in shown if name not in wanted]
+        for name in (*changed, *removed):
+            if stored.get(name) != shown.get(name):
+                raise StatePatchError("the key is not shown as it is, so it cannot be changed", path=pointer(name))
+        values = {name: unrounded(shown.get(name), value) for name, value in changed.items()}
+        if values or removed or as_node is not None:
+            await self._store.change_state(key, values, removed, as_node=as_node)
+
+
+def _json(state: Mapping[str, Any]) -> dict[str, Any]:
+    return StateTracker().snapshot(state)
+
+
+def _patched(document: Mapping[str, Any], operations: Sequence[Any]) -> dict[str, Any]:
+    """The document after the patch. A malformed operation is an error of another kind than one that does not apply."""
+    for number, operation in enumerate(operations):
+        if fault := _fault(operation):
+            raise StatePatchError(fault, path=f"/{number}")
+    tracker = StateTracker()
+    tracker.snapshot(document)
+    for number, operation in enumerate(operations):
+        try:
+            tracker.apply([operation])
+        except ValueError as error:
+            raise StatePatchError(str(error), path=f"/{number}", conflict=True) from None
+    return dict(tracker.current)
+
+
+def _fault(operation: Any) -> str | None:
+    """Why an operation is malformed (RFC 6902); None if it is not."""
+    if not isinstance(operation, Mapping):
+        return "an operation is an object"
+    op = operation.get("op")
+    members = _MEMBERS.get(op) if isinstance(op, str) else None
+    if members is None:
+        return f"there is no operation {op!r}"
+    for member in members:
+        if member not in operation:
+            return f"{op} needs {member!r}"
+        text = operation[member]
+        if member != "value" and not (isinstance(text, str) and _POINTER.fullmatch(text)):
+            return f"{member} is not a JSON Pointer"
+    return None
