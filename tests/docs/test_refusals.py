@@ -10,10 +10,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def refusals() -> Iterator[tuple[int, str]]:
-    """Status and error of each `Problem` that is written out in the code, and of each `HTTPException` with a name."""
+    """Status and error of each `Refusal` that is written out in the code, and of each `HTTPException` with a name."""
     for module in (ROOT / "src" / "yai_nexus_agentkit" / "server").glob("*.py"):
         for node in ast.walk(ast.parse(module.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Problem":
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Refusal":
                 status, error = node.args[:2]
                 if isinstance(status, ast.Constant) and isinstance(error, ast.Constant):
                     yield int(str(status.value)), str(error.value)

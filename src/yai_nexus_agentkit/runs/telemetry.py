@@ -35,8 +35,8 @@ class RunRecord:
     run_id: str
     started: float = field(default_factory=time.perf_counter)
     events: int = 0
-    bytes: int = 0
-    """Encoded bytes; whoever encodes adds them."""
+    written: Callable[[], int] = int
+    """The number of bytes encoded so far; set by whoever encodes."""
     first_event: float | None = None
     """Seconds from the start to the first event."""
     seconds: float = 0.0
@@ -69,7 +69,7 @@ class RunRecord:
             "agui.run_id": self.run_id,
             "agui.outcome": self.outcome,
             "agui.events": self.events,
-            "agui.bytes": self.bytes,
+            "agui.bytes": self.written(),
             "agui.first_event_seconds": self.first_event or 0.0,
             **({"agui.error_code": self.code} if self.code else {}),
         }
@@ -78,15 +78,16 @@ class RunRecord:
         """Log the finished run, and count it."""
         self.seconds = time.perf_counter() - self.started
         how = self.code or self.outcome
-        told = (self.run_id, self.thread.id, self.thread.agent, how, self.events, self.bytes, self.seconds)
-        _logger.info("run %r of thread %r (%s): %s, %d events, %d bytes, %.3f s", *told)
+        written = self.written()
+        figures = (self.run_id, self.thread.id, self.thread.agent, how, self.events, written, self.seconds)
+        _logger.info("run %r of thread %r (%s): %s, %d events, %d bytes, %.3f s", *figures)
         if meter is None:
             return
         labels = {"agent": self.thread.agent}
         try:
             meter("agui_runs_total", 1, {**labels, "outcome": self.outcome, "code": self.code or ""})
             meter("agui_events_total", self.events, labels)
-            meter("agui_bytes_total", self.bytes, labels)
+            meter("agui_bytes_total", written, labels)
             meter("agui_run_seconds", self.seconds, labels)
             if self.first_event is not None:
                 meter("agui_first_event_seconds", self.first_event, labels)

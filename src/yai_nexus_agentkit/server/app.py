@@ -22,9 +22,11 @@ from yai_nexus_agentkit.runs.limits import Capacity
 from yai_nexus_agentkit.runs.service import RunService, ServiceSettings
 from yai_nexus_agentkit.server.agents import Agent, ServedAgent
 from yai_nexus_agentkit.server.endpoints import Endpoints
-from yai_nexus_agentkit.server.problems import problem_of, problem_response
+from yai_nexus_agentkit.server.problems import refused
 from yai_nexus_agentkit.server.routes import starlette_routes
 from yai_nexus_agentkit.server.settings import ServerSettings
+from yai_nexus_agentkit.transport.agui_sse import AGUIWire
+from yai_nexus_agentkit.transport.wire import Wire
 
 __all__ = ["add_agui_routes", "create_app"]
 
@@ -34,11 +36,15 @@ _ONLY = "agent"
 """Name of an agent that was given without one."""
 
 
-def create_app(agents: Agent | Mapping[str, Agent], *, settings: ServerSettings = _DEFAULTS) -> Starlette:
+def create_app(
+    agents: Agent | Mapping[str, Agent], *, settings: ServerSettings = _DEFAULTS, wire: Wire | None = None
+) -> Starlette:
     """An ASGI application that serves one agent at ``/``, or each of several at ``/{name}``.
 
     An agent is an `AGUIAdapter`, or a function from `Identity` to one. Runs of all agents count towards the same
-    limits; their `RunService` is ``app.state.agui``. Raises ValueError for names that cannot stand in a path.
+    limits; their `RunService` is ``app.state.agui``. `wire`: what clients post and read; default: AG-UI over SSE.
+
+    Raises ValueError for names that cannot stand in a path.
     """
     named = agents if isinstance(agents, Mapping) else {_ONLY: agents}
     _require(settings)
@@ -46,13 +52,14 @@ def create_app(agents: Agent | Mapping[str, Agent], *, settings: ServerSettings 
         if not _NAME.fullmatch(name):
             raise ValueError(f"{name!r} cannot be an agent's name: letters, digits, '.', '_', '~' and '-' only")
 
-    async def refused(request: Request, error: Exception) -> Response:
-        problem = problem_of(error, retry_after=settings.retry_after, expose=settings.expose_errors)
-        return problem_response(problem)
+    spoken = wire or AGUIWire(settings.event_lines)
+
+    async def no_route(request: Request, error: Exception) -> Response:
+        return refused(error, spoken, settings)
 
     app = Starlette(
         middleware=[_cors(settings)] if settings.cors else [],
-        exception_handlers={HTTPException: refused},
+        exception_handlers={HTTPException: no_route},
     )
     service = _service(settings)
     _live_with(app.router, partial(_until_the_end, service))
@@ -60,7 +67,7 @@ def create_app(agents: Agent | Mapping[str, Agent], *, settings: ServerSettings 
     app.state.agui = service
     for name, agent in named.items():
         path = f"/{name}" if isinstance(agents, Mapping) else ""
-        add_agui_routes(app, agent, path or "/", settings=settings, name=name, service=service)
+        add_agui_routes(app, agent, path or "/", settings=settings, name=name, service=service, wire=spoken)
     return app
 
 
@@ -73,12 +80,15 @@ def add_agui_routes(
     settings: ServerSettings = _DEFAULTS,
     name: str | None = None,
     service: RunService | None = None,
+    wire: Wire | None = None,
 ) -> RunService:
     """Serve an agent under `path` of a FastAPI or Starlette application, or of a FastAPI ``APIRouter``.
 
     `dependencies`: FastAPI's, for all these routes. `name`: part of the identity of the agent's threads; default: the
     path. `service`: the one that an earlier call returned, for limits and an index in common; it ends with the
-    application. Raises TypeError for other applications, and for dependencies without FastAPI.
+    application. `wire`: what clients post and read; default: AG-UI over SSE.
+
+    Raises TypeError for other applications, and for dependencies without FastAPI.
     """
     _require(settings)
     if not path.startswith("/"):
@@ -86,7 +96,7 @@ def add_agui_routes(
     path = path.rstrip("/")
     served = ServedAgent(name or path.strip("/") or _ONLY, agent, settings)
     running = service or _service(settings)
-    endpoints = Endpoints(served, running, settings)
+    endpoints = Endpoints(served, running, settings, wire or AGUIWire(settings.event_lines))
     router = app if isinstance(app, Router) else getattr(app, "router", None)
     if not isinstance(router, Router):
         raise TypeError(f"the application is neither FastAPI nor Starlette but {type(app).__name__}")

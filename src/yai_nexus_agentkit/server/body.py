@@ -1,74 +1,56 @@
-"""Edge. A request's body as JSON data: read up to a limit, parsed once, refused with what is wrong and where."""
+"""Edge. The body of a request as JSON data: read up to a limit, parsed once, refused with the reason."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import logging
-from collections.abc import Mapping
-from typing import Any, NoReturn
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NoReturn, TypeVar
 
-from ag_ui.core import RunAgentInput
 from starlette.requests import Request
 
-from yai_nexus_agentkit.errors import RunInputError
-from yai_nexus_agentkit.protocol.request import parse_request
-from yai_nexus_agentkit.server.problems import Problem
+from yai_nexus_agentkit.transport.wire import Refusal
 
-__all__ = ["read_json", "read_run_input"]
+__all__ = ["beside_the_loop", "parse_json", "read_body"]
 
-_logger = logging.getLogger(__name__)
-_LARGE = 256 * 1024
+T = TypeVar("T")
+
+_LARGE = 64 * 1024
 """Bodies above this are parsed in a thread: the loop serves streams meanwhile."""
 
+_PARSERS = ThreadPoolExecutor(2, thread_name_prefix="agui-parser")
+"""Threads of our own: an agent's sync nodes may occupy all those of the loop's default executor."""
 
-async def read_run_input(request: Request, *, max_body: int, max_depth: int) -> RunAgentInput:
-    """The request of a run, cleaned and validated (AG-UI 1.0 §17). Raises `Problem` 400, 413, 415 or 422."""
-    body = await _read(request, max_body)
+
+async def beside_the_loop(body: bytes, work: Callable[[], T]) -> T:
+    """The result of `work`, whose time grows with the body: a large one is worked on in a thread."""
     if len(body) <= _LARGE:
-        return _run_input(body, max_depth)
-    return await asyncio.to_thread(_run_input, body, max_depth)
-
-
-async def read_json(request: Request, *, max_body: int, max_depth: int) -> Any:
-    """The body as JSON data. Raises `Problem` 400, 413 or 415."""
-    return parse_json(await _read(request, max_body), max_depth)
+        return work()
+    return await asyncio.get_running_loop().run_in_executor(_PARSERS, work)
 
 
 def parse_json(body: bytes, max_depth: int) -> Any:
-    """JSON data; refused are bad UTF-8, ``NaN``, duplicate keys, and deeper nesting. Raises `Problem` 400."""
+    """JSON data. Bad UTF-8, ``NaN``, duplicate keys and deeper nesting are refused. Raises `Refusal` 400."""
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Problem(400, "INVALID_JSON", f"the body is not UTF-8: byte {error.start} cannot be read") from None
+        raise Refusal(400, "INVALID_JSON", f"the body is not UTF-8: byte {error.start} cannot be read") from None
     if not text.strip():
-        raise Problem(400, "INVALID_JSON", "the body is empty")
+        raise Refusal(400, "INVALID_JSON", "the body is empty")
     try:
         data = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
     except RecursionError:
-        raise Problem(400, "INVALID_JSON", f"the body is nested deeper than {max_depth} levels") from None
+        raise Refusal(400, "INVALID_JSON", f"the body is nested deeper than {max_depth} levels") from None
     except ValueError as error:
-        raise Problem(400, "INVALID_JSON", f"the body is not JSON: {error}") from None
+        raise Refusal(400, "INVALID_JSON", f"the body is not JSON: {error}") from None
     if _deeper(data, max_depth):
-        raise Problem(400, "INVALID_JSON", f"the body is nested deeper than {max_depth} levels")
+        raise Refusal(400, "INVALID_JSON", f"the body is nested deeper than {max_depth} levels")
     return data
 
 
-def _run_input(body: bytes, max_depth: int) -> RunAgentInput:
-    data = parse_json(body, max_depth)
-    if not isinstance(data, Mapping):
-        raise Problem(422, "INVALID_INPUT", "the body is not a JSON object")
-    warnings: list[str] = []
-    try:
-        parsed = parse_request(data, warnings=warnings)
-    except RunInputError as error:
-        raise Problem(422, error.code, error.reason, path=error.path) from None
-    for warning in warnings:
-        _logger.warning("request of run %r: %s", parsed.run_id, warning)
-    return parsed
-
-
-async def _read(request: Request, max_body: int) -> bytes:
+async def read_body(request: Request, max_body: int) -> bytes:
+    """The whole body, if it is JSON by its type and within the limit of bytes. Raises `Refusal` 413 or 415."""
     _check_type(request)
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > max_body:
@@ -88,17 +70,17 @@ def _check_type(request: Request) -> None:
     kind, _, parameters = request.headers.get("content-type", "").partition(";")
     kind = kind.strip().lower()
     if kind not in ("application/json", "application/json-patch+json"):
-        raise Problem(415, "UNSUPPORTED_MEDIA_TYPE", f"the content type is {kind or 'missing'}, not application/json")
+        raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", f"the content type is {kind or 'missing'}, not application/json")
     for parameter in parameters.split(";"):
         name, _, value = parameter.partition("=")
         if name.strip().lower() == "charset" and value.strip(' "').lower() not in ("utf-8", "utf8", "us-ascii"):
-            raise Problem(415, "UNSUPPORTED_MEDIA_TYPE", f"the charset is {value.strip()}, not utf-8")
+            raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", f"the charset is {value.strip()}, not utf-8")
     if request.headers.get("content-encoding", "identity").lower() not in ("", "identity"):
-        raise Problem(415, "UNSUPPORTED_MEDIA_TYPE", "compressed bodies are not accepted")
+        raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", "compressed bodies are not accepted")
 
 
-def _too_large(max_body: int) -> Problem:
-    return Problem(413, "BODY_TOO_LARGE", f"the body is larger than {max_body} bytes")
+def _too_large(max_body: int) -> Refusal:
+    return Refusal(413, "BODY_TOO_LARGE", f"the body is larger than {max_body} bytes")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

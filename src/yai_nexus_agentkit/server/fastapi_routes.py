@@ -20,8 +20,7 @@ def add_routes(app: Any, endpoints: Endpoints, path: str, dependencies: Sequence
     """Add every route of an agent. `dependencies` guard all of them."""
     name = endpoints.agent.name
     prefix = getattr(app, "prefix", "")
-    table = entries(endpoints)
-    for entry in table:
+    for entry in entries(endpoints):
         for position, full in enumerate(paths_of(path, entry, prefix)):
             app.add_api_route(
                 full,
@@ -38,7 +37,7 @@ def add_routes(app: Any, endpoints: Endpoints, path: str, dependencies: Sequence
                 include_in_schema=position == 0,
             )
     router = getattr(app, "router", app)
-    router.routes.extend(refusals(table, path, prefix))
+    router.routes.extend(refusals(endpoints, path, prefix))
 
 
 def _operation_id(route: Any) -> str:

@@ -1,13 +1,13 @@
-"""What waits between an agent and a socket. Pure.
+"""Pure. The frames that wait between an agent and a client.
 
-The agent's native stream has no backpressure: what a slow client has not read yet must lie somewhere. It lies here,
-small: while the writer is busy, adjacent deltas of one message are merged before they are encoded, so a thousand tokens
-become one frame.
+An agent's native stream has no backpressure, so this is where a slow client's events pile up. They stay small: while
+the writer is busy, adjacent deltas of one message are merged before they are encoded. A thousand tokens become one
+frame.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 from ag_ui.core import (
     BaseEvent,
@@ -17,21 +17,16 @@ from ag_ui.core import (
 )
 
 from yai_nexus_agentkit.errors import EncodingError
+from yai_nexus_agentkit.transport.wire import Encoder
 
-__all__ = ["Encoder", "Outbox"]
+__all__ = ["Outbox"]
 
 _MERGED: dict[type[BaseEvent], str] = {
     TextMessageContentEvent: "message_id",
     ToolCallArgsEvent: "tool_call_id",
     ReasoningMessageContentEvent: "message_id",
 }
-"""Events that carry a piece of something longer, and the field that says of what."""
-
-
-class Encoder(Protocol):
-    """Events to bytes of one response."""
-
-    def encode(self, event: BaseEvent) -> bytes: ...
+"""Events that carry a piece of a longer text, with the field that names the text."""
 
 
 class Outbox:
@@ -45,13 +40,13 @@ class Outbox:
         self._deltas: list[str] = []
         """The deltas of `_held`."""
         self._failure: EncodingError | None = None
-        """What went wrong with a delta that was encoded late."""
+        """Why a merged delta could not be encoded."""
         self.waiting = 0
-        """Bytes of the frames, and characters of the deltas that wait."""
+        """Bytes of the waiting frames plus characters of the waiting deltas."""
         self.total = 0
         """Bytes encoded so far."""
         self.busy = False
-        """The writer has not come back from its last write."""
+        """The writer is still in its last write."""
 
     def put(self, event: BaseEvent) -> None:
         """Add an event. Raises `EncodingError` if it, or a delta before it, cannot be encoded."""
@@ -61,7 +56,7 @@ class Outbox:
         if not self.busy:
             if self._held is not None:
                 self._flush()
-            self._add(self._encoder.encode(event))
+            self.add(self._encoder.encode(event))
             return
         id_field = _MERGED.get(type(event))
         if self._held is not None:
@@ -75,14 +70,18 @@ class Outbox:
             self._deltas = [event.delta]  # type: ignore[attr-defined]
             self.waiting += len(event.delta)  # type: ignore[attr-defined]
         else:
-            self._add(self._encoder.encode(event))
+            self.add(self._encoder.encode(event))
 
-    def comment(self, frame: bytes) -> None:
-        """Add bytes that are no event."""
-        self._add(frame)
+    def add(self, frame: bytes) -> None:
+        """Add bytes that are ready to be sent."""
+        size = len(frame)
+        if size:
+            self._frames.append(frame)
+            self.waiting += size
+            self.total += size
 
     def take(self) -> bytes:
-        """All that waits, as one piece; empty if nothing does."""
+        """Everything that waits, as one piece; ``b""`` if nothing does."""
         if self._held is not None:
             try:
                 self._flush()
@@ -98,12 +97,6 @@ class Outbox:
     def __bool__(self) -> bool:
         return bool(self._frames) or self._held is not None
 
-    def _add(self, frame: bytes) -> None:
-        size = len(frame)
-        self._frames.append(frame)
-        self.waiting += size
-        self.total += size
-
     def _continues(self, event: Any, id_field: str) -> bool:
         held = self._held
         return (
@@ -116,11 +109,11 @@ class Outbox:
         )
 
     def _flush(self) -> None:
-        """Encode what was merged."""
+        """Encode the merged deltas as one event."""
         event, deltas = self._held, self._deltas
         self._held, self._deltas = None, []
         text = "".join(deltas)
         self.waiting -= len(text)
         if event.delta != text:  # several, or the event was used again meanwhile (`reuse_events`)
             event = event.model_copy(update={"delta": text})
-        self._add(self._encoder.encode(event))
+        self.add(self._encoder.encode(event))

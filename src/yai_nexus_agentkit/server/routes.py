@@ -24,7 +24,8 @@ from yai_nexus_agentkit.server.openapi import (
     run_answers,
     snapshot_answer,
 )
-from yai_nexus_agentkit.server.problems import Problem, problem_response
+from yai_nexus_agentkit.server.problems import refused
+from yai_nexus_agentkit.transport.wire import Refusal
 
 __all__ = ["Entry", "entries", "paths_of", "refusals", "starlette_routes"]
 
@@ -103,27 +104,29 @@ def starlette_routes(endpoints: Endpoints, path: str) -> list[BaseRoute]:
     routes: list[BaseRoute] = []
     for entry in table:
         routes += [Route(full, entry.handler, methods=[entry.method]) for full in paths_of(path, entry)]
-    return [*routes, *refusals(table, path)]
+    return [*routes, *refusals(endpoints, path)]
 
 
-def refusals(table: Sequence[Entry], path: str, prefix: str = "") -> list[BaseRoute]:
-    """What answers other methods on the paths of the table: 405 with all that are allowed. To stand after the table."""
+def refusals(endpoints: Endpoints, path: str, prefix: str = "") -> list[BaseRoute]:
+    """Routes that answer other methods on the paths of the table: 405 with all that are allowed. They come after it."""
     allowed: dict[str, list[str]] = {}
-    for entry in table:
+    for entry in entries(endpoints):
         for full in paths_of(path, entry, prefix):
             allowed.setdefault(prefix + full, []).append(entry.method)
-    return [Route(full, _Refusal(methods), include_in_schema=False) for full, methods in allowed.items()]
+    return [
+        Route(full, _OtherMethods(endpoints, methods), include_in_schema=False) for full, methods in allowed.items()
+    ]
 
 
-class _Refusal:
+class _OtherMethods:
     """An ASGI application: Starlette gives one every method."""
 
-    def __init__(self, allowed: Sequence[str]) -> None:
-        self._allow = ", ".join(sorted(allowed))
+    def __init__(self, endpoints: Endpoints, allowed: Sequence[str]) -> None:
+        self._endpoints, self._allow = endpoints, ", ".join(sorted(allowed))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        problem = Problem(405, "METHOD_NOT_ALLOWED", f"allowed: {self._allow}", headers={"allow": self._allow})
-        await problem_response(problem)(scope, receive, send)
+        refusal = Refusal(405, "METHOD_NOT_ALLOWED", f"allowed: {self._allow}", headers={"allow": self._allow})
+        await refused(refusal, self._endpoints.wire, self._endpoints.settings)(scope, receive, send)
 
 
 def paths_of(path: str, entry: Entry, prefix: str = "") -> list[str]:

@@ -1,16 +1,21 @@
-"""Pure. AG-UI events as server-sent events: one frame per event, ``data: <JSON>`` and a blank line, LF only, UTF-8.
+"""Pure. AG-UI's own wire: requests are `RunAgentInput`, events are server-sent events.
 
-A client splits the stream at LF LF and parses each frame by itself (AG-UI 1.0, HTTP and SSE). Text and arguments come
-in thousands of small deltas, so their frames are made from a template: what precedes the delta is encoded once per
-message.
+One frame per event: ``data: <JSON>`` and a blank line, LF only, UTF-8. A client splits the stream at LF LF and parses
+each frame by itself (AG-UI 1.0, HTTP and SSE). Text and arguments come in thousands of small deltas, so their frames
+are made from a template: the part before the delta is encoded once per message.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
 from typing import Any
 
 from ag_ui.core import (
     BaseEvent,
+    Message,
     ReasoningMessageContentEvent,
     TextMessageChunkEvent,
     TextMessageContentEvent,
@@ -18,16 +23,18 @@ from ag_ui.core import (
 )
 from pydantic_core import PydanticSerializationError, to_json
 
-from yai_nexus_agentkit.errors import EncodingError
+from yai_nexus_agentkit.errors import EncodingError, RunInputError
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text
 from yai_nexus_agentkit.protocol.json.model_json import model_json
+from yai_nexus_agentkit.protocol.request import parse_request
+from yai_nexus_agentkit.transport.wire import Answer, Posted, Refusal
 
-__all__ = ["CONTENT_TYPE", "KEEP_ALIVE", "MAX_FRAME", "SSEEncoder"]
+__all__ = ["CONTENT_TYPE", "KEEP_ALIVE", "MAX_FRAME", "AGUIWire", "SSEEncoder"]
 
 CONTENT_TYPE = "text/event-stream"
 
 KEEP_ALIVE = b": keep-alive\n\n"
-"""A comment, which clients ignore; it keeps proxies from cutting a silent stream. An event would end the run."""
+"""A comment. An event here would end the run."""
 
 MAX_FRAME = 10 * 1024 * 1024
 """Characters (UTF-16 code units) of a frame above which the 1.0 client gives up the stream."""
@@ -62,6 +69,14 @@ class SSEEncoder:
     (``AGUIAdapter.stream(reuse_events=True)``).
     """
 
+    status = 200
+    headers: Mapping[str, str] = {
+        "content-type": CONTENT_TYPE,
+        "cache-control": "no-cache",
+        "x-accel-buffering": "no",
+    }
+    keep_alive = KEEP_ALIVE
+
     def __init__(self, *, event_lines: bool = False, reused: bool = False) -> None:
         self._event_lines, self._reused = event_lines, reused
         self._last: BaseEvent | None = None
@@ -95,7 +110,7 @@ class SSEEncoder:
         return frame
 
     def finish(self) -> bytes:
-        """What follows the last event: nothing in this format."""
+        """Nothing follows the last event."""
         return b""
 
     def _lines(self, event: BaseEvent) -> bytes:
@@ -124,6 +139,36 @@ class SSEEncoder:
         if self._reused:
             self._last, self._fields, self._template = event, fields, template
         return _with_delta(template, delta)
+
+
+@dataclass(frozen=True, slots=True)
+class AGUIWire:
+    """AG-UI over HTTP and SSE. `event_lines`: see `SSEEncoder`."""
+
+    event_lines: bool = False
+
+    def needs_history(self, data: Any) -> None:
+        """Never: a client sends all messages that it has."""
+
+    def parse(self, data: Any, history: Sequence[Message]) -> Posted:
+        """`data` is a `RunAgentInput` as JSON data. Raises `RunInputError`."""
+        warnings: list[str] = []
+        if not isinstance(data, Mapping):
+            raise RunInputError("the body is not a JSON object")
+        run_input = parse_request(data, warnings=warnings)
+        return Posted(run_input, partial(SSEEncoder, event_lines=self.event_lines, reused=True), warnings)
+
+    def refuse(self, refusal: Refusal, *, trace_id: str, now: datetime) -> Answer:
+        """``{"detail": {"error", "error_description", "path", "timestamp", "trace_id"}}``."""
+        detail = {
+            "error": refusal.code,
+            "error_description": clean_text(refusal.description),
+            "path": clean_text(refusal.path),
+            "timestamp": now.isoformat(timespec="milliseconds"),
+            "trace_id": trace_id,
+        }
+        headers = {"content-type": "application/json", **refusal.headers}
+        return Answer(refusal.status, headers, to_json({"detail": detail}))
 
 
 def _with_delta(template: bytes, delta: str) -> bytes:

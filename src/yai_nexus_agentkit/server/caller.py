@@ -1,0 +1,108 @@
+"""Edge. Who sends a request, and what of an agent is theirs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ag_ui.core import Message, RunAgentInput
+from starlette.requests import HTTPConnection
+
+from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
+from yai_nexus_agentkit.adapter.run_context import RunContext
+from yai_nexus_agentkit.adapter.shared.threads import Threads
+from yai_nexus_agentkit.errors import ThreadNotFoundError
+from yai_nexus_agentkit.protocol.request import peer_declares
+from yai_nexus_agentkit.runs.identity import Identity, ThreadRef
+from yai_nexus_agentkit.server.agents import ServedAgent
+from yai_nexus_agentkit.server.settings import ServerSettings
+
+__all__ = ["Caller", "StoredThread"]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredThread:
+    """A thread that the caller asks for, where it is stored, and what the store's hooks are given."""
+
+    ref: ThreadRef
+    store: Threads
+    run: RunContext
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The sender of one request. Nothing here is taken from the body, except ids that the sender's own threads have."""
+
+    request: HTTPConnection
+    identity: Identity
+    agent: ServedAgent
+    settings: ServerSettings
+
+    @classmethod
+    async def of(cls, request: HTTPConnection, agent: ServedAgent, settings: ServerSettings) -> Caller:
+        """Ask the application who sends `request`. Raises what its resolver raises; TypeError for no `Identity`."""
+        found = settings.identity(request)  # type: ignore[arg-type]  # a web socket's handshake has what a request has
+        identity = await found if inspect.isawaitable(found) else found
+        if not isinstance(identity, Identity):
+            raise TypeError(f"the identity resolver returned {type(identity).__name__}, not Identity")
+        return cls(request, identity, agent, settings)
+
+    async def adapter(self) -> AGUIAdapter:
+        """The agent for this caller."""
+        return await self.agent.adapter(self.identity)
+
+    def thread(self, thread_id: str) -> ThreadRef:
+        """The caller's thread that the client calls `thread_id`."""
+        agent, identity = self.agent.name, self.identity
+        named = thread_id if identity.thread is None else identity.thread
+        key: Any = self.settings.thread_key(agent, identity.user, named)
+        if not isinstance(key, str) or not key:
+            raise TypeError(f"thread_key returned {key!r}, not a text")  # None would be one thread for everybody
+        return ThreadRef(agent, identity.user, thread_id, key)
+
+    async def stored(self, thread_id: str) -> StoredThread:
+        """A thread, where the agent keeps threads; it may not exist. Raises `ThreadNotFoundError`."""
+        adapter = await self.adapter()
+        store = adapter.threads()
+        if store is None:
+            raise ThreadNotFoundError("there is no such thread")
+        thread = self.thread(thread_id)
+        return StoredThread(thread, store, self._outside_run(adapter, thread))
+
+    async def history(self, thread_id: str) -> Sequence[Message]:
+        """The messages of a thread; none if there is no such thread."""
+        try:
+            thread = await self.stored(thread_id)
+            return (await thread.store.messages(thread.ref.key, thread.run)).messages
+        except ThreadNotFoundError:
+            return ()
+
+    def facts(self, thread: ThreadRef) -> dict[str, Any]:
+        """The content of ``RunContext.request`` for hooks."""
+        return {
+            **self.identity.facts,
+            "user": self.identity.user,
+            "agent": thread.agent,
+            "thread_key": thread.key,
+            "path": self.request.url.path,
+            "headers": dict(self.request.headers),
+        }
+
+    def _outside_run(self, adapter: AGUIAdapter, thread: ThreadRef) -> RunContext:
+        """The context of hooks outside a run. A peer that names no version gets what old clients read."""
+        asked = RunAgentInput(
+            thread_id=thread.id,
+            run_id="",
+            protocol_version=self.request.query_params.get("protocolVersion"),
+            state={}, messages=[], tools=[], context=[], forwarded_props={},
+        )  # fmt: skip
+        return RunContext(
+            run_input=asked,
+            declared=peer_declares(asked),
+            options=adapter.options,
+            hooks=adapter.hooks,
+            context=self.identity.context,
+            request=self.facts(thread),
+        )
