@@ -19,7 +19,8 @@ from pydantic import BaseModel
 from tests.support.graphs import Graph, chat, in_a_row, scripted, tool_loop
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, EventEmitter, RunContext, Source
 from yai_nexus_agentkit.adapter.run_context import Hooks
-from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
+from yai_nexus_agentkit.adapter.shared.reports import Reports
+from yai_nexus_agentkit.adapter.source import SourceRun, Translator
 from yai_nexus_agentkit.testing import OverBudget, Overhead, collect, measure_overhead, run_input, tool_calls_part
 
 executed: list[int] = []
@@ -142,26 +143,20 @@ async def test_another_framework_is_replayed_too() -> None:
         async def prepare(self, run: RunContext, /) -> Any:
             return Spoken(run)
 
-    class Spoken:
+    class Spoken(SourceRun):
         def __init__(self, run: RunContext) -> None:
             self.translator = Speaker(run)
-
-        def oldest_tool(self) -> float | None:
-            return None
 
         async def events(self) -> AsyncGenerator[str, None]:
             for word in ("one ", "two ", "three"):
                 yield word
 
-    class Speaker:
+    class Speaker(Translator):
         def __init__(self, run: RunContext) -> None:
-            self._life = RunLifecycle(thread_id=run.run_input.thread_id, run_id=run.run_input.run_id)
-            self.start, self.finish, self.fail, self.cancel = (
-                getattr(self._life, name) for name in ("start", "finish", "fail", "cancel")
-            )
+            self.reports = Reports(run)
 
         def feed(self, native: str, /) -> list[BaseEvent]:
-            return self._life.text("lane", "message", native)
+            return self.reports.life.text("lane", "message", native)
 
     overhead = await measured(Words())
     assert (overhead.natives, overhead.events, overhead.faithful) == (3, 7, True)

@@ -15,13 +15,14 @@ from langchain_core.messages import AIMessage, BaseMessage
 from tests.conftest import Judge
 from tests.recordings import FILES, Run, load
 from tests.support.verifier import Verifier
-from yai_nexus_agentkit import AdapterOptions
+from yai_nexus_agentkit import AdapterOptions, RunContext
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Plan
 from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.translate.translator import LangGraphTranslator
-from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
-from yai_nexus_agentkit.testing import conformance_problems, wire
+from yai_nexus_agentkit.adapter.shared.reports import Reports
+from yai_nexus_agentkit.protocol.lifecycle import run_started
+from yai_nexus_agentkit.testing import conformance_problems, run_input, wire
 from yai_nexus_agentkit.transport.agui_sse import SSEEncoder
 
 T = TypeVar("T")
@@ -60,20 +61,14 @@ def told(
 ) -> Iterator[T]:
     """The run's events on a wire, each before the next native event is looked at."""
     chosen = AdapterOptions(**options)
-    life = RunLifecycle(
-        thread_id="thread",
-        run_id="run",
-        declared=declared,
-        reasoning=chosen.reasoning,
-        text_chunks=chosen.text_chunks,
-        announce_subagents=declared,
-        reuse_events=reuse_events,
-    )
-    translator = LangGraphTranslator(Plan(), life, RunNotes(complete=False), options=chosen, shape=shape())
-    yield from map(to_wire, translator.start())
+    asked = run_input([], thread_id="thread", run_id="run")
+    context = RunContext(asked, declared=declared, options=chosen, reuse_events=reuse_events)
+    reports = Reports(context, source="langgraph", shape=shape())
+    translator = LangGraphTranslator(Plan(), reports, RunNotes(complete=False), shape=shape())
+    yield from map(to_wire, [run_started("thread", "run", None), *translator.start()])
     for native in run:
         yield from map(to_wire, translator.feed(native))
-    last = translator.finish() if run.error is None else translator.fail(str(run.error), "AGENT_ERROR")
+    last = translator.finish() if run.error is None else reports.fail(str(run.error), "AGENT_ERROR")
     yield from map(to_wire, last)
 
 

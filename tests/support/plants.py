@@ -86,7 +86,8 @@ class _Slower(Source):
 
 class _SlowRun:
     def __init__(self, prepared: SourceRun, shadow: Translator, *, first: bool) -> None:
-        self._prepared, self.translator = prepared, _SlowTranslator(prepared.translator, shadow, first=first)
+        self._prepared = prepared
+        self.translator: Translator = _SlowTranslator(prepared.translator, shadow, first=first)
         self.oldest_tool = prepared.oldest_tool
 
     def events(self) -> AsyncGenerator[Any, None]:
@@ -97,7 +98,7 @@ class _SlowTranslator:
     def __init__(self, real: Translator, shadow: Translator, *, first: bool) -> None:
         self._real, self._shadow, self._encoder, self._count = real, shadow, SSEEncoder(), 0
         self._opening = first
-        self.start, self.finish, self.fail, self.cancel = real.start, real.finish, real.fail, real.cancel
+        self.reports, self.start, self.finish, self.raw = real.reports, real.start, real.finish, real.raw
 
     def feed(self, native: Any, /) -> list[BaseEvent]:
         self._count += 1

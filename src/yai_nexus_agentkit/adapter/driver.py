@@ -16,11 +16,13 @@ from yai_nexus_agentkit.adapter.hook_calls import acall_hook, call_hook, error_t
 from yai_nexus_agentkit.adapter.options import AdapterOptions
 from yai_nexus_agentkit.adapter.outlet import TERMINAL, Outlet
 from yai_nexus_agentkit.adapter.run_context import Hooks, Outcome, RunContext
+from yai_nexus_agentkit.adapter.shared.predicted import Predictor
+from yai_nexus_agentkit.adapter.shared.reports import Reports
 from yai_nexus_agentkit.adapter.source import Source, SourceRun, Translator
 from yai_nexus_agentkit.errors import AGUIAdapterError, Code, HookError, RunInputError
 from yai_nexus_agentkit.protocol.endings import asks
-from yai_nexus_agentkit.protocol.json.json_safe import clean_text
-from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle, run_started
+from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe
+from yai_nexus_agentkit.protocol.lifecycle import run_started
 from yai_nexus_agentkit.protocol.request import parse_request, peer_declares
 
 __all__ = ["Driver"]
@@ -79,7 +81,7 @@ class Driver:
                     yield sent
                 outlet.check()
                 prepared = await self._prepare()
-                for sent in outlet.pass_on(self._after_start(prepared.translator.start())):
+                for sent in outlet.pass_on(prepared.translator.start()):
                     yield sent
                 outlet.check()
                 told = self._teller(prepared.translator, outlet)
@@ -123,13 +125,8 @@ class Driver:
 
     def _started(self, outlet: Outlet[T]) -> list[T]:
         """``RUN_STARTED``, before the thread is read: that may take a while."""
-        given = self._run.run_input
         self._begun = True
-        return outlet.pass_on([run_started(given.thread_id, given.run_id, given.parent_run_id)])
-
-    def _after_start(self, events: list[BaseEvent]) -> list[BaseEvent]:
-        """What a translator says besides: it knows nothing of the ``RUN_STARTED`` that was sent."""
-        return [event for event in events if event.type != EventType.RUN_STARTED] if self._begun else events
+        return outlet.pass_on([_run_started(self._run)])
 
     async def _prepare(self) -> SourceRun:
         run, hooks = self._run, self._run.hooks
@@ -143,7 +140,7 @@ class Driver:
 
     def _teller(self, translator: Translator, outlet: Outlet[T]) -> Callable[[Any], Iterable[T]]:
         """How a native event becomes what is sent, chosen once: it happens for every token."""
-        hooks, feed = self._run.hooks, translator.feed
+        hooks, feed = self._run.hooks, self._fed(translator)
         hooked = hooks.on_event is not None or hooks.record is not None
         send = outlet.pass_on if hooked else outlet.send
 
@@ -158,6 +155,13 @@ class Driver:
             return send(events) if events else ()
 
         return told if hooks.on_native is None else partial(self._replaced, told)
+
+    def _fed(self, translator: Translator) -> Callable[[Any], list[BaseEvent]]:
+        """`feed`, with the options that look at the events of each native event."""
+        feed, predictor = translator.feed, translator.reports.predictor
+        if predictor is not None:
+            feed = partial(_predicted, feed, predictor)
+        return partial(_with_raw, feed, translator) if self._run.options.raw_events else feed
 
     def _replaced(self, told: Callable[[Any], Iterable[T]], native: Any) -> Iterable[T]:
         """What is sent for what the `on_native` hook makes of a native event."""
@@ -202,16 +206,13 @@ class Driver:
         events = self._closing(lambda ending: ending.fail(message, code))
         return outlet.end(events, RunErrorEvent(message=message, code=code))
 
-    def _closing(self, close: Callable[[Translator | RunLifecycle], list[BaseEvent]]) -> list[BaseEvent]:
-        """The last events of whoever ends the run: its translator, or, before there is one, a bare grammar."""
-        given = self._run.run_input
+    def _closing(self, close: Callable[[Reports], list[BaseEvent]]) -> list[BaseEvent]:
+        """The last events of a run that failed or was stopped, if need be from its beginning on."""
         try:
-            if self._prepared is not None:
-                return self._after_start(close(self._prepared.translator))
-            life = RunLifecycle(thread_id=given.thread_id, run_id=given.run_id, declared=self._run.declared)
-            return self._after_start(close(life))
+            reports = Reports(self._run) if self._prepared is None else self._prepared.translator.reports
+            return [*([] if self._begun else [_run_started(self._run)]), *close(reports)]
         except Exception:
-            _logger.exception("the end of run %s cannot be told", given.run_id)
+            _logger.exception("the end of run %s cannot be told", self._run.run_input.run_id)
             return []  # the terminal event alone ends whatever is open
 
     # ------------------------------------------------------------------ waiting
@@ -241,6 +242,23 @@ class Driver:
 async def _refused(event: BaseEvent, wire: Callable[[BaseEvent], T]) -> AsyncGenerator[T, None]:
     """The whole stream of a request that is not valid."""
     yield wire(event)
+
+
+def _run_started(run: RunContext) -> BaseEvent:
+    return run_started(run.run_input.thread_id, run.run_input.run_id, run.run_input.parent_run_id)
+
+
+def _predicted(feed: Callable[[Any], list[BaseEvent]], predictor: Predictor, native: Any) -> list[BaseEvent]:
+    return predictor.watch(feed(native))
+
+
+def _with_raw(feed: Callable[[Any], list[BaseEvent]], translator: Translator, native: Any) -> list[BaseEvent]:
+    events = feed(native)
+    if events:
+        raw = json_safe(translator.raw(native))
+        for event in events:
+            event.raw_event = raw
+    return events
 
 
 def _skipped(native: Any, error: Exception) -> None:

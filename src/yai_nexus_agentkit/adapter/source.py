@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ag_ui.core import AgentCapabilities, BaseEvent, Message
 
     from yai_nexus_agentkit.adapter.options import AdapterOptions
+    from yai_nexus_agentkit.adapter.shared.reports import Reports
     from yai_nexus_agentkit.errors import Code
 
 __all__ = ["Source", "SourceRun", "ThreadStore", "Translator"]
@@ -23,36 +24,37 @@ __all__ = ["Source", "SourceRun", "ThreadStore", "Translator"]
 class Translator(Protocol):
     """Native events in, AG-UI events out. A state machine without I/O; one per run."""
 
+    reports: Reports
+    """Where the run's facts are reported; it returns the events. The driver ends a failed or stopped run by it."""
+
     def start(self) -> list[BaseEvent]:
-        """``RUN_STARTED`` and what the client must know before the run begins. The driver has sent its own
-        ``RUN_STARTED`` by then, and leaves this one out."""
+        """What the client must know before the agent runs, such as the state. The driver has sent ``RUN_STARTED``."""
+        return []
 
     def feed(self, native: Any, /) -> list[BaseEvent]:
-        """The events that tell one native event; none for most kinds. Raises `EventTranslationError` if it cannot be
-        told.
+        """The events of one native event; none for most kinds. An exception loses this event only.
 
         Nobody may change an event that was returned. Only with `RunContext.reuse_events` it may be returned again, with
         another delta and alone.
         """
 
     def finish(self) -> list[BaseEvent]:
-        """The native stream ended by itself: close what is open, and end the run."""
+        """The native stream ended by itself: the last events, up to the terminal one (`Reports.finish`)."""
+        return self.reports.finish()
 
-    def fail(self, message: str, code: str, /) -> list[BaseEvent]:
-        """The run failed: close what is open, and end it with ``RUN_ERROR``."""
-
-    def cancel(self, message: str, /) -> list[BaseEvent]:
-        """The run was stopped on purpose: close what is open, and end it as cancelled."""
+    def raw(self, native: Any, /) -> Any:
+        """What `AdapterOptions.raw_events` attaches of a native event."""
+        return native
 
 
 class SourceRun(Protocol):
     """One prepared run."""
 
-    @property
-    def translator(self) -> Translator: ...
+    translator: Translator
 
     def oldest_tool(self) -> float | None:
         """When the longest running tool of the agent began (``time.monotonic``); None if none runs."""
+        return None
 
     def events(self) -> AsyncGenerator[Any, None]:
         """The native events, in order. Closing the generator cancels the agent and leaves no task behind."""

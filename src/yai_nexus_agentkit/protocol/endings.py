@@ -27,9 +27,10 @@ __all__ = ["Endings", "asks", "with_questions"]
 Outcome: TypeAlias = RunFinishedSuccessOutcome | RunFinishedInterruptOutcome | RunFinishedCancelledOutcome
 
 
-def with_questions(terminal: BaseEvent, ids: Sequence[str]) -> BaseEvent:
-    """The end of a run whose questions were told by events of their own: as a success, with their ids."""
-    mark = {**(terminal.metadata or {}), "langgraph": {"interruptIds": list(ids)}}
+def with_questions(terminal: BaseEvent, ids: Sequence[str], source: str) -> BaseEvent:
+    """The end of a run whose questions were told by events of their own: as a success, with their ids under `source`
+    in the metadata."""
+    mark = {**(terminal.metadata or {}), source: {"interruptIds": list(ids)}}
     return terminal.model_copy(update={"metadata": mark})
 
 
@@ -37,8 +38,8 @@ def asks(terminal: BaseEvent) -> bool:
     """The run ended with questions, in whichever way they were told."""
     if getattr(getattr(terminal, "outcome", None), "type", None) == "interrupt":
         return True
-    facts = (terminal.metadata or {}).get("langgraph")
-    return isinstance(facts, Mapping) and bool(facts.get("interruptIds"))
+    facts = (terminal.metadata or {}).values()
+    return any(isinstance(one, Mapping) and one.get("interruptIds") for one in facts)
 
 
 class Endings:

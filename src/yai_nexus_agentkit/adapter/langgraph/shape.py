@@ -140,6 +140,10 @@ class GraphShape:
         stored: Sequence[Any] = values if self.bare else values[MESSAGES]
         return stored
 
+    def shows(self, key: str, /) -> bool:
+        """Clients see this key."""
+        return key in self.public
+
     def state_of(self, values: Any, keys: Iterable[str] | None = None) -> dict[str, Any]:
         """The public state (or these keys of it) in a ``values`` chunk; values as they are."""
         if not isinstance(values, Mapping):

@@ -17,7 +17,6 @@ from langgraph.pregel import Pregel
 from langgraph.types import Command
 from pydantic import ValidationError
 
-from yai_nexus_agentkit.adapter.hook_calls import error_text, guarded, guarded_options
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_langchain
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes, SideHandler
 from yai_nexus_agentkit.adapter.langgraph.request.graph_input import context_entries, request_tools
@@ -28,10 +27,10 @@ from yai_nexus_agentkit.adapter.langgraph.threads.branches import MESSAGE_KEY
 from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import breakpoints
 from yai_nexus_agentkit.adapter.langgraph.translate.translator import LangGraphTranslator
 from yai_nexus_agentkit.adapter.run_context import RunContext
-from yai_nexus_agentkit.adapter.source import Source
+from yai_nexus_agentkit.adapter.shared.reports import Reports
+from yai_nexus_agentkit.adapter.source import Source, SourceRun
 from yai_nexus_agentkit.errors import Code, ResumeError
 from yai_nexus_agentkit.orchestration.client_tools import CONTEXT_KEY, TOOLS_KEY
-from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
 try:
     from langgraph._internal._config import DEFAULT_RECURSION_LIMIT
@@ -111,8 +110,10 @@ class LangGraphSource(Source):
         return given
 
 
-class LangGraphRun:
+class LangGraphRun(SourceRun):
     """One prepared run: its translator, and the native events that feed it."""
+
+    translator: LangGraphTranslator
 
     def __init__(
         self,
@@ -125,35 +126,18 @@ class LangGraphRun:
     ) -> None:
         self._run, self._agent, self._config, self._plan, self._shape = run, agent, config, plan, shape
         self._notes = notes
-        self.oldest_tool = notes.oldest_tool
-        options, hooks = run.options, run.hooks
-        announce = options.subagents == "always" or (options.subagents == "auto" and run.declared)
-        life = RunLifecycle(
-            thread_id=run.run_input.thread_id,
-            run_id=run.run_input.run_id,
-            parent_run_id=run.run_input.parent_run_id,
-            declared=run.declared,
-            reasoning=options.reasoning,
-            text_chunks=options.text_chunks,
-            reuse_events=run.reuse_events,
-            announce_subagents=announce,
+        reports = Reports(
+            run,
+            source="langgraph",
+            shape=shape,
             taken=plan.taken,
             calls=plan.call_ids.known().values(),
             answered=plan.answered.union(m.tool_call_id for m in plan.foreign if m.role == "tool"),
         )
-        self.translator = LangGraphTranslator(
-            plan,
-            life,
-            notes,
-            options=guarded_options(run),
-            shape=shape,
-            held_state=run.held_state,
-            error_text=lambda error: error_text(error, run),
-            redact_state=None if hooks.on_state is None else guarded(run, "on_state", hooks.on_state, None, run),
-            redact_messages=None
-            if hooks.on_messages is None
-            else guarded(run, "on_messages", hooks.on_messages, None, run),
-        )
+        self.translator = LangGraphTranslator(plan, reports, notes, shape=shape)
+
+    def oldest_tool(self) -> float | None:
+        return self._notes.oldest_tool()
 
     def events(self) -> AsyncGenerator[Any, None]:
         """The native events. A follow-up pass runs when the first one did not pause."""

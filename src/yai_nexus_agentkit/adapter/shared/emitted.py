@@ -25,40 +25,28 @@ from yai_nexus_agentkit.protocol.state import StateTracker
 
 __all__ = ["Emitted"]
 
-WRITER_NAME = "langgraph.custom"
-"""``CUSTOM.name`` of what a node wrote to LangGraph's stream writer, which knows no names."""
-
 
 class Emitted:
-    """Tells what nodes emitted, with where it came from in the metadata."""
+    """The events of what an agent's code emitted. Their metadata say where in the agent, under the key `source`."""
 
-    def __init__(self, life: RunLifecycle, state: SharedState, *, everything: bool) -> None:
-        self._life, self._state, self._all = life, state, everything
+    def __init__(self, life: RunLifecycle, state: SharedState, *, source: str, everything: bool) -> None:
+        self._life, self._state, self._source, self._all = life, state, source, everything
         self._activities: dict[str, tuple[str, StateTracker]] = {}
         """Type and content by id: a patch repeats the type (AG-UI 1.0 §12), and one that does not apply to the content
         would be skipped by clients."""
 
-    def dispatched(self, name: str, data: Any, run: NativeRun | None) -> list[BaseEvent]:
-        """An ``on_custom_event``: ours, or somebody's ``adispatch_custom_event``."""
+    def custom(self, name: str, data: Any, run: NativeRun | None = None) -> list[BaseEvent]:
+        """An envelope of `EventEmitter`, or a custom event of the framework's own, which the options may hide."""
         if is_envelope(data):
             return self._envelope(data, run)
-        return self._foreign(name, data, run)
-
-    def written(self, payload: Any, run: NativeRun | None) -> list[BaseEvent]:
-        """A payload of LangGraph's stream writer."""
-        if is_envelope(payload):
-            return self._envelope(payload, run)
-        return self._foreign(WRITER_NAME, payload, run)
-
-    def _foreign(self, name: str, data: Any, run: NativeRun | None) -> list[BaseEvent]:
         if not self._all:
             return []
-        return self._life.custom(clean_text(name), json_safe(data), owner=_owner(run), metadata=_origin(run))
+        return self._life.custom(clean_text(name), json_safe(data), owner=_owner(run), metadata=self._origin(run))
 
     def _envelope(self, envelope: Envelope, run: NativeRun | None) -> list[BaseEvent]:
         kind, name, value = envelope["kind"], clean_text(envelope["name"]), envelope["value"]
         if kind == CUSTOM:
-            return self._life.custom(name, json_safe(value), owner=_owner(run), metadata=_origin(run))
+            return self._life.custom(name, json_safe(value), owner=_owner(run), metadata=self._origin(run))
         if kind == STATE:
             return self._state.ahead(value)
         if kind == STATE_PATCH:
@@ -71,7 +59,7 @@ class Emitted:
             content = StateTracker()
             self._activities[activity_id] = name, content
             shown = content.snapshot(value)
-            return self._life.activity(activity_id, name, shown, owner=_owner(run), metadata=_origin(run))
+            return self._life.activity(activity_id, name, shown, owner=_owner(run), metadata=self._origin(run))
         return self._activity_patch(activity_id, name, json_safe(value)) if kind == ACTIVITY_PATCH else []
 
     def _activity_patch(self, activity_id: str, name: str, operations: list[dict[str, Any]]) -> list[BaseEvent]:
@@ -85,12 +73,11 @@ class Emitted:
                 raise EventTranslationError(f"emitted activity patch: {error}", event_type="activity_patch") from error
         return self._life.activity_delta(activity_id, name, operations)
 
+    def _origin(self, run: NativeRun | None) -> dict[str, Any] | None:
+        """Node and subgraph of an event, as a path."""
+        node = run.node if run is not None else None
+        return {self._source: {"node": node.name, "path": "/".join(node.path)}} if node is not None else None
+
 
 def _owner(run: NativeRun | None) -> str | None:
     return run.owner if run is not None else None
-
-
-def _origin(run: NativeRun | None) -> dict[str, Any] | None:
-    """Node and subgraph of an event, as a path."""
-    node = run.node if run is not None else None
-    return {"langgraph": {"node": node.name, "path": "/".join(node.path)}} if node is not None else None

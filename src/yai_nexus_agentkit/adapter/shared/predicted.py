@@ -46,9 +46,6 @@ class Predictor:
         self._calls: dict[str, _Prediction] = {}
         self._announce = announce
 
-    def __bool__(self) -> bool:
-        return bool(self._tools)
-
     def watch(self, events: list[BaseEvent]) -> list[BaseEvent]:
         """The same events with the predicted state among them."""
         told: list[BaseEvent] = []

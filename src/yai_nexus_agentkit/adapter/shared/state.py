@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ag_ui.core import BaseEvent
@@ -13,7 +14,7 @@ from yai_nexus_agentkit.protocol.json.json_safe import json_safe, json_text
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 from yai_nexus_agentkit.protocol.state import Operation, StateTracker, key_name
 
-__all__ = ["SharedState", "StateShape"]
+__all__ = ["OpenState", "SharedState", "StateShape"]
 
 
 _logger = logging.getLogger(__name__)
@@ -24,10 +25,6 @@ class StateShape(Protocol):
     """The keys of an agent's state, as far as clients see them."""
 
     @property
-    def public(self) -> frozenset[str]:
-        """Keys that clients see."""
-
-    @property
     def fleeting(self) -> frozenset[str]:
         """Keys whose value may change although nobody wrote it."""
 
@@ -35,8 +32,24 @@ class StateShape(Protocol):
     def functional(self) -> bool:
         """The agent declares no keys and never shows its values: whatever it emits is shown."""
 
+    def shows(self, key: str, /) -> bool:
+        """Clients see this key."""
+
     def state_of(self, values: Any, keys: Iterable[str] | None = None) -> dict[str, Any]:
         """The public state (or these keys of it) in the agent's values; values as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenState:
+    """The shape of a state whose keys nobody declares. `shows`: whether clients see a key; default: every key."""
+
+    shows: Callable[[str], bool] = lambda key: True
+    fleeting: frozenset[str] = frozenset()
+    functional: bool = False
+
+    def state_of(self, values: Any, keys: Iterable[str] | None = None) -> dict[str, Any]:
+        wanted = values.keys() if keys is None else set(keys)
+        return {key: values[key] for key in values if key in wanted and self.shows(key)}
 
 
 class SharedState:
@@ -103,7 +116,8 @@ class SharedState:
         waiting = {key for key, call in self._awaited.items() if not self._life.is_answered(call)}
         # Some channels empty themselves in the step after, without a write.
         gone = self._tracker.current.keys() - values.keys() - self._ahead
-        keys = ((self._written | self._shape.fleeting) & self._shape.public) | gone | (self._ahead - waiting)
+        keys = {key for key in self._written | self._shape.fleeting if self._shape.shows(key)}
+        keys |= gone | (self._ahead - waiting)
         self._written.clear()
         return self._correct(keys)
 
@@ -186,7 +200,7 @@ class SharedState:
 
     def _may_show(self, key: str) -> bool:
         """A functional graph says nothing of its keys: what it emits is shown."""
-        if self._shape.functional or key in self._shape.public:
+        if self._shape.functional or self._shape.shows(key):
             return True
         if key not in self._refused:
             self._refused.add(key)

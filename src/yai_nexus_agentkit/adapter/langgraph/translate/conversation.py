@@ -28,13 +28,9 @@ from yai_nexus_agentkit.adapter.langgraph.translate.model_stream import ModelLan
 from yai_nexus_agentkit.adapter.langgraph.translate.node_steps import Steps
 from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolCalls
 from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
-from yai_nexus_agentkit.adapter.shared.predicted import Predictor
-from yai_nexus_agentkit.adapter.shared.state import SharedState
-from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
+from yai_nexus_agentkit.adapter.shared.reports import Reports
 
 __all__ = ["Conversation"]
-
-Redact = Callable[[list[Message]], list[Message] | None]
 
 
 class Conversation:
@@ -43,20 +39,17 @@ class Conversation:
     def __init__(
         self,
         plan: Plan,
-        life: RunLifecycle,
+        reports: Reports,
         tree: RunTree,
         transcript: Transcript,
         calls: ToolCalls,
-        state: SharedState,
         steps: Steps,
-        predictor: Predictor,
         *,
         shape: GraphShape | None,
-        redact: Redact | None,
     ) -> None:
-        self._plan, self._life, self._tree, self._transcript = plan, life, tree, transcript
-        self._calls, self._state, self._steps, self._predictor = calls, state, steps, predictor
-        self._shape, self._redact = shape, redact
+        self._plan, self._reports, self._tree, self._transcript = plan, reports, tree, transcript
+        self._life, self._state, self._calls, self._steps = reports.life, reports.state, calls, steps
+        self._shape = shape
         self._snapshot_due = False
         """A node changed messages in a way that only a snapshot can tell; it follows at the end of the step."""
         self._unsaid: Sequence[BaseMessage] = plan.unsaid
@@ -96,7 +89,7 @@ class Conversation:
         self._calls.made(run.scope, message)
         if is_shown(message):
             self._transcript.tell(message.id or "", source, message if lane.faithful else None)
-        return self._predictor.watch(events) if self._predictor else events
+        return events
 
     def tell_output(self, output: Any) -> list[BaseEvent]:
         """What a functional graph or plain runnable returned and no model streamed: a text, a message, or messages."""
@@ -246,7 +239,7 @@ class Conversation:
     def _end(self, *, paused: bool, when: str) -> list[BaseEvent]:
         if (paused or self._transcript.lost_any) and (self._shape is None or not self._shape.messages):
             own = [m for m in self._plan.request if m.role != "activity"]
-            return self._sent([*own, *self._transcript.snapshot(lambda run: True)])
+            return self._reports.messages([*own, *self._transcript.snapshot(lambda run: True)])
         if not self._keeps_messages:
             return []
         if paused:
@@ -284,7 +277,7 @@ class Conversation:
     def _snapshot(self, keep: Callable[[NativeRun], bool]) -> list[BaseEvent]:
         if self._unreadable:
             return []
-        messages = self._redacted(self._as_told(self._transcript.snapshot(keep, self._unsaid)))
+        messages = self._reports.shown(self._as_told(self._transcript.snapshot(keep, self._unsaid)))
         if messages is None:
             return []
         first = self._transcript.prelude(messages)
@@ -299,10 +292,3 @@ class Conversation:
             if told is not None and isinstance(message.content, str) and saved_as(told, message.content):
                 message.content = told
         return messages
-
-    def _sent(self, messages: list[Message]) -> list[BaseEvent]:
-        shown = self._redacted(messages)
-        return [] if shown is None else self._life.messages_snapshot(shown)
-
-    def _redacted(self, messages: list[Message]) -> list[Message] | None:
-        return messages if self._redact is None else self._redact(messages)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ag_ui.core import BaseEvent, TokenUsage, aggregate_token_usage, token_usage_from_langchain_metadata
+from ag_ui.core import BaseEvent, token_usage_from_langchain_metadata
 from langchain_core.messages import BaseMessage
 
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown
@@ -15,8 +15,7 @@ from yai_nexus_agentkit.adapter.langgraph.translate.model_stream import ModelLan
 from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolCalls
 from yai_nexus_agentkit.adapter.native_run import NativeRun
 from yai_nexus_agentkit.adapter.shared.call_ids import CallIds
-from yai_nexus_agentkit.adapter.shared.predicted import Predictor
-from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
+from yai_nexus_agentkit.adapter.shared.reports import Reports
 
 __all__ = ["ModelCalls"]
 
@@ -26,18 +25,15 @@ class ModelCalls:
 
     def __init__(
         self,
-        life: RunLifecycle,
+        reports: Reports,
         transcript: Transcript,
         calls: ToolCalls,
         call_ids: CallIds,
         notes: RunNotes,
-        predictor: Predictor,
     ) -> None:
-        self._life, self._transcript, self._calls = life, transcript, calls
-        self._call_ids, self._notes, self._predictor = call_ids, notes, predictor
-        self._watch = predictor.watch if predictor else None
+        self._reports, self._life, self._transcript, self._calls = reports, reports.life, transcript, calls
+        self._call_ids, self._notes = call_ids, notes
         self._lanes: dict[str, ModelLane] = {}
-        self._usage: list[TokenUsage] = []
 
     def start(self, run: NativeRun) -> list[BaseEvent]:
         """A model call began. An attempt before it that failed beside it (a retry, a fallback) is over."""
@@ -59,7 +55,7 @@ class ModelCalls:
             return []
         chunk = native["data"]["chunk"]
         if (events := lane.more(chunk)) is not None:
-            return events if self._watch is None else self._watch(events)
+            return events
         spoke, shown = lane.spoke, lane.shown
         events = lane.stream(chunk)
         if lane.shown and not shown:
@@ -68,7 +64,7 @@ class ModelCalls:
             self._transcript.tell(lane.message_id, lane.run)
         if lane.calls:
             self._calls.announced(lane.run.scope, lane.calls)
-        return events if self._watch is None else self._watch(events)
+        return events
 
     def stream_text(self, native: Mapping[str, Any]) -> list[BaseEvent]:
         """A chunk of a text model."""
@@ -105,7 +101,7 @@ class ModelCalls:
         self._calls.made(lane.run.scope, message)
         if lane.run.owner is not None and message is not None:
             self._transcript.add_foreign(lane.as_shown(message))
-        return events if self._watch is None else self._watch(events)
+        return events
 
     def abandon(self, run_id: str) -> list[BaseEvent]:
         """The model call will not end: it failed, or was cancelled."""
@@ -113,16 +109,13 @@ class ModelCalls:
         if lane is None:
             return []
         self._transcript.lose(lane.message_id)
-        self._predictor.lose(lane.calls.values())
+        if self._reports.predictor is not None:
+            self._reports.predictor.lose(lane.calls.values())
         return lane.end(None)
 
     def abandon_all(self) -> list[BaseEvent]:
         """No model call will end any more."""
         return [event for run_id in list(self._lanes) for event in self.abandon(run_id)]
-
-    def usage(self) -> list[TokenUsage]:
-        """One entry per provider and model, hidden calls included (AG-UI 1.0 §4)."""
-        return aggregate_token_usage(self._usage)
 
     def _count(self, run: NativeRun, message: BaseMessage) -> None:
         metadata = getattr(message, "usage_metadata", None)
@@ -131,4 +124,4 @@ class ModelCalls:
         model = (message.response_metadata or {}).get("model_name") or run.metadata.get("ls_model_name")
         usage = token_usage_from_langchain_metadata(metadata, provider=run.metadata.get("ls_provider"), model=model)
         if usage is not None:
-            self._usage.append(usage)
+            self._reports.usage.append(usage)

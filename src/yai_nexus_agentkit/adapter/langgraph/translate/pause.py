@@ -15,7 +15,6 @@ from yai_nexus_agentkit.adapter.langgraph.questions import Breakpoint, describe,
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Plan
 from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolCalls
 from yai_nexus_agentkit.adapter.native_run import RunKind
-from yai_nexus_agentkit.protocol.endings import with_questions
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
 __all__ = ["Ending"]
@@ -77,21 +76,4 @@ class Ending:
             if run.kind is RunKind.GRAPH and run.owner == run.id:
                 own = [i.id for i in interrupts if i.subagent_run_id == run.id]
                 events += life.end_subagent(run.id, suspended=own)
-        return events
-
-    def end(self, life: RunLifecycle, interrupts: Sequence[Interrupt], *, way: str, **told: Any) -> list[BaseEvent]:
-        """End the run with its questions, the way that the option says.
-
-        The event of clients before 0.0.54 has the question as the graph put it. Its id, by which one of several is
-        answered, is in the metadata.
-        """
-        events: list[BaseEvent] = []
-        for interrupt in interrupts if way != "outcome" else ():
-            value = (interrupt.metadata or {}).get("langgraph", {}).get("value", interrupt.message)
-            events += life.custom("on_interrupt", value, metadata={"langgraph": {"interruptId": interrupt.id}})
-        if way != "custom":
-            return [*events, *life.finish(interrupts=interrupts, **told)]
-        events += life.finish(**told)
-        if interrupts:
-            events[-1] = with_questions(events[-1], [interrupt.id for interrupt in interrupts])
         return events

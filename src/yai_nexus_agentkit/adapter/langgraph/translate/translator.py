@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ag_ui.core import BaseEvent, Message
+from ag_ui.core import BaseEvent
 from langchain_core.messages import BaseMessage
 from langgraph.errors import GraphBubbleUp
 
@@ -28,17 +28,15 @@ from yai_nexus_agentkit.adapter.langgraph.translate.pause import Ending
 from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolCalls, hosting_call
 from yai_nexus_agentkit.adapter.langgraph_events import LangGraphEventType as Kind
 from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
-from yai_nexus_agentkit.adapter.options import AdapterOptions
-from yai_nexus_agentkit.adapter.shared.emitted import Emitted
-from yai_nexus_agentkit.adapter.shared.predicted import Predictor
-from yai_nexus_agentkit.adapter.shared.state import SharedState
+from yai_nexus_agentkit.adapter.shared.reports import Reports
 from yai_nexus_agentkit.errors import Code
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe
-from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
 __all__ = ["LangGraphTranslator"]
 
 _logger = logging.getLogger(__name__)
+_WRITER = "langgraph.custom"
+"""``CUSTOM.name`` of what a node wrote to LangGraph's stream writer, which knows no names."""
 _unknown_kinds: set[str] = set()
 """Native event kinds that were logged as unknown, in this process."""
 
@@ -48,25 +46,13 @@ Handler = Callable[[Mapping[str, Any]], list[BaseEvent]]
 class LangGraphTranslator:
     """One run of one graph. `feed` takes v2 events, from ``astream_events`` or from the callback source.
 
-    `held_state`: the state that the client holds at the start. `error_text`: what a client may read of an exception.
-    `redact_state`, `redact_messages`: the application's last word before state and messages leave; None sends nothing.
+    `shape`: None for a plain runnable.
     """
 
-    def __init__(
-        self,
-        plan: Plan,
-        life: RunLifecycle,
-        notes: RunNotes,
-        *,
-        options: AdapterOptions,
-        shape: GraphShape | None,
-        held_state: Any = None,
-        error_text: Callable[[BaseException], str] = str,
-        redact_state: Callable[[dict[str, Any]], dict[str, Any] | None] | None = None,
-        redact_messages: Callable[[list[Message]], list[Message] | None] | None = None,
-    ) -> None:
+    def __init__(self, plan: Plan, reports: Reports, notes: RunNotes, *, shape: GraphShape | None) -> None:
+        self.reports = reports
+        life, options = reports.life, reports.options
         self._plan, self._life, self._notes, self._options, self._shape = plan, life, notes, options, shape
-        self._error_text = error_text
         self._tree = RunTree(options, notes.tool_around)
         self._transcript = Transcript(
             declared=life.declared,
@@ -77,25 +63,12 @@ class LangGraphTranslator:
             in_sync=plan.in_sync,
         )
         self._calls = ToolCalls(life, self._transcript, plan.call_ids, notes)
-        self._state = SharedState(shape or GraphShape.none(), life, redact_state, held_state)
         self._steps = Steps(life, options.step_name)
-        self._emitted = Emitted(life, self._state, everything=options.custom_events == "all")
-        predictor = Predictor(options.predict_state, life, self._state, announce=options.predict_state_event)
-        self._models = ModelCalls(life, self._transcript, self._calls, plan.call_ids, notes, predictor)
+        self._models = ModelCalls(reports, self._transcript, self._calls, plan.call_ids, notes)
         self._conversation = Conversation(
-            plan,
-            life,
-            self._tree,
-            self._transcript,
-            self._calls,
-            self._state,
-            self._steps,
-            predictor,
-            shape=shape,
-            redact=redact_messages,
+            plan, reports, self._tree, self._transcript, self._calls, self._steps, shape=shape
         )
         self.ending = Ending(plan, self._tree, self._calls)
-        self._raw_events = options.raw_events
         self._handlers: dict[str, Handler] = {kind: getattr(self, name) for kind, name in _BY_KIND.items()}
         self._handlers[_TOKEN] = self._models.stream  # no step between
         self._handlers[_TEXT] = self._models.stream_text
@@ -105,9 +78,8 @@ class LangGraphTranslator:
     # ------------------------------------------------------------------ the run
 
     def start(self) -> list[BaseEvent]:
-        """``RUN_STARTED``. State and messages follow with the graph's first ``values`` chunk, if there will be one."""
-        seen = not (self._plan.unseen or self._plan.idle)
-        return self._life.start() if seen else [*self._life.start(), *self._conversation.begin_unseen()]
+        """Nothing, if a first ``values`` chunk of the graph will show state and messages; else both."""
+        return self._conversation.begin_unseen() if self._plan.unseen or self._plan.idle else []
 
     @property
     def held(self) -> Sequence[BaseMessage]:
@@ -121,12 +93,11 @@ class LangGraphTranslator:
 
     def feed(self, native: Mapping[str, Any], /) -> list[BaseEvent]:
         """The AG-UI events that tell one native event."""
-        events = self._handlers.get(native["event"], _skip)(native)
-        if self._raw_events and events:
-            raw = json_safe({key: value for key, value in native.items() if key != "parent_ids"})
-            for event in events:
-                event.raw_event = raw
-        return events
+        return self._handlers.get(native["event"], _skip)(native)
+
+    def raw(self, native: Mapping[str, Any], /) -> dict[str, Any]:
+        """The event without the ids of the runs around it."""
+        return {key: value for key, value in native.items() if key != "parent_ids"}
 
     def finish(self) -> list[BaseEvent]:
         """End the run: paused if the graph asked something, else done."""
@@ -138,32 +109,15 @@ class LangGraphTranslator:
         interrupts = self.ending.interrupts(self._transcript.latest, declared=self._life.declared)
         if interrupts and not self._plan.resumable:
             message = "the graph asked the user a question, but it has no checkpointer to wait for the answer"
-            return [*events, *self.fail(message, Code.AGENT_ERROR)]
+            return [*events, *self.reports.fail(message, Code.AGENT_ERROR)]
         events += self._steps.settle()
         if interrupts:
             events += self.ending.suspend_subagents(self._life, interrupts)
         events += self._life.close_all()
         events += self._conversation.tell_output(self._output) if self._functional and not interrupts else []
-        events += self._state.finish()
-        if (interrupts and not self._plan.idle) or self._options.final_state_snapshot:
-            events += self._state.snapshot()
+        events += self.reports.settle(paused=bool(interrupts) and not self._plan.idle)
         events += self._conversation.end(paused=bool(interrupts), when=self._options.messages_snapshot)
-        told = {"result": self._result(), "usage": self._models.usage()}
-        return [*events, *self.ending.end(self._life, interrupts, way=self._options.interrupts, **told)]
-
-    def fail(self, message: str, code: str, /) -> list[BaseEvent]:
-        """End the run with ``RUN_ERROR``."""
-        return [*self._stop(), *self._life.fail(message, code, usage=self._models.usage())]
-
-    def cancel(self, message: str, /) -> list[BaseEvent]:
-        """End the run as cancelled."""
-        return [*self._stop(), *self._life.cancel(message, usage=self._models.usage())]
-
-    def _stop(self) -> list[BaseEvent]:
-        if self._life.ended:
-            return []
-        events = [*self._life.start(), *self._life.close_all()]
-        return [*events, *(self._state.snapshot() if self._state.changed else [])]
+        return [*events, *self.reports.end(interrupts, result=self._result())]
 
     @property
     def _functional(self) -> bool:
@@ -264,7 +218,7 @@ class LangGraphTranslator:
                 events += self._steps.end(inner, wait=wait and inner is run)
             elif inner.kind is RunKind.GRAPH and inner.owner == inner.id:
                 failed = self._notes.error(inner.id) if inner is not run else None
-                text = clean_text(self._error_text(failed)) if failed is not None else None
+                text = clean_text(self.reports.error_text(failed)) if failed is not None else None
                 events += self._life.end_subagent(inner.id, error=text)
             elif inner.span:
                 events += self._life.close_span(inner.id)
@@ -316,7 +270,7 @@ class LangGraphTranslator:
     def _custom(self, native: Mapping[str, Any]) -> list[BaseEvent]:
         run = self._tree.near(native) if self._tree.root is not None else None
         events = self._settle(run) if run is not None and not run.settled else []
-        return [*events, *self._emitted.dispatched(str(native.get("name")), native["data"], run)]
+        return [*events, *self.reports.emitted.custom(str(native.get("name")), native["data"], run)]
 
     def _chain_stream(self, native: Mapping[str, Any]) -> list[BaseEvent]:
         root = self._tree.root
@@ -330,7 +284,7 @@ class LangGraphTranslator:
             self.ending.asked(payload.get("__interrupt__"), namespace)
             return [] if namespace else self._conversation.updated(payload)
         if mode == "custom":
-            return self._emitted.written(payload, self._emitter(namespace))
+            return self.reports.emitted.custom(_WRITER, payload, self._emitter(namespace))
         if namespace:
             return []
         if isinstance(payload, Mapping):
