@@ -21,11 +21,10 @@ from ag_ui.core import (
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.prebuilt import ToolNode
 
-from yai_nexus_agentkit.adapter.langgraph.shape import Graph, GraphShape
+from yai_nexus_agentkit.adapter.langgraph.shape import Graph, GraphShape, saver_of
 from yai_nexus_agentkit.adapter.options import AdapterOptions
 from yai_nexus_agentkit.orchestration.approvals import require_approval
 
@@ -57,7 +56,7 @@ def capabilities(
         declared.reasoning = ReasoningCapabilities(supported=False)
     if graph is None or shape is None:
         return declared
-    resumable = isinstance(graph.checkpointer, BaseCheckpointSaver)
+    resumable = saver_of(graph) is not None
     declared.state = StateCapabilities(
         snapshots=bool(shape.public),
         deltas=bool(shape.public),

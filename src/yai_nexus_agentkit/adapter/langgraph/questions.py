@@ -14,7 +14,7 @@ from langgraph.types import Interrupt as NativeInterrupt
 from yai_nexus_agentkit.adapter.langgraph.messages.ids import calls_made
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe, json_text
 
-__all__ = ["Breakpoint", "Question", "describe", "describe_breakpoint", "schema_of"]
+__all__ = ["Breakpoint", "describe", "describe_breakpoint", "schema_of"]
 
 _MESSAGE_KEYS = ("message", "question", "prompt", "description", "text", "title")
 _MESSAGE_LENGTH = 500
@@ -163,11 +163,3 @@ class Breakpoint:
     task_id: str
     node: str
     before: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """An open interrupt of a thread."""
-
-    native: NativeInterrupt
-    node: str

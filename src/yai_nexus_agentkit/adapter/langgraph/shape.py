@@ -11,6 +11,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 from langgraph.channels import BaseChannel, BinaryOperatorAggregate, DeltaChannel, EphemeralValue, Topic, UntrackedValue
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.message import add_messages
 from langgraph.pregel import Pregel
 from langgraph.types import Overwrite
@@ -21,7 +22,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages.raw import read_messages
 from yai_nexus_agentkit.errors import RunInputError
 from yai_nexus_agentkit.protocol.state import pointer
 
-__all__ = ["Fitting", "Graph", "GraphShape", "Reducing"]
+__all__ = ["Fitting", "Graph", "GraphShape", "Reducing", "saver_of"]
 
 Graph = Pregel[Any, Any, Any, Any]
 _logger = logging.getLogger(__name__)
@@ -29,6 +30,12 @@ MESSAGES = "messages"
 _FLEETING = (EphemeralValue, Topic, UntrackedValue)
 _REQUEST_CHANNELS = frozenset({"tools", "context"})
 """Channels that a request fills; the client has them from itself."""
+
+
+def saver_of(graph: Graph) -> BaseCheckpointSaver[Any] | None:
+    """The checkpointer of a graph; None if it has none of its own (a subgraph's may be ``True``)."""
+    saver = graph.checkpointer
+    return saver if isinstance(saver, BaseCheckpointSaver) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from yai_nexus_agentkit.adapter.langgraph.request.planner import Planner, messag
 from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, Graph, GraphShape
 from yai_nexus_agentkit.adapter.langgraph.threads.branches import MESSAGE_KEY
 from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import breakpoints
+from yai_nexus_agentkit.adapter.langgraph.threads.savers import at_head
 from yai_nexus_agentkit.adapter.langgraph.translate.translator import LangGraphTranslator
 from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.adapter.shared.reports import Reports
@@ -81,7 +82,7 @@ class LangGraphSource(Source):
             return None
         from yai_nexus_agentkit.adapter.langgraph.threads.stored import LangGraphThreadStore
 
-        return LangGraphThreadStore(self.graph, self.shape, self.agent)
+        return LangGraphThreadStore(self.graph, self.shape)
 
     def capabilities(self, options: AdapterOptions) -> AgentCapabilities:
         """What this agent can do (AG-UI 1.0 §22), derived from the graph."""
@@ -170,7 +171,7 @@ class LangGraphRun(SourceRun):
         stops = self._shape is not None and self._shape.stops
         if (ending.at_breakpoint or (stops and ending.paused)) and isinstance(self._agent, Pregel):
             # A static interrupt has an empty chunk, or none beside a question: the thread's state says what waits.
-            state = await self._agent.aget_state(_root_config(self._config), subgraphs=True)
+            state = await self._agent.aget_state(at_head(self._config), subgraphs=True)
             ending.stopped_at(breakpoints(self._agent, state))
 
     def _pass(self, graph_input: Any) -> AsyncGenerator[Any, None]:
@@ -203,13 +204,6 @@ def _with_handler(callbacks: Callbacks, handler: SideHandler) -> Callbacks:
 
 def _graph_of(agent: Runnable[Any, Any]) -> Graph | None:
     return agent if isinstance(agent, Pregel) else None
-
-
-def _root_config(config: RunnableConfig) -> RunnableConfig:
-    wanted = {
-        k: v for k, v in config["configurable"].items() if k not in ("checkpoint_id", "checkpoint_ns", "checkpoint_map")
-    }
-    return {"configurable": wanted}
 
 
 def _runnable_input(agent: Runnable[Any, Any], run: RunContext) -> Any:

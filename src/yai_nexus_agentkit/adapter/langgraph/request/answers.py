@@ -9,7 +9,7 @@ from typing import Any
 from ag_ui.core import ResumeEntry, RunAgentInput
 from langgraph.types import Interrupt as NativeInterrupt
 
-from yai_nexus_agentkit.adapter.langgraph.questions import Breakpoint, Question, schema_of
+from yai_nexus_agentkit.adapter.langgraph.questions import Breakpoint, schema_of
 from yai_nexus_agentkit.adapter.shared.answers import check_answer, complete_answers
 from yai_nexus_agentkit.errors import ResumeError
 from yai_nexus_agentkit.protocol.json.json_numbers import unrounded
@@ -33,7 +33,7 @@ _NOTHING = _Nothing()
 
 
 def answers(
-    run_input: RunAgentInput, questions: Sequence[Question], breakpoints: Sequence[Breakpoint]
+    run_input: RunAgentInput, questions: Sequence[NativeInterrupt], breakpoints: Sequence[Breakpoint]
 ) -> dict[str, Any] | None:
     """LangGraph's resume map (interrupt id → answer), or None at a breakpoint (`leaves` says which way).
 
@@ -41,7 +41,7 @@ def answers(
     question's schema.
     """
     entries = run_input.resume or ()
-    open_ids = {q.native.id: q.native for q in questions}
+    open_ids = {q.id: q for q in questions}
     waiting = {f"static:{b.task_id}" for b in breakpoints}
     if not entries:
         return _from_command(_command(run_input), open_ids, waiting)

@@ -22,9 +22,10 @@ from yai_nexus_agentkit.adapter.langgraph.request.answers import answers, has_an
 from yai_nexus_agentkit.adapter.langgraph.request.graph_input import changed_state, graph_input
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Plan
 from yai_nexus_agentkit.adapter.langgraph.request.reconcile import Reconciliation, dangling, holder, reconcile
-from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, Graph, GraphShape
+from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, Graph, GraphShape, saver_of
 from yai_nexus_agentkit.adapter.langgraph.threads.branches import History, Place, cut, fork_thread, start_branch
-from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import Thread, read_thread, settle, with_checkpoint
+from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import Thread, read_thread, settle
+from yai_nexus_agentkit.adapter.langgraph.threads.savers import RunSaver
 from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.adapter.shared.call_ids import CallIds
 from yai_nexus_agentkit.errors import RunInputError
@@ -45,16 +46,16 @@ class Planner:
         self._request = run.run_input.messages
 
     async def plan(self) -> Plan:
-        resumable = isinstance(self._graph.checkpointer, BaseCheckpointSaver)
-        if not resumable:
+        saver = saver_of(self._graph)
+        if saver is None:
             return self._whole_history()
         thread = await self._read()
-        self.agent = with_checkpoint(self._graph, thread, answering=has_answers(self._run.run_input))
-        held = [*thread.messages, *thread.nested]
+        self.agent = self._in_front(saver, thread)
+        held = thread.held
         given = [] if held else to_langchain(self._request)  # all there is, or nothing that the thread would keep
         call_ids = self._call_ids(held or given)
         resuming = has_answers(self._run.run_input)
-        paused = bool(thread.questions or thread.breakpoints)
+        paused = thread.paused
         if self._shape.functional:
             found = Reconciliation(append=given or to_langchain(self._request))  # no channel keeps them
         elif held:
@@ -90,6 +91,19 @@ class Planner:
         if plan.unseen and isinstance(plan.values, Mapping):
             plan.values = {**self._shape.defaults, **plan.values}
 
+    def _in_front(self, saver: BaseCheckpointSaver[Any], thread: Thread) -> Graph:
+        """The graph with the checkpointer of this run. A graph that cannot be copied is left as it is."""
+        answering = has_answers(self._run.run_input)
+        try:
+            return self._graph.copy({"checkpointer": RunSaver(saver, thread.saved, answering=answering)})
+        except Exception:
+            message = (
+                "a %s cannot be copied: its threads are read twice, and an answer over which a task failed stays stored"
+            )
+            level = logging.WARNING if answering else logging.DEBUG
+            _logger.log(level, message, type(self._graph).__name__, exc_info=True)
+            return self._graph
+
     async def _read(self) -> Thread:
         """The thread. What waits at a breakpoint shall not run if the user says no to it: the turn ends there."""
         thread = await read_thread(self._graph, self._shape, self.config)
@@ -116,7 +130,7 @@ class Planner:
             if resuming and any(task.error for task in state.tasks):
                 self.agent, plan.idle = self._graph, False  # with input None
                 return plan
-        plan.messages, plan.nested = [*thread.messages, *thread.nested], ()
+        plan.messages, plan.nested = thread.held, ()
         return plan
 
     def _is_idle(self, thread: Thread, found: Reconciliation, state: dict[str, Any], *, resuming: bool) -> bool:
@@ -172,7 +186,7 @@ class Planner:
         return plan
 
     def _base_plan(self, thread: Thread, call_ids: CallIds, found: Reconciliation) -> Plan:
-        held = [*thread.messages, *thread.nested]
+        held = thread.held
         answered = _answered([*held, *found.given], call_ids)
         return Plan(
             call_ids=call_ids,
@@ -199,7 +213,7 @@ class Planner:
         resume = answers(self._run.run_input, thread.questions, thread.breakpoints)
         said, given = self._new_messages(plan, found)
         plan.answers = ()
-        later = bool(said) and bool(dangling([*thread.messages, *thread.nested, *given]))
+        later = bool(said) and bool(dangling([*thread.held, *given]))
         update: dict[str, Any] = dict(state)
         if new := [*given, *(() if later else said)]:
             update[MESSAGES] = [*self._shape.kept(thread.values), *new]
@@ -216,9 +230,7 @@ class Planner:
         any more; but what the model asks of the client only now, the client shall answer first: None."""
         open_calls, maker = dangling(held), holder(held)
         offered = {tool.name for tool in self._run.run_input.tools or ()}
-        if offered.intersection(open_calls.values()) and maker not in (
-            m.id for m in (*thread.messages, *thread.nested)
-        ):
+        if offered.intersection(open_calls.values()) and maker not in (m.id for m in thread.held):
             return None
         made = Reconciliation().unanswered(open_calls, maker)
         kept = held if self._shape.replaces else ()
@@ -244,9 +256,9 @@ class Planner:
         """A paused thread, and no answers: the questions are asked again, nothing runs."""
         plan.idle = True
         said, given = self._new_messages(plan, found)
-        plan.messages = [*thread.messages, *thread.nested, *given, *said]
+        plan.messages = [*thread.held, *given, *said]
         plan.nested, plan.answers = (), ()
-        plan.open = [question.native for question in thread.questions]
+        plan.open = thread.questions
         plan.breakpoints = thread.breakpoints
         return plan
 
@@ -270,8 +282,8 @@ class Planner:
     async def _on_own_branch(self, thread: Thread, found: Reconciliation) -> Plan | None:
         """A tab that went another way than the thread's head goes on in its own branch, where the history has that.
         None: there is no such branch, or the tab went no other way."""
-        saver = self._graph.checkpointer
-        if not found.strange or not isinstance(saver, BaseCheckpointSaver):
+        saver = saver_of(self._graph)
+        if not found.strange or saver is None:
             return None
         history = History(self._graph, saver, self._shape, self.config)
         place = await history.holding(self._request, found.strange)
@@ -303,9 +315,9 @@ class Planner:
 
     async def _at_head(self, thread: Thread) -> Plan:
         """A tab with a branch of its own and nothing to say: it is shown what the thread holds now."""
-        call_ids = self._call_ids([*thread.messages, *thread.nested])
+        call_ids = self._call_ids(thread.held)
         plan = self._base_plan(thread, call_ids, Reconciliation(lacking=True, surplus=True))
-        if thread.questions or thread.breakpoints:
+        if thread.paused:
             return self._restated(plan, thread, Reconciliation())
         plan.idle = True
         plan.values = (await self.agent.aget_state(self.config)).values

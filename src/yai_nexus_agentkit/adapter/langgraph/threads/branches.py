@@ -18,7 +18,8 @@ from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
-from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, Graph, GraphShape
+from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, Graph, GraphShape, saver_of
+from yai_nexus_agentkit.adapter.langgraph.threads.savers import at_head, at_place
 
 __all__ = ["MESSAGE_KEY", "History", "Place", "cut", "fork_thread", "start_branch"]
 
@@ -52,13 +53,12 @@ class History:
         self, graph: Graph, saver: BaseCheckpointSaver[Any], shape: GraphShape, config: RunnableConfig
     ) -> None:
         self._graph, self._saver, self._shape = graph, saver, shape
-        thread_id = config["configurable"]["thread_id"]
-        self._root: RunnableConfig = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
+        self._root = at_head(config)
 
     async def place(self, saved: CheckpointTuple) -> Place:
         """What this checkpoint holds. A conversation in a `DeltaChannel` is replayed, from its last whole copy on."""
         if self._shape.incremental:
-            values = (await self._graph.aget_state(saved.config)).values
+            values = (await self._graph.aget_state(at_place(self._root, saved.config))).values
         else:
             values = saved.checkpoint["channel_values"]
             values = values.get("__root__") if self._shape.bare else values
@@ -141,7 +141,7 @@ class History:
 
     async def _parent(self, place: Place) -> Place | None:
         config = place.saved.parent_config
-        saved = None if config is None else await self._saver.aget_tuple(config)
+        saved = None if config is None else await self._saver.aget_tuple(at_place(self._root, config))
         return None if saved is None else await self.place(saved)
 
     async def _matching(self, metadata: Mapping[str, Any], limit: int) -> AsyncGenerator[CheckpointTuple, None]:
@@ -211,8 +211,8 @@ async def fork_thread(
 
     None if no checkpoint shows how the message came in behind `before`: a pruned history, messages made elsewhere.
     """
-    saver = graph.checkpointer
-    if not isinstance(saver, BaseCheckpointSaver):
+    saver = saver_of(graph)
+    if saver is None:
         return None
     place = await History(graph, saver, shape, config).before(message_id, before, head)
     if place is None:
@@ -226,8 +226,8 @@ async def cut(
     """The other way to go back, at the head: the message and what follows it is removed; other channels stay as they
     are. What tasks wrote that wait for others is not there to be removed: new input discards it."""
     _logger.warning("no checkpoint before message %r: its branch is cut off at the head, other state stays", message_id)
-    saver = graph.checkpointer
-    if not isinstance(saver, BaseCheckpointSaver):
+    saver = saver_of(graph)
+    if saver is None:
         return []
     place = await History(graph, saver, shape, config).place(head)
     held = place.messages
@@ -263,6 +263,6 @@ async def start_branch(
         stored = dict(zip(place.ids, shape.kept(place.values), strict=True))
         messages = list({**{i: m for i, m in stored.items() if i not in gone}, **new}.values())
     metadata = {**(config.get("metadata") or {}), **({MESSAGE_KEY: newest} if newest else {})}
-    at: RunnableConfig = {"configurable": place.saved.config["configurable"], "metadata": metadata}
+    at: RunnableConfig = {**at_place(config, place.saved.config), "metadata": metadata}
     written: Any = list(messages) if shape.bare else {MESSAGES: list(messages), **state}
     return await graph.aupdate_state(at, written, as_node="__start__")

@@ -1,13 +1,7 @@
-"""Driver. The thread behind a request: its checkpoint is read once, for us and for the graph.
-
-Reading a checkpoint costs as much as the thread is long, nearly all of it deserialising. So the tuple that was read for
-reconciliation is handed to the graph's own first read, through a copy of the saver that shares storage, connection and
-lock with the original.
-"""
+"""The thread behind a request, as its latest checkpoint has it: values, messages, open questions."""
 
 from __future__ import annotations
 
-import copy
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,49 +9,57 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.constants import END
 from langgraph.pregel import Pregel
 from langgraph.types import Interrupt as NativeInterrupt
 from langgraph.types import StateSnapshot
 
-from yai_nexus_agentkit.adapter.langgraph.questions import Breakpoint, Question
-from yai_nexus_agentkit.adapter.langgraph.shape import Graph, GraphShape
+from yai_nexus_agentkit.adapter.langgraph.questions import Breakpoint
+from yai_nexus_agentkit.adapter.langgraph.shape import Graph, GraphShape, saver_of
+from yai_nexus_agentkit.adapter.langgraph.threads.savers import at_root
 
-__all__ = ["Thread", "breakpoints", "read_thread", "settle", "with_checkpoint"]
+__all__ = ["Thread", "breakpoints", "read_thread", "settle"]
 
 _logger = logging.getLogger(__name__)
-_PENDING, _RESUME, _ERROR = "__interrupt__", "__resume__", "__error__"
+_PENDING = "__interrupt__"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Thread:
-    """What a thread held when the request came. Values are live objects of this run alone."""
+    """A thread when the request came. Values are live objects of this run alone."""
 
     saved: CheckpointTuple | None = None
     values: Any = field(default_factory=dict)
     """Channel values, as in a ``values`` chunk but not limited to the output schema."""
     messages: Sequence[BaseMessage] = ()
-    questions: Sequence[Question] = ()
+    questions: Sequence[NativeInterrupt] = ()
     """Open interrupts."""
     breakpoints: Sequence[Breakpoint] = ()
     nested: Sequence[BaseMessage] = ()
-    """Messages of subgraphs that a question paused or a failure ended, beyond the thread's own. Of a failed one they
-    are those that the thread would have got."""
+    """Messages of subgraphs that a question paused or a failure ended, beyond the thread's own. Of a failed subgraph
+    they are those that the thread would have got."""
     loose: bool = False
-    """Of the last step some tasks ended and some did not: what the first wrote counts, but the checkpoint lacks it."""
+    """Some tasks of the last step ended and some did not. What the former wrote counts, but the checkpoint lacks it."""
+
+    @property
+    def paused(self) -> bool:
+        return bool(self.questions or self.breakpoints)
+
+    @property
+    def held(self) -> list[BaseMessage]:
+        """All its messages, those of subgraphs last."""
+        return [*self.messages, *self.nested]
 
 
 async def read_thread(graph: Graph, shape: GraphShape, config: RunnableConfig) -> Thread:
     """Read the thread's latest checkpoint (or the one that `config` names).
 
     A thread whose last step did not end, and one of a graph with a `DeltaChannel`, is read as the graph's state
-    instead: subgraphs of a paused one included, pending answers left out.
+    instead: with the subgraphs of a paused one, and without pending answers.
     """
-    saver = graph.checkpointer
-    if not isinstance(saver, BaseCheckpointSaver):
-        return Thread()
-    saved = await saver.aget_tuple(_root(config))
+    saver = saver_of(graph)
+    saved = None if saver is None else await saver.aget_tuple(at_root(config))
     if saved is None:
         return Thread()
     written = {channel for _, channel, _ in saved.pending_writes or ()}
@@ -68,7 +70,7 @@ async def read_thread(graph: Graph, shape: GraphShape, config: RunnableConfig) -
         except Exception:
             if not loose or paused or shape.replayed:
                 raise
-            # As the step itself: its tasks wrote what the channels do not take.
+            # The step itself failed like this: its tasks wrote values that the channels do not take.
             _logger.warning("what the last step of a thread wrote cannot be read; it is left out", exc_info=True)
         else:
             return _from_state(graph, shape, saved, state, loose=loose)
@@ -85,21 +87,18 @@ async def settle(graph: Graph, config: RunnableConfig) -> None:
 def _from_state(
     graph: Graph, shape: GraphShape, saved: CheckpointTuple, state: StateSnapshot, *, loose: bool
 ) -> Thread:
-    thread = Thread(saved, state.values, shape.messages_of(state.values), loose=loose)
-    thread.questions = [Question(i, "") for i in _open(state)]
-    known = {m.id for m in thread.messages}
+    messages = shape.messages_of(state.values)
+    questions, waiting = _open(state), breakpoints(graph, state)
+    known = {m.id for m in messages}
     nested: list[BaseMessage] = []
-    thread.breakpoints = breakpoints(graph, state)
-    paused = thread.questions or thread.breakpoints
-    for inner in _inner_states(state, None if paused else graph):
+    for inner in _inner_states(state, None if questions or waiting else graph):
         found = inner.values.get("messages") if isinstance(inner.values, Mapping) else None
         for message in found if isinstance(found, list) else ():
             # What a subgraph was given to do is no message of the user's.
             if isinstance(message, AIMessage | ToolMessage) and message.id and message.id not in known:
                 known.add(message.id)
                 nested.append(message)
-    thread.nested = nested
-    return thread
+    return Thread(saved, state.values, messages, questions, waiting, nested, loose)
 
 
 def _open(state: StateSnapshot) -> list[NativeInterrupt]:
@@ -148,69 +147,3 @@ def _own_breakpoints(graph: Graph, state: StateSnapshot) -> list[Breakpoint]:
     if not is_before and not after:
         return []
     return [Breakpoint(task.id, task.name, is_before) for task in state.tasks]
-
-
-def with_checkpoint(graph: Graph, thread: Thread, *, answering: bool = False) -> Graph:
-    """The graph with a saver that answers its first read of the thread from what was read already.
-
-    Whoever runs it holds the thread, so nobody writes between the two reads. A saver that cannot be copied is left as
-    it is.
-    """
-    saver = graph.checkpointer
-    if not isinstance(saver, BaseCheckpointSaver):
-        return graph
-    unread: list[CheckpointTuple | None] = [thread.saved]
-
-    async def aget_tuple(config: RunnableConfig) -> CheckpointTuple | None:
-        found = unread.pop() if unread and _asks_for(config, thread.saved) else await saver.aget_tuple(config)
-        return _without_failed_answers(found) if answering else found
-
-    def get_tuple(config: RunnableConfig) -> CheckpointTuple | None:
-        """What graphs read that a node or tool calls by `invoke`."""
-        found = saver.get_tuple(config)
-        return _without_failed_answers(found) if answering else found
-
-    try:
-        proxy = copy.copy(saver)
-        proxy.aget_tuple, proxy.get_tuple = aget_tuple, get_tuple  # type: ignore[method-assign]
-        return graph.copy({"checkpointer": proxy})
-    except Exception:
-        told = (
-            "the checkpointer %s cannot be copied: threads are read twice, and an answer over which a task failed stays"
-        )
-        _logger.log(logging.WARNING if answering else logging.DEBUG, told, type(saver).__name__, exc_info=True)
-        return graph
-
-
-def _without_failed_answers(saved: CheckpointTuple | None) -> CheckpointTuple | None:
-    """Without the answers over which a task failed. LangGraph keeps such an answer and would give it to the task again,
-    so that the next, right one is never seen."""
-    writes = saved.pending_writes if saved is not None else None
-    failed = {task for task, channel, _ in writes or () if channel == _ERROR}
-    if saved is None or not writes or not failed:
-        return saved
-    kept: list[tuple[str, str, Any]] = []
-    for task, channel, value in writes:
-        if task in failed and channel == _RESUME and isinstance(value, list):
-            value = value[:-1]
-            if not value:
-                continue
-        kept.append((task, channel, value))
-    return saved._replace(pending_writes=kept)
-
-
-def _root(config: RunnableConfig) -> RunnableConfig:
-    return {**config, "configurable": {"checkpoint_ns": "", **(config.get("configurable") or {})}}
-
-
-def _asks_for(config: RunnableConfig, saved: CheckpointTuple | None) -> bool:
-    """The read is for the root of the thread, at the checkpoint that was read."""
-    wanted = config.get("configurable") or {}
-    if wanted.get("checkpoint_ns"):
-        return False
-    if saved is None:
-        return not wanted.get("checkpoint_id")
-    held = saved.config["configurable"]
-    if str(wanted.get("thread_id")) != str(held.get("thread_id")):
-        return False
-    return wanted.get("checkpoint_id") in (None, held.get("checkpoint_id"))

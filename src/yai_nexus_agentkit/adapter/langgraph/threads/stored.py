@@ -5,35 +5,27 @@ Whoever changes a thread here must hold its lock: a run that wrote in between wo
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 from ag_ui.core import Message
-from langchain_core.runnables import Runnable, RunnableConfig
-from langgraph.checkpoint.base import (
-    BaseCheckpointSaver,
-    ChannelVersions,
-    Checkpoint,
-    CheckpointMetadata,
-    CheckpointTuple,
-    PendingWrite,
-    copy_checkpoint,
-)
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, Checkpoint, copy_checkpoint
 from langgraph.checkpoint.base.id import uuid6
 from langgraph.constants import END, START
 from langgraph.errors import InvalidUpdateError
 from langgraph.types import StateUpdate
 
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui
-from yai_nexus_agentkit.adapter.langgraph.shape import Graph, GraphShape
+from yai_nexus_agentkit.adapter.langgraph.shape import Graph, GraphShape, saver_of
 from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import Thread, read_thread
+from yai_nexus_agentkit.adapter.langgraph.threads.savers import StagedSaver, at_head
 from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.errors import RunInputError, StatePatchError, ThreadNotFoundError
 from yai_nexus_agentkit.protocol.state import StateTracker, pointer
 
-__all__ = ["LangGraphThreadStore", "StagedSaver"]
+__all__ = ["LangGraphThreadStore"]
 
 _PROBE = "yai-nexus-agentkit-readiness"
 _UNREADABLE = (InvalidUpdateError, ValueError, TypeError, LookupError, AttributeError)
@@ -43,19 +35,18 @@ _UNREADABLE = (InvalidUpdateError, ValueError, TypeError, LookupError, Attribute
 class LangGraphThreadStore:
     """The threads of one graph, by the ``thread_id`` that its checkpointer knows; none without a checkpointer."""
 
-    def __init__(self, graph: Graph, shape: GraphShape, agent: Runnable[Any, Any]) -> None:
-        self._graph, self._shape, self._agent = graph, shape, agent
+    def __init__(self, graph: Graph, shape: GraphShape) -> None:
+        self._graph, self._shape = graph, shape
+        self._saver = saver_of(graph)
 
     async def ready(self) -> None:
         """Read from the checkpointer, and raise what it raises."""
-        saver = self._saver
-        if saver is not None:
-            await saver.aget_tuple(_config(_PROBE))
+        if self._saver is not None:
+            await self._saver.aget_tuple(_config(_PROBE))
 
     async def exists(self, key: str) -> bool:
         """A checkpoint of the thread is stored."""
-        saver = self._saver
-        return saver is not None and await saver.aget_tuple(_config(key)) is not None
+        return self._saver is not None and await self._saver.aget_tuple(_config(key)) is not None
 
     async def paused(self, key: str) -> bool:
         """The thread has open interrupts, or stopped at a breakpoint."""
@@ -63,14 +54,12 @@ class LangGraphThreadStore:
             thread = await self._read(key)
         except ThreadNotFoundError:
             return False
-        return bool(thread.questions or thread.breakpoints)
+        return thread.paused
 
     async def messages(self, key: str, run: RunContext) -> list[Message]:
         """The conversation, with that of paused subgraphs. What subagents said is stored by no thread."""
         thread = await self._read(key)
-        return to_agui(
-            [*thread.messages, *thread.nested], declared=run.declared, reasoning=run.options.reasoning != "off"
-        )
+        return to_agui(thread.held, declared=run.declared, reasoning=run.options.reasoning != "off")
 
     async def state(self, key: str) -> dict[str, Any]:
         """The public state."""
@@ -94,15 +83,9 @@ class LangGraphThreadStore:
 
     async def delete(self, key: str) -> None:
         """Remove every checkpoint of the thread, subgraphs included."""
-        saver = self._saver
-        if saver is None or not await self.exists(key):
+        if self._saver is None or not await self.exists(key):
             raise ThreadNotFoundError("there is no such thread")
-        await saver.adelete_thread(key)
-
-    @property
-    def _saver(self) -> BaseCheckpointSaver[Any] | None:
-        saver = self._graph.checkpointer
-        return saver if isinstance(saver, BaseCheckpointSaver) else None
+        await self._saver.adelete_thread(key)
 
     async def _read(self, key: str) -> Thread:
         thread = await read_thread(self._graph, self._shape, _config(key))
@@ -139,9 +122,8 @@ class LangGraphThreadStore:
     async def _store(
         self, config: RunnableConfig, values: Mapping[str, Any], removed: Sequence[str], as_node: str | None
     ) -> None:
-        saver = self._saver
-        assert saver is not None, "a thread was read"
-        staged = StagedSaver(saver)
+        assert self._saver is not None, "a thread was read"
+        staged = StagedSaver(self._saver)
         graph = self._graph.copy({"checkpointer": staged})
         try:
             if as_node is not None:
@@ -176,73 +158,4 @@ async def _remove(saver: BaseCheckpointSaver[Any], config: RunnableConfig, keys:
 
 
 def _config(key: str) -> RunnableConfig:
-    return {"configurable": {"thread_id": key, "checkpoint_ns": ""}}
-
-
-class StagedSaver(BaseCheckpointSaver[Any]):
-    """Reads what `under` holds, and what was written here; `under` is written by `commit` alone.
-
-    For one thread and the root namespace, which is all that an update of a state writes.
-    """
-
-    def __init__(self, under: BaseCheckpointSaver[Any]) -> None:
-        super().__init__(serde=under.serde)
-        self._under = under
-        # Never replaced: LangGraph may work with a shallow copy of this object.
-        self._tuples: dict[str, CheckpointTuple] = {}
-        """By checkpoint id, the newest last."""
-        self._writes: dict[str, list[PendingWrite]] = {}
-        """Beside what `under` holds, by checkpoint id."""
-        self._stored: list[Callable[[], Awaitable[object]]] = []
-
-    async def commit(self) -> None:
-        """Write everything, in order."""
-        for store in self._stored:
-            await store()
-
-    @property
-    def config_specs(self) -> list[Any]:
-        return self._under.config_specs
-
-    def get_next_version(self, current: Any, channel: None) -> Any:
-        return self._under.get_next_version(current, channel)
-
-    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        conf = config["configurable"]
-        wanted = conf.get("checkpoint_id")
-        if conf.get("checkpoint_ns"):
-            return await self._under.aget_tuple(config)
-        if wanted is None and self._tuples:
-            wanted = next(reversed(self._tuples))
-        found = self._tuples.get(wanted) if wanted is not None else None
-        if found is None:
-            found = await self._under.aget_tuple(config)
-        more = self._writes.get(found.checkpoint["id"]) if found is not None else None
-        if found is None or not more:
-            return found
-        return found._replace(pending_writes=[*(found.pending_writes or ()), *more])
-
-    async def aput(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        conf = config["configurable"]
-        named = {"thread_id": conf["thread_id"], "checkpoint_ns": conf.get("checkpoint_ns", "")}
-        made: RunnableConfig = {"configurable": {**named, "checkpoint_id": checkpoint["id"]}}
-        # As it would come back from the storage: what is read here must not share objects with what will be stored.
-        read: Checkpoint = self.serde.loads_typed(self.serde.dumps_typed(checkpoint))
-        parent = config if conf.get("checkpoint_id") else None
-        self._tuples[checkpoint["id"]] = CheckpointTuple(made, read, metadata, parent, [])
-        self._stored.append(partial(self._under.aput, config, checkpoint, metadata, new_versions))
-        return made
-
-    async def aput_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        at = config["configurable"]["checkpoint_id"]
-        self._writes.setdefault(at, []).extend((task_id, channel, value) for channel, value in writes)
-        more = {"task_path": task_path} if task_path else {}
-        self._stored.append(partial(self._under.aput_writes, config, writes, task_id, **more))
+    return at_head({"configurable": {"thread_id": key}})

@@ -1,0 +1,184 @@
+"""Checkpointers in front of the application's. They read and write through it; nothing here copies or changes it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from functools import partial
+from inspect import signature
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    PendingWrite,
+)
+
+__all__ = ["RunSaver", "SaverInFront", "StagedSaver", "at_head", "at_place", "at_root"]
+
+_PLACE = ("checkpoint_id", "checkpoint_ns", "checkpoint_map")
+_RESUME, _ERROR = "__resume__", "__error__"
+
+
+def at_root(config: RunnableConfig) -> RunnableConfig:
+    """The same place in the root graph's checkpoints, for a saver that insists on a namespace."""
+    return {**config, "configurable": {"checkpoint_ns": "", **(config.get("configurable") or {})}}
+
+
+def at_head(config: RunnableConfig) -> RunnableConfig:
+    """The newest checkpoint of the thread. Other configurable values stay: a saver may need them."""
+    kept = {key: value for key, value in config["configurable"].items() if key not in _PLACE}
+    return {"configurable": {**kept, "checkpoint_ns": ""}}
+
+
+def at_place(config: RunnableConfig, place: RunnableConfig) -> RunnableConfig:
+    """This checkpoint of the thread; other configurable values stay."""
+    return {"configurable": {**at_head(config)["configurable"], **place["configurable"]}}
+
+
+class SaverInFront(BaseCheckpointSaver[Any]):
+    """A checkpointer that is another one, `under`, except for what a subclass defines.
+
+    Methods, properties and attributes are looked up on `under`, whatever class it has: storage, connection, locks and
+    serializer are shared, and LangGraph sees the signatures of the methods that really run.
+    """
+
+    def __init__(self, under: BaseCheckpointSaver[Any]) -> None:
+        self._under = under  # no super().__init__: it would set a serializer
+
+    def __getattribute__(self, name: str) -> Any:
+        own = partial(object.__getattribute__, self)
+        if name.startswith("__") or name in own("__dict__"):
+            return own(name)
+        classes = type(self).__mro__
+        if any(name in vars(one) for one in classes[: classes.index(BaseCheckpointSaver)]):
+            return own(name)
+        return getattr(own("_under"), name)
+
+    def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> BaseCheckpointSaver[Any]:
+        """LangGraph asks for this when it restricts what a serializer may load."""
+        clone = copy.copy(self)
+        clone._under = self._under.with_allowlist(extra_allowlist)
+        return clone
+
+
+class RunSaver(SaverInFront):
+    """The checkpointer of one run.
+
+    It answers the graph's first read of the thread with `saved`, which was read already: reading costs as much as the
+    thread is long. Whoever runs the graph holds the thread, so nobody writes between the two reads.
+
+    `answering`: the run answers questions. Answers over which a task failed are then left out of what is read:
+    LangGraph keeps such an answer and would give it to the task again, so that the next, right one is never seen.
+    """
+
+    def __init__(self, under: BaseCheckpointSaver[Any], saved: CheckpointTuple | None, *, answering: bool) -> None:
+        super().__init__(under)
+        self._saved, self._answering = saved, answering
+        self._unread = [saved]
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        first = self._unread and _asks_for(config, self._saved)
+        found = self._unread.pop() if first else await self._under.aget_tuple(config)
+        return _without_failed_answers(found) if self._answering else found
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Read by graphs that a node or tool calls with `invoke`."""
+        found = self._under.get_tuple(config)
+        return _without_failed_answers(found) if self._answering else found
+
+
+class StagedSaver(SaverInFront):
+    """Reads what `under` holds and what was written here. Only `commit` writes to `under`.
+
+    For one thread and the root namespace, which is all that an update of a state writes.
+    """
+
+    aget_delta_channel_history = BaseCheckpointSaver.aget_delta_channel_history  # by `aget_tuple`, so with the staged
+
+    def __init__(self, under: BaseCheckpointSaver[Any]) -> None:
+        super().__init__(under)
+        # Changed in place only: `with_allowlist` makes shallow copies.
+        self._tuples: dict[str, CheckpointTuple] = {}
+        """By checkpoint id, the newest last."""
+        self._writes: dict[str, list[PendingWrite]] = {}
+        """Beside what `under` holds, by checkpoint id."""
+        self._stored: list[Callable[[], Awaitable[object]]] = []
+
+    async def commit(self) -> None:
+        """Write everything, in order."""
+        for store in self._stored:
+            await store()
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        conf = config["configurable"]
+        wanted = conf.get("checkpoint_id")
+        if conf.get("checkpoint_ns"):
+            return await self._under.aget_tuple(config)
+        if wanted is None and self._tuples:
+            wanted = next(reversed(self._tuples))
+        found = self._tuples.get(wanted) if wanted is not None else None
+        if found is None:
+            found = await self._under.aget_tuple(config)
+        more = self._writes.get(found.checkpoint["id"]) if found is not None else None
+        if found is None or not more:
+            return found
+        return found._replace(pending_writes=[*(found.pending_writes or ()), *more])
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        conf = config["configurable"]
+        named = {"thread_id": conf["thread_id"], "checkpoint_ns": conf.get("checkpoint_ns", "")}
+        made: RunnableConfig = {"configurable": {**named, "checkpoint_id": checkpoint["id"]}}
+        # As it would come back from the storage: what is read here must not share objects with what will be stored.
+        read: Checkpoint = self.serde.loads_typed(self.serde.dumps_typed(checkpoint))
+        parent = config if conf.get("checkpoint_id") else None
+        self._tuples[checkpoint["id"]] = CheckpointTuple(made, read, metadata, parent, [])
+        self._stored.append(partial(self._under.aput, config, checkpoint, metadata, new_versions))
+        return made
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        at = config["configurable"]["checkpoint_id"]
+        self._writes.setdefault(at, []).extend((task_id, channel, value) for channel, value in writes)
+        takes_path = "task_path" in signature(self._under.aput_writes).parameters
+        more = {"task_path": task_path} if takes_path else {}  # a saver written before the parameter existed
+        self._stored.append(partial(self._under.aput_writes, config, writes, task_id, **more))
+
+
+def _without_failed_answers(saved: CheckpointTuple | None) -> CheckpointTuple | None:
+    writes = saved.pending_writes if saved is not None else None
+    failed = {task for task, channel, _ in writes or () if channel == _ERROR}
+    if saved is None or not writes or not failed:
+        return saved
+    kept: list[tuple[str, str, Any]] = []
+    for task, channel, value in writes:
+        if task in failed and channel == _RESUME and isinstance(value, list):
+            value = value[:-1]
+            if not value:
+                continue
+        kept.append((task, channel, value))
+    return saved._replace(pending_writes=kept)
+
+
+def _asks_for(config: RunnableConfig, saved: CheckpointTuple | None) -> bool:
+    """The read is for the root of the thread, at the checkpoint that was read."""
+    wanted = config.get("configurable") or {}
+    if wanted.get("checkpoint_ns"):
+        return False
+    if saved is None:
+        return not wanted.get("checkpoint_id")
+    held = saved.config["configurable"]
+    if str(wanted.get("thread_id")) != str(held.get("thread_id")):
+        return False
+    return wanted.get("checkpoint_id") in (None, held.get("checkpoint_id"))
