@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """How a graph moves: fan-out, loops, jumps, retries, handlers, time limits of nodes, caches, fallbacks."""
 
 from __future__ import annotations
@@ -76,30 +75,23 @@ async def test_one_node_sent_to_three_times(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=(found=[])",
-            "STEP_STARTED stepName=research metadata=(langgraph=(node=research step=1 task_id=#1 checkpoint_ns=research:#1))",
-            "STEP_STARTED stepName=research#2 metadata=(langgraph=(node=research step=1 task_id=#2 checkpoint_ns=research:#2))",
-            "STEP_STARTED stepName=research#3 metadata=(langgraph=(node=research step=1 task_id=#3 checkpoint_ns=research:#3))",
-            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta="cats "',
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta=done.",
-            "TEXT_MESSAGE_END messageId=lc_run--#4",
-            "TEXT_MESSAGE_START messageId=lc_run--#5 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#5 delta="dogs "',
+            "STEP_STARTED stepName=research",
+            "STEP_STARTED stepName=research#2",
+            "STEP_STARTED stepName=research#3",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "cats " + done. END',
+            'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "dogs "',
             "STEP_FINISHED stepName=research",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#5 delta=done.",
-            "TEXT_MESSAGE_END messageId=lc_run--#5",
-            "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta="eels "',
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=done. END",
+            'TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + "eels "',
             "STEP_FINISHED stepName=research#2",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta=done.",
-            "TEXT_MESSAGE_END messageId=lc_run--#6",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=done. END",
             "STEP_FINISHED stepName=research#3",
             'STATE_DELTA delta=[(op=add path="/found" value=[cats dogs eels])]',
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
     assert played.state == {"found": ["cats", "dogs", "eels"]}
@@ -110,22 +102,17 @@ async def test_a_fan_out_whose_branches_answer_in_the_order_of_the_thread(play: 
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=(found=[])",
-            "STEP_STARTED stepName=research metadata=(langgraph=(node=research step=1 task_id=#1 checkpoint_ns=research:#1))",
-            "STEP_STARTED stepName=research#2 metadata=(langgraph=(node=research step=1 task_id=#2 checkpoint_ns=research:#2))",
-            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="cats "',
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=done.",
-            "TEXT_MESSAGE_END messageId=lc_run--#3",
-            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta="dogs "',
+            "STEP_STARTED stepName=research",
+            "STEP_STARTED stepName=research#2",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "cats " + done. END',
+            'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "dogs "',
             "STEP_FINISHED stepName=research",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta=done.",
-            "TEXT_MESSAGE_END messageId=lc_run--#4",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=done. END",
             "STEP_FINISHED stepName=research#2",
             'STATE_DELTA delta=[(op=add path="/found" value=[cats dogs])]',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -135,28 +122,23 @@ async def test_a_fan_out_that_answers_in_another_order_than_it_was_sent(play: Pl
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=(found=[])",
-            "STEP_STARTED stepName=research metadata=(langgraph=(node=research step=1 task_id=#1 checkpoint_ns=research:#1))",
-            "STEP_STARTED stepName=research#2 metadata=(langgraph=(node=research step=1 task_id=#2 checkpoint_ns=research:#2))",
-            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="dogs "',
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=done.",
-            "TEXT_MESSAGE_END messageId=lc_run--#3",
-            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta="cats "',
+            "STEP_STARTED stepName=research",
+            "STEP_STARTED stepName=research#2",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "dogs " + done. END',
+            'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "cats "',
             "STEP_FINISHED stepName=research#2",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta=done.",
-            "TEXT_MESSAGE_END messageId=lc_run--#4",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=done. END",
             "STEP_FINISHED stepName=research",
             'STATE_DELTA delta=[(op=add path="/found" value=[cats dogs])]',
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
-            '  assistant id=lc_run--#4 content="cats done."',
-            '  assistant id=lc_run--#3 content="dogs done."',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            '  assistant id=lc_run--#2 content="cats done."',
+            '  assistant id=lc_run--#1 content="dogs done."',
+            "RUN_FINISHED",
         ]
     )
 
@@ -177,27 +159,21 @@ async def test_a_node_that_loops_to_itself(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=(count=0)",
-            "STEP_STARTED stepName=say metadata=(langgraph=(node=say step=1 task_id=#1 checkpoint_ns=say:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=One.",
-            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_STARTED stepName=say",
+            "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One. END",
             "STEP_FINISHED stepName=say",
             'STATE_DELTA delta=[(op=add path="/count" value=1)]',
-            "STEP_STARTED stepName=say metadata=(langgraph=(node=say step=2 task_id=#3 checkpoint_ns=say:#3))",
-            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta=Two.",
-            "TEXT_MESSAGE_END messageId=lc_run--#4",
+            "STEP_STARTED stepName=say",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Two. END",
             "STEP_FINISHED stepName=say",
             'STATE_DELTA delta=[(op=add path="/count" value=2)]',
-            "STEP_STARTED stepName=say metadata=(langgraph=(node=say step=3 task_id=#5 checkpoint_ns=say:#5))",
-            "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta=Three.",
-            "TEXT_MESSAGE_END messageId=lc_run--#6",
+            "STEP_STARTED stepName=say",
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Three. END",
             "STEP_FINISHED stepName=say",
             'STATE_DELTA delta=[(op=add path="/count" value=3)]',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
     assert played.state == {"count": 3}
@@ -218,29 +194,21 @@ async def test_two_nodes_that_take_turns(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=ask metadata=(langgraph=(node=ask step=1 task_id=#1 checkpoint_ns=ask:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Why?"',
-            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_STARTED stepName=ask",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Why?" END',
             "STEP_FINISHED stepName=ask",
-            "STEP_STARTED stepName=answer metadata=(langgraph=(node=answer step=2 task_id=#3 checkpoint_ns=answer:#3))",
-            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta=Because.",
-            "TEXT_MESSAGE_END messageId=lc_run--#4",
+            "STEP_STARTED stepName=answer",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Because. END",
             "STEP_FINISHED stepName=answer",
-            "STEP_STARTED stepName=ask metadata=(langgraph=(node=ask step=3 task_id=#5 checkpoint_ns=ask:#5))",
-            "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta="And then?"',
-            "TEXT_MESSAGE_END messageId=lc_run--#6",
+            "STEP_STARTED stepName=ask",
+            'TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + "And then?" END',
             "STEP_FINISHED stepName=ask",
-            "STEP_STARTED stepName=answer metadata=(langgraph=(node=answer step=4 task_id=#7 checkpoint_ns=answer:#7))",
-            "TEXT_MESSAGE_START messageId=lc_run--#8 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#8 delta=Nothing.",
-            "TEXT_MESSAGE_END messageId=lc_run--#8",
+            "STEP_STARTED stepName=answer",
+            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant + Nothing. END",
             "STEP_FINISHED stepName=answer",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -272,26 +240,22 @@ async def test_commands_that_say_where_to_go(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=(count=0)",
-            "STEP_STARTED stepName=triage metadata=(langgraph=(node=triage step=1 task_id=#1 checkpoint_ns=triage:#1))",
+            "STEP_STARTED stepName=triage",
             "STEP_FINISHED stepName=triage",
             'STATE_DELTA delta=[(op=add path="/count" value=1)]',
-            "STEP_STARTED stepName=expert metadata=(langgraph=(node=expert step=2 task_id=#2 checkpoint_ns=expert:#2))",
-            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="I know."',
-            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "STEP_STARTED stepName=expert",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "I know." END',
             "STEP_FINISHED stepName=expert",
             'STATE_DELTA delta=[(op=add path="/count" value=2)]',
-            "STEP_STARTED stepName=log metadata=(langgraph=(node=log step=3 task_id=#4 checkpoint_ns=log:#4))",
-            "STEP_STARTED stepName=thank metadata=(langgraph=(node=thank step=3 task_id=#5 checkpoint_ns=thank:#5))",
-            "TEXT_MESSAGE_START messageId=thanks role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=thanks delta=Thanks.",
-            "TEXT_MESSAGE_END messageId=thanks",
+            "STEP_STARTED stepName=log",
+            "STEP_STARTED stepName=thank",
+            "TEXT_MESSAGE_START messageId=thanks role=assistant + Thanks. END",
             "STEP_FINISHED stepName=log",
             "STEP_FINISHED stepName=thank",
             'STATE_DELTA delta=[(op=add path="/count" value=12)]',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
     assert played.state == {"count": 12}
@@ -333,25 +297,20 @@ async def test_a_retry_on_the_second_turn(play: Player) -> None:
 
     assert played.streams[1] == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=4 task_id=#3 checkpoint_ns=chat:#3))",
-            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta="Half "',
-            "TEXT_MESSAGE_END messageId=lc_run--#4",
+            "STEP_STARTED stepName=chat",
+            'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "Half " END',
             "STEP_FINISHED stepName=chat",
-            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=4 task_id=#3 checkpoint_ns=chat:#3))",
-            "TEXT_MESSAGE_START messageId=lc_run--#5 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#5 delta="Whole "',
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#5 delta=answer.",
-            "TEXT_MESSAGE_END messageId=lc_run--#5",
+            "STEP_STARTED stepName=chat",
+            'TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + "Whole " + answer. END',
             "STEP_FINISHED stepName=chat",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
-            "  assistant id=lc_run--#2 content=Hello.",
+            "  assistant id=lc_run--#1 content=Hello.",
             '  user id=user-2 content="and?"',
-            '  assistant id=lc_run--#5 content="Whole answer."',
-            "RUN_FINISHED threadId=thread runId=run-2",
+            '  assistant id=lc_run--#3 content="Whole answer."',
+            "RUN_FINISHED",
         ]
     )
 
@@ -388,32 +347,25 @@ async def test_a_retry_of_one_branch_beside_another(play: Player) -> None:
     assert [message["content"] for message in played.messages] == ["hi", "Left answer.", "Right goes on."]
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=left metadata=(langgraph=(node=left step=1 task_id=#1 checkpoint_ns=left:#1))",
-            "STEP_STARTED stepName=right metadata=(langgraph=(node=right step=1 task_id=#2 checkpoint_ns=right:#2))",
-            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="Right "',
-            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta="Half "',
-            "TEXT_MESSAGE_END messageId=lc_run--#4",
+            "STEP_STARTED stepName=left",
+            "STEP_STARTED stepName=right",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Right "',
+            'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "Half " END',
             "STEP_FINISHED stepName=left",
-            "STEP_STARTED stepName=left metadata=(langgraph=(node=left step=1 task_id=#1 checkpoint_ns=left:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#5 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#5 delta="Left "',
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#5 delta=answer.",
-            "TEXT_MESSAGE_END messageId=lc_run--#5",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="goes on."',
-            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "STEP_STARTED stepName=left",
+            'TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + "Left " + answer. END',
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta="goes on." END',
             "STEP_FINISHED stepName=left",
             "STEP_FINISHED stepName=right",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
-            '  assistant id=lc_run--#5 content="Left answer."',
-            '  assistant id=lc_run--#3 content="Right goes on."',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            '  assistant id=lc_run--#3 content="Left answer."',
+            '  assistant id=lc_run--#1 content="Right goes on."',
+            "RUN_FINISHED",
         ]
     )
 
@@ -430,12 +382,10 @@ async def test_a_node_that_runs_out_of_time(play: Player) -> None:
     *told, ended = played.stream
     assert told == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Half "',
-            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_STARTED stepName=chat",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half " END',
             "STEP_FINISHED stepName=chat",
         ]
     )
@@ -459,22 +409,18 @@ async def test_a_node_that_runs_out_of_time_and_is_tried_again(play: Player) -> 
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Half "',
-            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_STARTED stepName=chat",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half " END',
             "STEP_FINISHED stepName=chat",
-            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=Whole.",
-            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "STEP_STARTED stepName=chat",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Whole. END",
             "STEP_FINISHED stepName=chat",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
-            "  assistant id=lc_run--#3 content=Whole.",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "  assistant id=lc_run--#2 content=Whole.",
+            "RUN_FINISHED",
         ]
     )
 
@@ -498,32 +444,25 @@ async def test_a_node_answered_from_its_cache(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=(count=0)",
-                "STEP_STARTED stepName=clock metadata=(langgraph=(node=clock step=1 task_id=#1 checkpoint_ns=clock:#1))",
-                "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-                'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="It is "',
-                "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=noon.",
-                "TEXT_MESSAGE_END messageId=lc_run--#2",
+                "STEP_STARTED stepName=clock",
+                'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "It is " + noon. END',
                 "STEP_FINISHED stepName=clock",
                 'STATE_DELTA delta=[(op=add path="/count" value=1)]',
-                "STEP_STARTED stepName=end metadata=(langgraph=(node=end step=2 task_id=#3 checkpoint_ns=end:#3))",
-                "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
-                'TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta="2 messages."',
-                "TEXT_MESSAGE_END messageId=lc_run--#4",
+                "STEP_STARTED stepName=end",
+                'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "2 messages." END',
                 "STEP_FINISHED stepName=end",
-                "RUN_FINISHED threadId=thread runId=run-1",
+                "RUN_FINISHED",
             ],
             [
-                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=(count=1)",
                 'STATE_DELTA delta=[(op=add path="/count" value=2)]',
-                "STEP_STARTED stepName=end metadata=(langgraph=(node=end step=6 task_id=#5 checkpoint_ns=end:#5))",
-                "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
-                'TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta="4 messages."',
-                "TEXT_MESSAGE_END messageId=lc_run--#6",
+                "STEP_STARTED stepName=end",
+                'TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + "4 messages." END',
                 "STEP_FINISHED stepName=end",
-                "RUN_FINISHED threadId=thread runId=run-2",
+                "RUN_FINISHED",
             ],
         ]
     )
@@ -548,12 +487,10 @@ async def test_a_node_answered_from_the_cache_of_another_thread(play: Player) ->
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "TEXT_MESSAGE_START messageId=lc_run--#1-0 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#1-0 delta="It is noon."',
-            "TEXT_MESSAGE_END messageId=lc_run--#1-0",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            'TEXT_MESSAGE_START messageId=lc_run--#1-0 role=assistant + "It is noon." END',
+            "RUN_FINISHED",
         ]
     )
 
@@ -573,12 +510,12 @@ async def test_a_deferred_node(play: Player) -> None:
 
     played = await play(build, ordered=False)
 
-    told = [line for line in played.stream if line.startswith(("STEP_STARTED", "TEXT_MESSAGE_CONTENT"))]
+    told = played.only("STEP_STARTED", "TEXT_MESSAGE_CONTENT")
     assert told[3:] == snapshot(
         [
-            "STEP_STARTED stepName=longer metadata=(langgraph=(node=longer step=2 task_id=#4 checkpoint_ns=longer:#4))",
-            "STEP_STARTED stepName=last metadata=(langgraph=(node=last step=3 task_id=#5 checkpoint_ns=last:#5))",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta=Last.",
+            "STEP_STARTED stepName=longer",
+            "STEP_STARTED stepName=last",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Last.",
         ]
     )
 
@@ -588,11 +525,11 @@ async def test_a_graph_that_does_nothing(play: Player) -> None:
 
     assert played.streams[1] == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=nothing metadata=(langgraph=(node=nothing step=4 task_id=#2 checkpoint_ns=nothing:#2))",
+            "STEP_STARTED stepName=nothing",
             "STEP_FINISHED stepName=nothing",
-            "RUN_FINISHED threadId=thread runId=run-2",
+            "RUN_FINISHED",
         ]
     )
 
@@ -611,21 +548,17 @@ async def test_an_error_handler_of_a_node(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Half "',
-            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_STARTED stepName=chat",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half " END',
             "STEP_FINISHED stepName=chat",
-            "STEP_STARTED stepName=chat metadata=(langgraph=(node=__error_handler__chat step=1 task_id=#3 checkpoint_ns=chat:#1|__error_handler__chat:#3))",
-            "TEXT_MESSAGE_START messageId=sorry role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=sorry delta="Sorry, that did not work."',
-            "TEXT_MESSAGE_END messageId=sorry",
+            "STEP_STARTED stepName=chat",
+            'TEXT_MESSAGE_START messageId=sorry role=assistant + "Sorry, that did not work." END',
             "STEP_FINISHED stepName=chat",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  assistant id=sorry content="Sorry, that did not work."',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )

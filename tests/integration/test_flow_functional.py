@@ -39,14 +39,11 @@ async def test_an_entrypoint_that_returns_a_message(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=0 task_id=#1 checkpoint_ns=agent:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Hello "',
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=there.",
-            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "RUN_STARTED",
+            "STEP_STARTED stepName=agent",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there. END',
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
     assert [m["content"] for m in played.messages] == ["hi", "Hello there."]
@@ -64,13 +61,11 @@ async def test_an_entrypoint_that_returns_text(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=0 task_id=#1 checkpoint_ns=agent:#1))",
+            "RUN_STARTED",
+            "STEP_STARTED stepName=agent",
             "STEP_FINISHED stepName=agent",
-            "TEXT_MESSAGE_START messageId=run-1-output role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=run-1-output delta="You said hi."',
-            "TEXT_MESSAGE_END messageId=run-1-output",
-            'RUN_FINISHED threadId=thread runId=run-1 result="You said hi."',
+            'TEXT_MESSAGE_START messageId=run-1-output role=assistant + "You said hi." END',
+            'RUN_FINISHED result="You said hi."',
         ]
     )
 
@@ -87,10 +82,10 @@ async def test_an_entrypoint_that_returns_data(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=0 task_id=#1 checkpoint_ns=agent:#1))",
+            "RUN_STARTED",
+            "STEP_STARTED stepName=agent",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED threadId=thread runId=run-1 result=(words=3 tags=[a])",
+            "RUN_FINISHED result=(words=3 tags=[a])",
         ]
     )
 
@@ -118,20 +113,16 @@ async def test_tasks_are_steps(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=0 task_id=#1 checkpoint_ns=agent:#1))",
-            "STEP_STARTED stepName=agent/plan metadata=(langgraph=(node=plan step=0 task_id=#2 checkpoint_ns=agent:#1|plan:#2))",
-            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="A plan. "',
-            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "RUN_STARTED",
+            "STEP_STARTED stepName=agent",
+            "STEP_STARTED stepName=agent/plan",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "A plan. " END',
             "STEP_FINISHED stepName=agent/plan",
-            'STEP_STARTED stepName="agent/write answer" metadata=(langgraph=(node="write answer" step=0 task_id=#4 checkpoint_ns="agent:#1|write answer:#4"))',
-            "TEXT_MESSAGE_START messageId=lc_run--#5 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#5 delta="An answer."',
-            "TEXT_MESSAGE_END messageId=lc_run--#5",
+            'STEP_STARTED stepName="agent/write answer"',
+            'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "An answer." END',
             'STEP_FINISHED stepName="agent/write answer"',
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -154,14 +145,11 @@ async def test_what_an_entrypoint_keeps(play: Player) -> None:
 
     assert played.streams[1] == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=2 task_id=#3 checkpoint_ns=agent:#3))",
-            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta="3 "',
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta=messages.",
-            "TEXT_MESSAGE_END messageId=lc_run--#4",
+            "RUN_STARTED",
+            "STEP_STARTED stepName=agent",
+            'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "3 " + messages. END',
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED threadId=thread runId=run-2",
+            "RUN_FINISHED",
         ]
     )
     assert [m["content"] for m in played.messages] == ["hi", "1 messages.", "and?", "3 messages."]
@@ -209,28 +197,24 @@ async def test_a_question_in_an_entrypoint(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
-                "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=0 task_id=#1 checkpoint_ns=agent:#1))",
-                "STEP_STARTED stepName=agent/think metadata=(langgraph=(node=think step=0 task_id=#2 checkpoint_ns=agent:#1|think:#2))",
-                "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
-                'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="Let me ask. "',
-                "TEXT_MESSAGE_END messageId=lc_run--#3",
+                "RUN_STARTED",
+                "STEP_STARTED stepName=agent",
+                "STEP_STARTED stepName=agent/think",
+                'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Let me ask. " END',
                 "STEP_FINISHED stepName=agent/think",
                 "STEP_FINISHED stepName=agent",
                 "STATE_SNAPSHOT snapshot=()",
                 "MESSAGES_SNAPSHOT",
                 "  user id=user-1 content=hi",
-                '  assistant id=lc_run--#3 content="Let me ask. "',
-                'RUN_FINISHED threadId=thread runId=run-1 outcome=(type=interrupt interrupts=[(id=#4 reason=langgraph:interrupt message="Sure?" metadata=(langgraph=(value=(question="Sure?"))))])',
+                '  assistant id=lc_run--#1 content="Let me ask. "',
+                'RUN_FINISHED outcome=(type=interrupt interrupts=[(id=#2 reason=langgraph:interrupt message="Sure?" metadata=(langgraph=(value=(question="Sure?"))))])',
             ],
             [
-                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
-                "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=0 task_id=#1 checkpoint_ns=agent:#1))",
+                "RUN_STARTED",
+                "STEP_STARTED stepName=agent",
                 "STEP_FINISHED stepName=agent",
-                "TEXT_MESSAGE_START messageId=run-2-output role=assistant",
-                'TEXT_MESSAGE_CONTENT messageId=run-2-output delta="Let me ask. yes (1)"',
-                "TEXT_MESSAGE_END messageId=run-2-output",
-                'RUN_FINISHED threadId=thread runId=run-2 result="Let me ask. yes (1)"',
+                'TEXT_MESSAGE_START messageId=run-2-output role=assistant + "Let me ask. yes (1)" END',
+                'RUN_FINISHED result="Let me ask. yes (1)"',
             ],
         ]
     )
@@ -254,12 +238,10 @@ async def test_a_task_that_fails(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=0 task_id=#1 checkpoint_ns=agent:#1))",
-            "STEP_STARTED stepName=agent/ask metadata=(langgraph=(node=ask step=0 task_id=#2 checkpoint_ns=agent:#1|ask:#2))",
-            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="Half "',
-            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "RUN_STARTED",
+            "STEP_STARTED stepName=agent",
+            "STEP_STARTED stepName=agent/ask",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half " END',
             "STEP_FINISHED stepName=agent/ask",
             "STEP_FINISHED stepName=agent",
             "RUN_ERROR message=down code=AGENT_ERROR",
@@ -285,23 +267,19 @@ async def test_a_task_that_is_tried_again(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=0 task_id=#1 checkpoint_ns=agent:#1))",
-            "STEP_STARTED stepName=agent/ask metadata=(langgraph=(node=ask step=0 task_id=#2 checkpoint_ns=agent:#1|ask:#2))",
-            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="Half "',
-            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "RUN_STARTED",
+            "STEP_STARTED stepName=agent",
+            "STEP_STARTED stepName=agent/ask",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half " END',
             "STEP_FINISHED stepName=agent/ask",
-            "STEP_STARTED stepName=agent/ask metadata=(langgraph=(node=ask step=0 task_id=#2 checkpoint_ns=agent:#1|ask:#2))",
-            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta=Whole.",
-            "TEXT_MESSAGE_END messageId=lc_run--#4",
+            "STEP_STARTED stepName=agent/ask",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Whole. END",
             "STEP_FINISHED stepName=agent/ask",
             "STEP_FINISHED stepName=agent",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
-            "  assistant id=lc_run--#4 content=Whole.",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "  assistant id=lc_run--#2 content=Whole.",
+            "RUN_FINISHED",
         ]
     )
     assert [m["content"] for m in played.messages] == ["hi", "Whole."]
@@ -330,19 +308,15 @@ async def test_an_entrypoint_as_a_task_of_another(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
-            "STEP_STARTED stepName=outer metadata=(langgraph=(node=outer step=0 task_id=#1 checkpoint_ns=outer:#1))",
-            "STEP_STARTED stepName=outer/inner metadata=(langgraph=(node=inner step=0 task_id=#2 checkpoint_ns=outer:#1|inner:#2))",
-            "STEP_STARTED stepName=outer/inner/ask metadata=(langgraph=(node=ask step=0 task_id=#3 checkpoint_ns=outer:#1|inner:#2|ask:#3))",
-            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta="Inner words."',
-            "TEXT_MESSAGE_END messageId=lc_run--#4",
+            "RUN_STARTED",
+            "STEP_STARTED stepName=outer",
+            "STEP_STARTED stepName=outer/inner",
+            "STEP_STARTED stepName=outer/inner/ask",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Inner words." END',
             "STEP_FINISHED stepName=outer/inner/ask",
             "STEP_FINISHED stepName=outer/inner",
             "STEP_FINISHED stepName=outer",
-            "TEXT_MESSAGE_START messageId=run-1-output role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=run-1-output delta="INNER WORDS."',
-            "TEXT_MESSAGE_END messageId=run-1-output",
-            'RUN_FINISHED threadId=thread runId=run-1 result="INNER WORDS."',
+            'TEXT_MESSAGE_START messageId=run-1-output role=assistant + "INNER WORDS." END',
+            'RUN_FINISHED result="INNER WORDS."',
         ]
     )

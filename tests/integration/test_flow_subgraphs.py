@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
+import pytest
 from inline_snapshot import snapshot
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import MessagesState, StateGraph
+from langgraph.func import entrypoint, task
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import Command
 from typing_extensions import TypedDict
@@ -41,49 +44,36 @@ async def test_a_subgraph_as_a_node(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
-                "STEP_STARTED stepName=before metadata=(langgraph=(node=before step=1 task_id=#1 checkpoint_ns=before:#1))",
-                "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-                "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=First.",
-                "TEXT_MESSAGE_END messageId=lc_run--#2",
+                "STEP_STARTED stepName=before",
+                "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + First. END",
                 "STEP_FINISHED stepName=before",
-                "STEP_STARTED stepName=inner metadata=(langgraph=(node=inner step=2 task_id=#3 checkpoint_ns=inner:#3))",
-                "STEP_STARTED stepName=inner/think metadata=(langgraph=(node=think step=1 task_id=#4 checkpoint_ns=inner:#3|think:#4))",
-                "TEXT_MESSAGE_START messageId=lc_run--#5 role=assistant",
-                'TEXT_MESSAGE_CONTENT messageId=lc_run--#5 delta="Let me see."',
-                "TEXT_MESSAGE_END messageId=lc_run--#5",
+                "STEP_STARTED stepName=inner",
+                "STEP_STARTED stepName=inner/think",
+                'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "Let me see." END',
                 "STEP_FINISHED stepName=inner/think",
-                "STEP_STARTED stepName=inner/say metadata=(langgraph=(node=say step=2 task_id=#6 checkpoint_ns=inner:#3|say:#6))",
-                "TEXT_MESSAGE_START messageId=lc_run--#7 role=assistant",
-                'TEXT_MESSAGE_CONTENT messageId=lc_run--#7 delta="It "',
-                "TEXT_MESSAGE_CONTENT messageId=lc_run--#7 delta=is.",
-                "TEXT_MESSAGE_END messageId=lc_run--#7",
+                "STEP_STARTED stepName=inner/say",
+                'TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + "It " + is. END',
                 "STEP_FINISHED stepName=inner/say",
                 "STEP_FINISHED stepName=inner",
-                "RUN_FINISHED threadId=thread runId=run-1",
+                "RUN_FINISHED",
             ],
             [
-                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
-                "STEP_STARTED stepName=before metadata=(langgraph=(node=before step=5 task_id=#8 checkpoint_ns=before:#8))",
-                "TEXT_MESSAGE_START messageId=lc_run--#9 role=assistant",
-                "TEXT_MESSAGE_CONTENT messageId=lc_run--#9 delta=Second.",
-                "TEXT_MESSAGE_END messageId=lc_run--#9",
+                "STEP_STARTED stepName=before",
+                "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant + Second. END",
                 "STEP_FINISHED stepName=before",
-                "STEP_STARTED stepName=inner metadata=(langgraph=(node=inner step=6 task_id=#10 checkpoint_ns=inner:#10))",
-                "STEP_STARTED stepName=inner/think metadata=(langgraph=(node=think step=1 task_id=#11 checkpoint_ns=inner:#10|think:#11))",
-                "TEXT_MESSAGE_START messageId=lc_run--#12 role=assistant",
-                "TEXT_MESSAGE_CONTENT messageId=lc_run--#12 delta=Again.",
-                "TEXT_MESSAGE_END messageId=lc_run--#12",
+                "STEP_STARTED stepName=inner",
+                "STEP_STARTED stepName=inner/think",
+                "TEXT_MESSAGE_START messageId=lc_run--#5 role=assistant + Again. END",
                 "STEP_FINISHED stepName=inner/think",
-                "STEP_STARTED stepName=inner/say metadata=(langgraph=(node=say step=2 task_id=#13 checkpoint_ns=inner:#10|say:#13))",
-                "TEXT_MESSAGE_START messageId=lc_run--#14 role=assistant",
-                "TEXT_MESSAGE_CONTENT messageId=lc_run--#14 delta=Yes.",
-                "TEXT_MESSAGE_END messageId=lc_run--#14",
+                "STEP_STARTED stepName=inner/say",
+                "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant + Yes. END",
                 "STEP_FINISHED stepName=inner/say",
                 "STEP_FINISHED stepName=inner",
-                "RUN_FINISHED threadId=thread runId=run-2",
+                "RUN_FINISHED",
             ],
         ]
     )
@@ -101,24 +91,20 @@ async def test_a_subgraph_that_writes_state_of_the_parent(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=inner metadata=(langgraph=(node=inner step=1 task_id=#1 checkpoint_ns=inner:#1))",
-            "STEP_STARTED stepName=inner/say metadata=(langgraph=(node=say step=1 task_id=#2 checkpoint_ns=inner:#1|say:#2))",
-            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=Done.",
-            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "STEP_STARTED stepName=inner",
+            "STEP_STARTED stepName=inner/say",
+            "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Done. END",
             "STEP_FINISHED stepName=inner/say",
-            "STEP_STARTED stepName=inner/note metadata=(langgraph=(node=note step=2 task_id=#4 checkpoint_ns=inner:#1|note:#4))",
+            "STEP_STARTED stepName=inner/note",
             "STEP_FINISHED stepName=inner/note",
             "STEP_FINISHED stepName=inner",
             'STATE_DELTA delta=[(op=add path="/note" value="from inside")]',
-            "STEP_STARTED stepName=after metadata=(langgraph=(node=after step=2 task_id=#5 checkpoint_ns=after:#5))",
-            "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta=Bye.",
-            "TEXT_MESSAGE_END messageId=lc_run--#6",
+            "STEP_STARTED stepName=after",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Bye. END",
             "STEP_FINISHED stepName=after",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
     assert played.state == {"note": "from inside"}
@@ -138,17 +124,14 @@ async def test_a_subgraph_called_in_a_function(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=ask metadata=(langgraph=(node=ask step=1 task_id=#1 checkpoint_ns=ask:#1))",
-            "STEP_STARTED stepName=ask/say metadata=(langgraph=(node=say step=1 task_id=#2 checkpoint_ns=ask:#1|say:#2))",
-            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="Inner "',
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=words.",
-            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "STEP_STARTED stepName=ask",
+            "STEP_STARTED stepName=ask/say",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Inner " + words. END',
             "STEP_FINISHED stepName=ask/say",
             "STEP_FINISHED stepName=ask",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -167,19 +150,17 @@ async def test_a_subgraph_whose_answer_the_function_rewrites(play: Player) -> No
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=ask metadata=(langgraph=(node=ask step=1 task_id=#1 checkpoint_ns=ask:#1))",
-            "STEP_STARTED stepName=ask/chat metadata=(langgraph=(node=chat step=1 task_id=#2 checkpoint_ns=ask:#1|chat:#2))",
-            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="A draft."',
-            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "STEP_STARTED stepName=ask",
+            "STEP_STARTED stepName=ask/chat",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "A draft." END',
             "STEP_FINISHED stepName=ask/chat",
             "STEP_FINISHED stepName=ask",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  assistant id=edited content="Edited: A draft."',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -199,21 +180,17 @@ async def test_a_subgraph_called_twice_in_a_function(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=ask metadata=(langgraph=(node=ask step=1 task_id=#1 checkpoint_ns=ask:#1))",
-            "STEP_STARTED stepName=ask/chat metadata=(langgraph=(node=chat step=1 task_id=#2 checkpoint_ns=ask:#1|chat:#2))",
-            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=One.",
-            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "STEP_STARTED stepName=ask",
+            "STEP_STARTED stepName=ask/chat",
+            "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One. END",
             "STEP_FINISHED stepName=ask/chat",
-            "STEP_STARTED stepName=ask/chat metadata=(langgraph=(node=chat step=1 task_id=#4 checkpoint_ns=ask:#1|1|chat:#4))",
-            "TEXT_MESSAGE_START messageId=lc_run--#5 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#5 delta=Two.",
-            "TEXT_MESSAGE_END messageId=lc_run--#5",
+            "STEP_STARTED stepName=ask/chat",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Two. END",
             "STEP_FINISHED stepName=ask/chat",
             "STEP_FINISHED stepName=ask",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -234,32 +211,25 @@ async def test_three_levels_with_a_tool_in_the_innermost(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=middle metadata=(langgraph=(node=middle step=1 task_id=#1 checkpoint_ns=middle:#1))",
-            "STEP_STARTED stepName=middle/agent metadata=(langgraph=(node=agent step=1 task_id=#2 checkpoint_ns=middle:#1|agent:#2))",
-            "STEP_STARTED stepName=middle/agent/agent metadata=(langgraph=(node=agent step=1 task_id=#3 checkpoint_ns=middle:#1|agent:#2|agent:#3))",
-            "TOOL_CALL_START toolCallId=call_1 toolCallName=lookup parentMessageId=lc_run--#4",
-            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"city\\":"',
-            'TOOL_CALL_ARGS toolCallId=call_1 delta=" \\"Rome\\"}"',
-            "TOOL_CALL_END toolCallId=call_1",
+            "STEP_STARTED stepName=middle",
+            "STEP_STARTED stepName=middle/agent",
+            "STEP_STARTED stepName=middle/agent/agent",
+            'TOOL_CALL_START toolCallId=call_1 toolCallName=lookup parentMessageId=lc_run--#1 + "{\\"city\\":" + " \\"Rome\\"}" END',
             "STEP_FINISHED stepName=middle/agent/agent",
-            "STEP_STARTED stepName=middle/agent/tools metadata=(langgraph=(node=tools step=2 task_id=#5 checkpoint_ns=middle:#1|agent:#2|tools:#5))",
-            'TOOL_CALL_RESULT messageId=tool-#6 toolCallId=call_1 content="sun in Rome" role=tool',
+            "STEP_STARTED stepName=middle/agent/tools",
+            'TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content="sun in Rome" role=tool',
             "STEP_FINISHED stepName=middle/agent/tools",
-            "STEP_STARTED stepName=middle/agent/agent metadata=(langgraph=(node=agent step=3 task_id=#7 checkpoint_ns=middle:#1|agent:#2|agent:#7))",
-            "TEXT_MESSAGE_START messageId=lc_run--#8 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#8 delta=Sunny.",
-            "TEXT_MESSAGE_END messageId=lc_run--#8",
+            "STEP_STARTED stepName=middle/agent/agent",
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Sunny. END",
             "STEP_FINISHED stepName=middle/agent/agent",
             "STEP_FINISHED stepName=middle/agent",
             "STEP_FINISHED stepName=middle",
-            "STEP_STARTED stepName=end metadata=(langgraph=(node=end step=2 task_id=#9 checkpoint_ns=end:#9))",
-            "TEXT_MESSAGE_START messageId=lc_run--#10 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#10 delta=Bye.",
-            "TEXT_MESSAGE_END messageId=lc_run--#10",
+            "STEP_STARTED stepName=end",
+            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant + Bye. END",
             "STEP_FINISHED stepName=end",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -273,26 +243,20 @@ async def test_nodes_with_the_names_of_the_parents_nodes(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
-            "STEP_STARTED stepName=chat/chat metadata=(langgraph=(node=chat step=1 task_id=#2 checkpoint_ns=chat:#1|chat:#2))",
-            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=Inner.",
-            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "STEP_STARTED stepName=chat",
+            "STEP_STARTED stepName=chat/chat",
+            "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Inner. END",
             "STEP_FINISHED stepName=chat/chat",
-            "STEP_STARTED stepName=chat/end metadata=(langgraph=(node=end step=2 task_id=#4 checkpoint_ns=chat:#1|end:#4))",
-            "TEXT_MESSAGE_START messageId=lc_run--#5 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#5 delta="Inner end."',
-            "TEXT_MESSAGE_END messageId=lc_run--#5",
+            "STEP_STARTED stepName=chat/end",
+            'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "Inner end." END',
             "STEP_FINISHED stepName=chat/end",
             "STEP_FINISHED stepName=chat",
-            "STEP_STARTED stepName=end metadata=(langgraph=(node=end step=2 task_id=#6 checkpoint_ns=end:#6))",
-            "TEXT_MESSAGE_START messageId=lc_run--#7 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#7 delta="Outer end."',
-            "TEXT_MESSAGE_END messageId=lc_run--#7",
+            "STEP_STARTED stepName=end",
+            'TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + "Outer end." END',
             "STEP_FINISHED stepName=end",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -322,30 +286,26 @@ async def test_a_subgraph_with_a_memory_of_its_own(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=(topic=cats)",
-                "STEP_STARTED stepName=ask metadata=(langgraph=(node=ask step=1 task_id=#1 checkpoint_ns=ask:#1))",
-                "STEP_STARTED stepName=ask/chat metadata=(langgraph=(node=chat step=1 task_id=#2 checkpoint_ns=ask|chat:#2))",
-                "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
-                "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=First.",
-                "TEXT_MESSAGE_END messageId=lc_run--#3",
+                "STEP_STARTED stepName=ask",
+                "STEP_STARTED stepName=ask/chat",
+                "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + First. END",
                 "STEP_FINISHED stepName=ask/chat",
                 "STEP_FINISHED stepName=ask",
                 'STATE_DELTA delta=[(op=add path="/topic" value="2")]',
-                "RUN_FINISHED threadId=thread runId=run-1",
+                "RUN_FINISHED",
             ],
             [
-                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "RUN_STARTED",
                 'STATE_SNAPSHOT snapshot=(topic="2")',
-                "STEP_STARTED stepName=ask metadata=(langgraph=(node=ask step=4 task_id=#4 checkpoint_ns=ask:#4))",
-                "STEP_STARTED stepName=ask/chat metadata=(langgraph=(node=chat step=4 task_id=#5 checkpoint_ns=ask|chat:#5))",
-                "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
-                "TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta=Second.",
-                "TEXT_MESSAGE_END messageId=lc_run--#6",
+                "STEP_STARTED stepName=ask",
+                "STEP_STARTED stepName=ask/chat",
+                "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Second. END",
                 "STEP_FINISHED stepName=ask/chat",
                 "STEP_FINISHED stepName=ask",
                 'STATE_DELTA delta=[(op=add path="/topic" value="4")]',
-                "RUN_FINISHED threadId=thread runId=run-2",
+                "RUN_FINISHED",
             ],
         ]
     )
@@ -361,16 +321,14 @@ async def test_a_subgraph_with_a_memory_of_its_own_as_a_node(play: Player) -> No
 
     assert played.streams[1] == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=inner metadata=(langgraph=(node=inner step=4 task_id=#4 checkpoint_ns=inner:#4))",
-            "STEP_STARTED stepName=inner/chat metadata=(langgraph=(node=chat step=4 task_id=#5 checkpoint_ns=inner|chat:#5))",
-            "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta=Second.",
-            "TEXT_MESSAGE_END messageId=lc_run--#6",
+            "STEP_STARTED stepName=inner",
+            "STEP_STARTED stepName=inner/chat",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Second. END",
             "STEP_FINISHED stepName=inner/chat",
             "STEP_FINISHED stepName=inner",
-            "RUN_FINISHED threadId=thread runId=run-2",
+            "RUN_FINISHED",
         ]
     )
 
@@ -395,25 +353,21 @@ async def test_a_subgraph_with_another_schema(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=inner metadata=(langgraph=(node=inner step=1 task_id=#1 checkpoint_ns=inner:#1))",
-            "STEP_STARTED stepName=inner/talk metadata=(langgraph=(node=talk step=1 task_id=#2 checkpoint_ns=inner:#1|talk:#2))",
-            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="Hidden talk."',
-            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "STEP_STARTED stepName=inner",
+            "STEP_STARTED stepName=inner/talk",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hidden talk." END',
             "STEP_FINISHED stepName=inner/talk",
             "STEP_FINISHED stepName=inner",
             'STATE_DELTA delta=[(op=add path="/topic" value=dogs)]',
-            "STEP_STARTED stepName=end metadata=(langgraph=(node=end step=2 task_id=#4 checkpoint_ns=end:#4))",
-            "TEXT_MESSAGE_START messageId=lc_run--#5 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#5 delta=Bye.",
-            "TEXT_MESSAGE_END messageId=lc_run--#5",
+            "STEP_STARTED stepName=end",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Bye. END",
             "STEP_FINISHED stepName=end",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
-            "  assistant id=lc_run--#5 content=Bye.",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "  assistant id=lc_run--#2 content=Bye.",
+            "RUN_FINISHED",
         ]
     )
     assert played.state == {"topic": "dogs"}
@@ -438,30 +392,26 @@ async def test_a_subgraph_that_hands_over_to_the_thread(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=inner metadata=(langgraph=(node=inner step=1 task_id=#1 checkpoint_ns=inner:#1))",
-            "STEP_STARTED stepName=inner/say metadata=(langgraph=(node=say step=1 task_id=#2 checkpoint_ns=inner:#1|say:#2))",
-            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=Inner.",
-            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "STEP_STARTED stepName=inner",
+            "STEP_STARTED stepName=inner/say",
+            "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Inner. END",
             "STEP_FINISHED stepName=inner/say",
-            "STEP_STARTED stepName=inner/leave metadata=(langgraph=(node=leave step=2 task_id=#4 checkpoint_ns=inner:#1|leave:#4))",
+            "STEP_STARTED stepName=inner/leave",
             "STEP_FINISHED stepName=inner/leave",
             "STEP_FINISHED stepName=inner",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  assistant id=handed content="Handing over."',
-            "STEP_STARTED stepName=other metadata=(langgraph=(node=other step=2 task_id=#5 checkpoint_ns=other:#5))",
-            "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta="I take over."',
-            "TEXT_MESSAGE_END messageId=lc_run--#6",
+            "STEP_STARTED stepName=other",
+            'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "I take over." END',
             "STEP_FINISHED stepName=other",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  assistant id=handed content="Handing over."',
-            '  assistant id=lc_run--#6 content="I take over."',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            '  assistant id=lc_run--#2 content="I take over."',
+            "RUN_FINISHED",
         ]
     )
 
@@ -471,22 +421,18 @@ async def test_a_subgraph_that_hands_over_to_a_subgraph(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=whole metadata=(langgraph=(node=whole step=1 task_id=#1 checkpoint_ns=whole:#1))",
-            "STEP_STARTED stepName=whole/inner metadata=(langgraph=(node=inner step=1 task_id=#2 checkpoint_ns=whole:#1|inner:#2))",
-            "STEP_STARTED stepName=whole/inner/say metadata=(langgraph=(node=say step=1 task_id=#3 checkpoint_ns=whole:#1|inner:#2|say:#3))",
-            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta=Inner.",
-            "TEXT_MESSAGE_END messageId=lc_run--#4",
+            "STEP_STARTED stepName=whole",
+            "STEP_STARTED stepName=whole/inner",
+            "STEP_STARTED stepName=whole/inner/say",
+            "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Inner. END",
             "STEP_FINISHED stepName=whole/inner/say",
-            "STEP_STARTED stepName=whole/inner/leave metadata=(langgraph=(node=leave step=2 task_id=#5 checkpoint_ns=whole:#1|inner:#2|leave:#5))",
+            "STEP_STARTED stepName=whole/inner/leave",
             "STEP_FINISHED stepName=whole/inner/leave",
             "STEP_FINISHED stepName=whole/inner",
-            "STEP_STARTED stepName=whole/other metadata=(langgraph=(node=other step=2 task_id=#6 checkpoint_ns=whole:#1|other:#6))",
-            "TEXT_MESSAGE_START messageId=lc_run--#7 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#7 delta="I take over."',
-            "TEXT_MESSAGE_END messageId=lc_run--#7",
+            "STEP_STARTED stepName=whole/other",
+            'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "I take over." END',
             "STEP_FINISHED stepName=whole/other",
             "STEP_FINISHED stepName=whole",
             "MESSAGES_SNAPSHOT",
@@ -494,7 +440,73 @@ async def test_a_subgraph_that_hands_over_to_a_subgraph(play: Player) -> None:
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  assistant id=handed content="Handing over."',
-            '  assistant id=lc_run--#7 content="I take over."',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            '  assistant id=lc_run--#2 content="I take over."',
+            "RUN_FINISHED",
         ]
     )
+
+
+def nested_twice() -> Graph:
+    innermost = in_a_row({"say": chat_node(scripted("Deep."))}, checkpointer=None)
+    inner = in_a_row({"deep": innermost}, checkpointer=None)
+    return in_a_row({"first": lambda state: {}, "inner": inner})
+
+
+def function_with_a_task() -> Any:
+    @task
+    async def fetch(number: int) -> int:
+        return number + 1
+
+    @entrypoint()
+    async def flow(given: Any) -> int:
+        return await fetch(await fetch(1))
+
+    return flow
+
+
+def failed_node() -> Graph:
+    builder: StateGraph[Any, Any, Any, Any] = StateGraph(MessagesState)
+    builder.add_node("chat", chat_node(scripted(RuntimeError("down"))), error_handler=lambda state: {})
+    builder.add_edge(START, "chat")
+    return builder.compile(checkpointer=InMemorySaver())
+
+
+@pytest.mark.parametrize(
+    ("build", "expected"),
+    [
+        (
+            nested_twice,
+            snapshot(
+                [
+                    "STEP_STARTED stepName=first metadata=(langgraph=(node=first step=1 task_id=#1 checkpoint_ns=first:#1))",
+                    "STEP_STARTED stepName=inner metadata=(langgraph=(node=inner step=2 task_id=#2 checkpoint_ns=inner:#2))",
+                    "STEP_STARTED stepName=inner/deep metadata=(langgraph=(node=deep step=1 task_id=#3 checkpoint_ns=inner:#2|deep:#3))",
+                    "STEP_STARTED stepName=inner/deep/say metadata=(langgraph=(node=say step=1 task_id=#4 checkpoint_ns=inner:#2|deep:#3|say:#4))",
+                ]
+            ),
+        ),
+        (
+            function_with_a_task,
+            snapshot(
+                [
+                    "STEP_STARTED stepName=flow metadata=(langgraph=(node=flow step=0 task_id=#1 checkpoint_ns=flow:#1))",
+                    "STEP_STARTED stepName=flow/fetch metadata=(langgraph=(node=fetch step=0 task_id=#2 checkpoint_ns=flow:#1|fetch:#2))",
+                    "STEP_STARTED stepName=flow/fetch metadata=(langgraph=(node=fetch step=0 task_id=#3 checkpoint_ns=flow:#1|fetch:#3))",
+                ]
+            ),
+        ),
+        (
+            failed_node,
+            snapshot(
+                [
+                    "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+                    "STEP_STARTED stepName=chat metadata=(langgraph=(node=__error_handler__chat step=1 task_id=#2 checkpoint_ns=chat:#1|__error_handler__chat:#2))",
+                ]
+            ),
+        ),
+    ],
+)
+async def test_step_metadata_says_where_the_step_is(play: Player, build: Callable[[], Any], expected: Any) -> None:
+    played = await play(build)
+
+    assert [line for line in played.full_stream if line.startswith("STEP_STARTED")] == expected

@@ -20,7 +20,7 @@ from langgraph.graph import MessagesState
 
 from tests.conftest import Judge
 from tests.support.graphs import Graph, chat, in_a_row, scripted, tool_loop
-from tests.support.playing import named
+from tests.support.lines import named
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, Hooks
 from yai_nexus_agentkit.errors import AGUIAdapterError, RunInputError
 from yai_nexus_agentkit.testing import Run, reasoning_part, run_input, tool_call_parts, wire
@@ -205,17 +205,9 @@ async def test_events_may_be_dropped_changed_and_added(judge: Judge) -> None:
                 'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
                 "CUSTOM name=hello value=null",
                 "STATE_SNAPSHOT snapshot=()",
-                "REASONING_MESSAGE_START messageId=lc_run--#1-reasoning-0 role=reasoning metadata=(langgraph=(form=thinking))",
-                "REASONING_MESSAGE_CONTENT messageId=lc_run--#1-reasoning-0 delta=Hm.",
-                "REASONING_MESSAGE_END messageId=lc_run--#1-reasoning-0",
-                "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant",
-                'TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta="LET ME "',
-                "TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta=ADD.",
-                "TEXT_MESSAGE_END messageId=lc_run--#1",
-                "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-                'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="IT IS "',
-                'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="3."',
-                "TEXT_MESSAGE_END messageId=lc_run--#2",
+                "REASONING_MESSAGE_START messageId=lc_run--#1-reasoning-0 role=reasoning metadata=(langgraph=(form=thinking)) + Hm. END",
+                'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "LET ME " + ADD. END',
+                'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "IT IS " + "3." END',
                 'STATE_DELTA delta=[(op=add path="/public" value=y) (op=add path="/secret" value=x) (op=add path="/count" value=1)]',
                 "CUSTOM name=bye value=run-1",
                 "RUN_FINISHED threadId=thread runId=run-1",

@@ -18,7 +18,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 
 from tests.conftest import Judge
 from tests.support.graphs import Graph, chat, chat_node, in_a_row, scripted, tool_loop
-from tests.support.playing import named
+from tests.support.lines import named
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, EventEmitter, Hooks
 from yai_nexus_agentkit.adapter.control import RunControl
 from yai_nexus_agentkit.errors import AGUIAdapterError, ThreadBusyError

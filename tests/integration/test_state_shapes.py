@@ -100,16 +100,13 @@ async def test_several_turns_without_a_checkpointer(play: Player) -> None:
 
     assert played.streams[2] == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-3 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=(turns=2)",
-            "STEP_STARTED stepName=answer metadata=(langgraph=(node=answer step=1 task_id=#5 checkpoint_ns=answer:#5))",
-            "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta="5 "',
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta=messages.",
-            "TEXT_MESSAGE_END messageId=lc_run--#6",
+            "STEP_STARTED stepName=answer",
+            'TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + "5 " + messages. END',
             "STEP_FINISHED stepName=answer",
             'STATE_DELTA delta=[(op=add path="/turns" value=3)]',
-            "RUN_FINISHED threadId=thread runId=run-3",
+            "RUN_FINISHED",
         ]
     )
     assert [m["content"] for m in played.messages if m["role"] == "assistant"] == [
@@ -143,27 +140,22 @@ async def test_a_graph_without_messages(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "RUN_STARTED",
                 'STATE_SNAPSHOT snapshot=(question="What?")',
-                "STEP_STARTED stepName=think metadata=(langgraph=(node=think step=1 task_id=#1 checkpoint_ns=think:#1))",
-                "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-                "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Forty-",
-                "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=two.",
-                "TEXT_MESSAGE_END messageId=lc_run--#2",
+                "STEP_STARTED stepName=think",
+                "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Forty- + two. END",
                 "STEP_FINISHED stepName=think",
                 'STATE_DELTA delta=[(op=add path="/answer" value=Forty-two.)]',
-                "RUN_FINISHED threadId=thread runId=run-1",
+                "RUN_FINISHED",
             ],
             [
-                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "RUN_STARTED",
                 'STATE_SNAPSHOT snapshot=(question="And now?" answer=Forty-two.)',
-                "STEP_STARTED stepName=think metadata=(langgraph=(node=think step=4 task_id=#3 checkpoint_ns=think:#3))",
-                "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
-                "TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta=Nothing.",
-                "TEXT_MESSAGE_END messageId=lc_run--#4",
+                "STEP_STARTED stepName=think",
+                "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Nothing. END",
                 "STEP_FINISHED stepName=think",
                 'STATE_DELTA delta=[(op=add path="/answer" value=Nothing.)]',
-                "RUN_FINISHED threadId=thread runId=run-2",
+                "RUN_FINISHED",
             ],
         ]
     )
@@ -187,24 +179,18 @@ async def test_a_list_of_messages_as_the_whole_state(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
-                "STEP_STARTED stepName=answer metadata=(langgraph=(node=answer step=1 task_id=#1 checkpoint_ns=answer:#1))",
-                "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-                'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="1 "',
-                "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=messages.",
-                "TEXT_MESSAGE_END messageId=lc_run--#2",
+                "RUN_STARTED",
+                "STEP_STARTED stepName=answer",
+                'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "1 " + messages. END',
                 "STEP_FINISHED stepName=answer",
-                "RUN_FINISHED threadId=thread runId=run-1",
+                "RUN_FINISHED",
             ],
             [
-                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
-                "STEP_STARTED stepName=answer metadata=(langgraph=(node=answer step=4 task_id=#3 checkpoint_ns=answer:#3))",
-                "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
-                'TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta="3 "',
-                "TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta=messages.",
-                "TEXT_MESSAGE_END messageId=lc_run--#4",
+                "RUN_STARTED",
+                "STEP_STARTED stepName=answer",
+                'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "3 " + messages. END',
                 "STEP_FINISHED stepName=answer",
-                "RUN_FINISHED threadId=thread runId=run-2",
+                "RUN_FINISHED",
             ],
         ]
     )
@@ -232,26 +218,22 @@ async def test_pydantic_state(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
-                "STEP_STARTED stepName=answer metadata=(langgraph=(node=answer step=1 task_id=#1 checkpoint_ns=answer:#1))",
-                "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-                'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="In Rome."',
-                "TEXT_MESSAGE_END messageId=lc_run--#2",
+                "STEP_STARTED stepName=answer",
+                'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "In Rome." END',
                 "STEP_FINISHED stepName=answer",
                 'STATE_DELTA delta=[(op=add path="/visits" value=[Rome])]',
-                "RUN_FINISHED threadId=thread runId=run-1",
+                "RUN_FINISHED",
             ],
             [
-                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=(city=Oslo visits=[Rome])",
-                "STEP_STARTED stepName=answer metadata=(langgraph=(node=answer step=4 task_id=#3 checkpoint_ns=answer:#3))",
-                "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
-                'TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta="In Oslo."',
-                "TEXT_MESSAGE_END messageId=lc_run--#4",
+                "STEP_STARTED stepName=answer",
+                'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "In Oslo." END',
                 "STEP_FINISHED stepName=answer",
                 'STATE_DELTA delta=[(op=add path="/visits" value=[Rome Oslo])]',
-                "RUN_FINISHED threadId=thread runId=run-2",
+                "RUN_FINISHED",
             ],
         ]
     )
@@ -278,15 +260,13 @@ async def test_dataclass_state(play: Player) -> None:
 
     assert played.streams[1] == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=(city=Oslo visits=[Rome])",
-            "STEP_STARTED stepName=answer metadata=(langgraph=(node=answer step=4 task_id=#3 checkpoint_ns=answer:#3))",
-            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta="In Oslo."',
-            "TEXT_MESSAGE_END messageId=lc_run--#4",
+            "STEP_STARTED stepName=answer",
+            'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "In Oslo." END',
             "STEP_FINISHED stepName=answer",
             'STATE_DELTA delta=[(op=add path="/visits" value=[Rome Oslo])]',
-            "RUN_FINISHED threadId=thread runId=run-2",
+            "RUN_FINISHED",
         ]
     )
     assert played.state == {"city": "Oslo", "visits": ["Rome", "Oslo"]}
@@ -322,15 +302,13 @@ async def test_required_keys_and_managed_values(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=answer metadata=(langgraph=(node=answer step=1 task_id=#1 checkpoint_ns=answer:#1))",
-            "TEXT_MESSAGE_START messageId=left role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=left delta="More than 20 steps: True."',
-            "TEXT_MESSAGE_END messageId=left",
+            "STEP_STARTED stepName=answer",
+            'TEXT_MESSAGE_START messageId=left role=assistant + "More than 20 steps: True." END',
             "STEP_FINISHED stepName=answer",
             'STATE_DELTA delta=[(op=add path="/city" value=Rome)]',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
     assert played.state == {"city": "Rome"}
@@ -352,16 +330,14 @@ async def test_private_channels_stay_private(play: Player) -> None:
 
     assert played.streams[0] == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=write metadata=(langgraph=(node=write step=1 task_id=#1 checkpoint_ns=write:#1))",
+            "STEP_STARTED stepName=write",
             "STEP_FINISHED stepName=write",
-            "STEP_STARTED stepName=publish metadata=(langgraph=(node=publish step=2 task_id=#2 checkpoint_ns=publish:#2))",
-            "TEXT_MESSAGE_START messageId=published role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=published delta="6 letters."',
-            "TEXT_MESSAGE_END messageId=published",
+            "STEP_STARTED stepName=publish",
+            'TEXT_MESSAGE_START messageId=published role=assistant + "6 letters." END',
             "STEP_FINISHED stepName=publish",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
     assert "secret" not in str(played.runs)
@@ -404,29 +380,25 @@ async def test_only_the_output_schema_is_shared(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
-                "STEP_STARTED stepName=think metadata=(langgraph=(node=think step=1 task_id=#1 checkpoint_ns=think:#1))",
+                "STEP_STARTED stepName=think",
                 "STEP_FINISHED stepName=think",
                 'STATE_DELTA delta=[(op=add path="/answer" value="42")]',
-                "STEP_STARTED stepName=say metadata=(langgraph=(node=say step=2 task_id=#2 checkpoint_ns=say:#2))",
-                "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
-                'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="The answer is 42."',
-                "TEXT_MESSAGE_END messageId=lc_run--#3",
+                "STEP_STARTED stepName=say",
+                'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "The answer is 42." END',
                 "STEP_FINISHED stepName=say",
-                "RUN_FINISHED threadId=thread runId=run-1",
+                "RUN_FINISHED",
             ],
             [
-                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "RUN_STARTED",
                 'STATE_SNAPSHOT snapshot=(answer="42")',
-                "STEP_STARTED stepName=think metadata=(langgraph=(node=think step=5 task_id=#4 checkpoint_ns=think:#4))",
+                "STEP_STARTED stepName=think",
                 "STEP_FINISHED stepName=think",
-                "STEP_STARTED stepName=say metadata=(langgraph=(node=say step=6 task_id=#5 checkpoint_ns=say:#5))",
-                "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
-                'TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta="Still 42."',
-                "TEXT_MESSAGE_END messageId=lc_run--#6",
+                "STEP_STARTED stepName=say",
+                'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "Still 42." END',
                 "STEP_FINISHED stepName=say",
-                "RUN_FINISHED threadId=thread runId=run-2",
+                "RUN_FINISHED",
             ],
         ]
     )
@@ -458,16 +430,13 @@ async def test_a_conversation_outside_of_the_output_schema(play: Player) -> None
 
     assert played.streams[1] == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+            "RUN_STARTED",
             'STATE_SNAPSHOT snapshot=(answer="1 messages.")',
-            "STEP_STARTED stepName=think metadata=(langgraph=(node=think step=4 task_id=#3 checkpoint_ns=think:#3))",
-            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta="3 "',
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta=messages.",
-            "TEXT_MESSAGE_END messageId=lc_run--#4",
+            "STEP_STARTED stepName=think",
+            'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "3 " + messages. END',
             "STEP_FINISHED stepName=think",
             'STATE_DELTA delta=[(op=add path="/answer" value="3 messages.")]',
-            "RUN_FINISHED threadId=thread runId=run-2",
+            "RUN_FINISHED",
         ]
     )
     assert played.state == {"answer": "3 messages."}
@@ -480,19 +449,16 @@ async def test_a_reducer_that_keeps_the_newest_messages(play: Player) -> None:
 
     assert played.streams[2] == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-3 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=7 task_id=#5 checkpoint_ns=chat:#5))",
-            "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta="3 "',
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta=messages.",
-            "TEXT_MESSAGE_END messageId=lc_run--#6",
+            "STEP_STARTED stepName=chat",
+            'TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + "3 " + messages. END',
             "STEP_FINISHED stepName=chat",
             "MESSAGES_SNAPSHOT",
-            '  assistant id=lc_run--#4 content="3 messages."',
+            '  assistant id=lc_run--#2 content="3 messages."',
             "  user id=user-3 content=three",
-            '  assistant id=lc_run--#6 content="3 messages."',
-            "RUN_FINISHED threadId=thread runId=run-3",
+            '  assistant id=lc_run--#3 content="3 messages."',
+            "RUN_FINISHED",
         ]
     )
     assert [m["content"] for m in played.messages] == ["3 messages.", "three", "3 messages."]
@@ -513,35 +479,27 @@ async def test_a_node_that_summarises_the_conversation(play: Player) -> None:
     assert played.streams[1:] == snapshot(
         [
             [
-                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
-                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=5 task_id=#4 checkpoint_ns=chat:#4))",
-                "TEXT_MESSAGE_START messageId=lc_run--#5 role=assistant",
-                'TEXT_MESSAGE_CONTENT messageId=lc_run--#5 delta="3 "',
-                "TEXT_MESSAGE_CONTENT messageId=lc_run--#5 delta=messages.",
-                "TEXT_MESSAGE_END messageId=lc_run--#5",
+                "STEP_STARTED stepName=chat",
+                'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "3 " + messages. END',
                 "STEP_FINISHED stepName=chat",
-                "STEP_STARTED stepName=summarise metadata=(langgraph=(node=summarise step=6 task_id=#6 checkpoint_ns=summarise:#6))",
-                "TEXT_MESSAGE_START messageId=summary role=assistant",
-                'TEXT_MESSAGE_CONTENT messageId=summary delta="We talked."',
-                "TEXT_MESSAGE_END messageId=summary",
+                "STEP_STARTED stepName=summarise",
+                'TEXT_MESSAGE_START messageId=summary role=assistant + "We talked." END',
                 "STEP_FINISHED stepName=summarise",
                 "MESSAGES_SNAPSHOT",
                 '  assistant id=summary content="We talked."',
-                "RUN_FINISHED threadId=thread runId=run-2",
+                "RUN_FINISHED",
             ],
             [
-                'RUN_STARTED threadId=thread runId=run-3 protocolVersion="1.0"',
+                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
-                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=9 task_id=#7 checkpoint_ns=chat:#7))",
-                "TEXT_MESSAGE_START messageId=lc_run--#8 role=assistant",
-                'TEXT_MESSAGE_CONTENT messageId=lc_run--#8 delta="2 "',
-                "TEXT_MESSAGE_CONTENT messageId=lc_run--#8 delta=messages.",
-                "TEXT_MESSAGE_END messageId=lc_run--#8",
+                "STEP_STARTED stepName=chat",
+                'TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + "2 " + messages. END',
                 "STEP_FINISHED stepName=chat",
-                "STEP_STARTED stepName=summarise metadata=(langgraph=(node=summarise step=10 task_id=#9 checkpoint_ns=summarise:#9))",
+                "STEP_STARTED stepName=summarise",
                 "STEP_FINISHED stepName=summarise",
-                "RUN_FINISHED threadId=thread runId=run-3",
+                "RUN_FINISHED",
             ],
         ]
     )

@@ -23,7 +23,8 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from tests.support.graphs import Graph, scripted
-from tests.support.playing import Played, Player, named
+from tests.support.lines import brief, named
+from tests.support.playing import Played, Player
 from yai_nexus_agentkit.testing import tool_call_parts, tool_calls_part
 
 ROME = ("weather", {"city": "Rome"}, "call_1")
@@ -42,7 +43,7 @@ def agent(*script: Any, **fields: Any) -> Graph:
 
 def streams(played: Played) -> list[list[str]]:
     """The streams without steps: hooks are nodes, which LangChain names and numbers as it likes."""
-    runs = ([e for e in run["events"] if not e["type"].startswith("STEP_")] for run in played.runs)
+    runs = ([e for e in brief(run["events"]) if not e["type"].startswith("STEP_")] for run in played.runs)
     return named(*runs)
 
 
@@ -67,30 +68,22 @@ async def test_a_tool_that_returns_directly(play: Player) -> None:
     assert streams(played) == snapshot(
         [
             [
-                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
-                "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant",
-                'TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta="Say "',
-                "TOOL_CALL_START toolCallId=call_1 toolCallName=final parentMessageId=lc_run--#1",
-                'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"x\\""',
-                'TOOL_CALL_ARGS toolCallId=call_1 delta=": 1}"',
-                "TOOL_CALL_END toolCallId=call_1",
+                'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Say "',
+                'TOOL_CALL_START toolCallId=call_1 toolCallName=final parentMessageId=lc_run--#1 + "{\\"x\\"" + ": 1}" END',
                 "TEXT_MESSAGE_END messageId=lc_run--#1",
                 'TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content="final 1" role=tool',
-                "RUN_FINISHED threadId=thread runId=run-1",
+                "RUN_FINISHED",
             ],
             [
-                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
-                "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
-                'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="Say "',
-                "TOOL_CALL_START toolCallId=call_1-lc_run--#3 toolCallName=final parentMessageId=lc_run--#3",
-                'TOOL_CALL_ARGS toolCallId=call_1-lc_run--#3 delta="{\\"x\\""',
-                'TOOL_CALL_ARGS toolCallId=call_1-lc_run--#3 delta=": 2}"',
-                "TOOL_CALL_END toolCallId=call_1-lc_run--#3",
+                'TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + "Say "',
+                'TOOL_CALL_START toolCallId=call_1-lc_run--#3 toolCallName=final parentMessageId=lc_run--#3 + "{\\"x\\"" + ": 2}" END',
                 "TEXT_MESSAGE_END messageId=lc_run--#3",
                 'TOOL_CALL_RESULT messageId=tool-#4 toolCallId=call_1-lc_run--#3 content="final 2" role=tool',
-                "RUN_FINISHED threadId=thread runId=run-2",
+                "RUN_FINISHED",
             ],
         ]
     )
@@ -106,16 +99,12 @@ async def test_a_result_that_middleware_rewrites(play: Player) -> None:
 
     assert stream(played) == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1",
-            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"city\\": \\"Rome\\"}"',
-            "TOOL_CALL_END toolCallId=call_1",
+            'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\": \\"Rome\\"}" END',
             'TOOL_CALL_RESULT messageId=#2 toolCallId=call_1 content="SUN IN ROME" role=tool',
-            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=Done.",
-            "TEXT_MESSAGE_END messageId=lc_run--#3",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Done. END",
+            "RUN_FINISHED",
         ]
     )
 
@@ -129,21 +118,17 @@ async def test_a_call_that_middleware_answers_itself(play: Player) -> None:
 
     assert stream(played) == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1",
-            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"city\\": \\"Rome\\"}"',
-            "TOOL_CALL_END toolCallId=call_1",
+            'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\": \\"Rome\\"}" END',
             "TOOL_CALL_RESULT messageId=#2 toolCallId=call_1 content=refused role=tool metadata=(langgraph=(status=error))",
-            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=Done.",
-            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Done. END",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  assistant id=lc_run--#1 toolCalls=[(id=call_1 type=function function=(name=weather arguments="{\\"city\\":\\"Rome\\"}"))]',
             "  tool id=#2 content=refused toolCallId=call_1 error=refused",
             "  assistant id=lc_run--#3 content=Done.",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -172,16 +157,12 @@ async def test_a_tool_that_middleware_retries(play: Player) -> None:
 
     assert stream(played) == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "TOOL_CALL_START toolCallId=call_1 toolCallName=flaky parentMessageId=lc_run--#1",
-            'TOOL_CALL_ARGS toolCallId=call_1 delta="{}"',
-            "TOOL_CALL_END toolCallId=call_1",
+            'TOOL_CALL_START toolCallId=call_1 toolCallName=flaky parentMessageId=lc_run--#1 + "{}" END',
             "TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content=fine role=tool",
-            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=Done.",
-            "TEXT_MESSAGE_END messageId=lc_run--#3",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Done. END",
+            "RUN_FINISHED",
         ]
     )
 
@@ -194,18 +175,14 @@ async def test_a_model_that_middleware_replaces_after_half_an_answer(play: Playe
 
     assert stream(played) == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta="Half "',
-            "TEXT_MESSAGE_END messageId=lc_run--#1",
-            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Whole.",
-            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half " END',
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Whole. END",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             "  assistant id=lc_run--#2 content=Whole.",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -220,16 +197,13 @@ async def test_an_answer_that_middleware_replaces(play: Player) -> None:
 
     assert stream(played) == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta=One",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta="."',
-            "TEXT_MESSAGE_END messageId=lc_run--#1",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One + "." END',
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  assistant id=#2 content="Something else."',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -243,16 +217,13 @@ async def test_personal_data_that_middleware_takes_out_of_the_answer(play: Playe
 
     assert stream(played) == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta="Write to "',
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta="ann@example.com"',
-            "TEXT_MESSAGE_END messageId=lc_run--#1",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Write to " + "ann@example.com" END',
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  assistant id=lc_run--#1 content="Write to [REDACTED_EMAIL]"',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -267,28 +238,24 @@ async def test_a_summary_that_replaces_the_history(play: Player) -> None:
     assert streams(played) == snapshot(
         [
             [
-                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
-                "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant",
-                "TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta=One.",
-                "TEXT_MESSAGE_END messageId=lc_run--#1",
-                "RUN_FINISHED threadId=thread runId=run-1",
+                "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One. END",
+                "RUN_FINISHED",
             ],
             [
-                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "MESSAGES_SNAPSHOT",
                 "MESSAGES_SNAPSHOT",
                 '  user id=#2 content="Here is a summary of the conversation to date:\\n\\nSHORT"',
                 "  user id=user-2 content=again",
-                "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
-                "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=Two.",
-                "TEXT_MESSAGE_END messageId=lc_run--#3",
+                "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Two. END",
                 "MESSAGES_SNAPSHOT",
                 '  user id=#2 content="Here is a summary of the conversation to date:\\n\\nSHORT"',
                 "  user id=user-2 content=again",
                 "  assistant id=lc_run--#3 content=Two.",
-                "RUN_FINISHED threadId=thread runId=run-2",
+                "RUN_FINISHED",
             ],
         ]
     )
@@ -303,16 +270,12 @@ async def test_the_limit_of_model_calls(play: Player) -> None:
 
     assert stream(played) == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1",
-            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"city\\": \\"Rome\\"}"',
-            "TOOL_CALL_END toolCallId=call_1",
+            'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\": \\"Rome\\"}" END',
             'TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content="sun in Rome" role=tool',
-            "TEXT_MESSAGE_START messageId=#3 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=#3 delta="Model call limits exceeded: run limit (1/1)"',
-            "TEXT_MESSAGE_END messageId=#3",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            'TEXT_MESSAGE_START messageId=#3 role=assistant + "Model call limits exceeded: run limit (1/1)" END',
+            "RUN_FINISHED",
         ]
     )
 
@@ -325,26 +288,22 @@ async def test_the_limit_of_tool_calls(play: Player) -> None:
 
     assert stream(played) == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1",
-            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"city\\": \\"Rome\\"}"',
-            "TOOL_CALL_START toolCallId=call_2 toolCallName=weather parentMessageId=lc_run--#1",
-            'TOOL_CALL_ARGS toolCallId=call_2 delta="{\\"city\\": \\"Oslo\\"}"',
+            'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\": \\"Rome\\"}"',
+            'TOOL_CALL_START toolCallId=call_2 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\": \\"Oslo\\"}"',
             "TOOL_CALL_END toolCallId=call_1",
             "TOOL_CALL_END toolCallId=call_2",
             'TOOL_CALL_RESULT messageId=#2 toolCallId=call_2 content="Tool call limit exceeded. Do not make additional tool calls." role=tool metadata=(langgraph=(status=error))',
             'TOOL_CALL_RESULT messageId=tool-#3 toolCallId=call_1 content="sun in Rome" role=tool',
-            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta=Done.",
-            "TEXT_MESSAGE_END messageId=lc_run--#4",
+            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant + Done. END",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  assistant id=lc_run--#1 toolCalls=[(id=call_1 type=function function=(name=weather arguments="{\\"city\\":\\"Rome\\"}")) (id=call_2 type=function function=(name=weather arguments="{\\"city\\":\\"Oslo\\"}"))]',
             '  tool id=#2 content="Tool call limit exceeded. Do not make additional tool calls." toolCallId=call_2 error="Tool call limit exceeded. Do not make additional tool calls."',
             '  tool id=tool-#3 content="sun in Rome" toolCallId=call_1',
             "  assistant id=lc_run--#4 content=Done.",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -358,15 +317,11 @@ async def test_a_hook_that_speaks_and_ends_the_run(play: Player) -> None:
 
     assert stream(played) == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta="Never mind."',
-            "TEXT_MESSAGE_END messageId=lc_run--#1",
-            "TEXT_MESSAGE_START messageId=#2 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=#2 delta="Stopped here."',
-            "TEXT_MESSAGE_END messageId=#2",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Never mind." END',
+            'TEXT_MESSAGE_START messageId=#2 role=assistant + "Stopped here." END',
+            "RUN_FINISHED",
         ]
     )
 
@@ -380,19 +335,17 @@ async def test_a_hook_that_adds_a_system_message(play: Player) -> None:
 
     assert stream(played) == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  system id=brief content="Be brief."',
-            "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta=One.",
-            "TEXT_MESSAGE_END messageId=lc_run--#1",
+            "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One. END",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  system id=brief content="Be brief."',
             "  assistant id=lc_run--#1 content=One.",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 

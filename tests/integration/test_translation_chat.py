@@ -25,15 +25,12 @@ async def test_however_a_node_calls_its_model_the_answer_streams(play: Player, h
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Hello "',
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=there",
-            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_STARTED stepName=chat",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END',
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -44,14 +41,12 @@ async def test_a_model_that_cannot_stream_gives_its_whole_answer_at_once(play: P
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2-0 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2-0 delta="Hello there"',
-            "TEXT_MESSAGE_END messageId=lc_run--#2-0",
+            "STEP_STARTED stepName=chat",
+            'TEXT_MESSAGE_START messageId=lc_run--#1-0 role=assistant + "Hello there" END',
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -62,14 +57,12 @@ async def test_disable_streaming(play: Player, how: str) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
-            "TEXT_MESSAGE_START messageId=scripted-0 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=scripted-0 delta="Hello there"',
-            "TEXT_MESSAGE_END messageId=scripted-0",
+            "STEP_STARTED stepName=chat",
+            'TEXT_MESSAGE_START messageId=scripted-0 role=assistant + "Hello there" END',
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -88,22 +81,19 @@ async def test_a_cached_answer_comes_under_the_id_of_the_message_it_replaces(pla
     assert played.streams == snapshot(
         [
             [
-                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
-                "STEP_STARTED stepName=clock metadata=(langgraph=(node=clock step=1 task_id=#1 checkpoint_ns=clock:#1))",
-                "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-                'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="It is "',
-                "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=noon.",
-                "TEXT_MESSAGE_END messageId=lc_run--#2",
+                "STEP_STARTED stepName=clock",
+                'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "It is " + noon. END',
                 "STEP_FINISHED stepName=clock",
-                "RUN_FINISHED threadId=thread runId=run-1",
+                "RUN_FINISHED",
             ],
             [
-                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
-                "STEP_STARTED stepName=clock metadata=(langgraph=(node=clock step=4 task_id=#3 checkpoint_ns=clock:#3))",
+                "STEP_STARTED stepName=clock",
                 "STEP_FINISHED stepName=clock",
-                "RUN_FINISHED threadId=thread runId=run-2",
+                "RUN_FINISHED",
             ],
         ]
     )
@@ -123,14 +113,12 @@ async def test_a_cached_answer_of_another_thread_streams_like_any_other(play: Pl
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=clock metadata=(langgraph=(node=clock step=1 task_id=#1 checkpoint_ns=clock:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2-0 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2-0 delta="It is noon."',
-            "TEXT_MESSAGE_END messageId=lc_run--#2-0",
+            "STEP_STARTED stepName=clock",
+            'TEXT_MESSAGE_START messageId=lc_run--#1-0 role=assistant + "It is noon." END',
             "STEP_FINISHED stepName=clock",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -149,19 +137,15 @@ async def test_two_models_at_once_in_one_node(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=both metadata=(langgraph=(node=both step=1 task_id=#1 checkpoint_ns=both:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="A1 "',
-            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="B1 "',
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=A2",
-            "TEXT_MESSAGE_END messageId=lc_run--#2",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=B2",
-            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "STEP_STARTED stepName=both",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "A1 "',
+            'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "B1 "',
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta=A2 END",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=B2 END",
             "STEP_FINISHED stepName=both",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -182,19 +166,15 @@ async def test_one_model_for_two_questions_at_once(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=both metadata=(langgraph=(node=both step=1 task_id=#1 checkpoint_ns=both:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Re one: "',
-            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="Re two: "',
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=yes",
-            "TEXT_MESSAGE_END messageId=lc_run--#2",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=yes",
-            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "STEP_STARTED stepName=both",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Re one: "',
+            'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "Re two: "',
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta=yes END",
+            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=yes END",
             "STEP_FINISHED stepName=both",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -213,20 +193,16 @@ async def test_the_second_of_two_answers_is_dropped_by_the_graph(play: Player) -
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=writer metadata=(langgraph=(node=writer step=1 task_id=#1 checkpoint_ns=writer:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="A draft."',
-            "TEXT_MESSAGE_END messageId=lc_run--#2",
-            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta="The answer."',
-            "TEXT_MESSAGE_END messageId=lc_run--#3",
+            "STEP_STARTED stepName=writer",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "A draft." END',
+            'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "The answer." END',
             "STEP_FINISHED stepName=writer",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
-            '  assistant id=lc_run--#3 content="The answer."',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            '  assistant id=lc_run--#2 content="The answer."',
+            "RUN_FINISHED",
         ]
     )
 
@@ -237,15 +213,12 @@ async def test_the_providers_id_is_the_messages_id(play: Player, ids: Any) -> No
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
-            "TEXT_MESSAGE_START messageId=scripted-0 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=scripted-0 delta="Hello "',
-            "TEXT_MESSAGE_CONTENT messageId=scripted-0 delta=there",
-            "TEXT_MESSAGE_END messageId=scripted-0",
+            "STEP_STARTED stepName=chat",
+            'TEXT_MESSAGE_START messageId=scripted-0 role=assistant + "Hello " + there END',
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -258,18 +231,15 @@ async def test_a_providers_id_that_comes_late_is_put_right_by_a_snapshot(play: P
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Hello "',
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=there",
-            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_STARTED stepName=chat",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END',
             "STEP_FINISHED stepName=chat",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  assistant id=msg_1 content="Hello there"',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -279,16 +249,14 @@ async def test_a_providers_id_that_a_user_message_has(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
-            "TEXT_MESSAGE_START messageId=user-1-2 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=user-1-2 delta=Hello",
-            "TEXT_MESSAGE_END messageId=user-1-2",
+            "STEP_STARTED stepName=chat",
+            "TEXT_MESSAGE_START messageId=user-1-2 role=assistant + Hello END",
             "STEP_FINISHED stepName=chat",
             "MESSAGES_SNAPSHOT",
             "  assistant id=user-1 content=Hello",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -302,22 +270,18 @@ async def test_a_provider_that_gives_every_answer_the_same_id(play: Player) -> N
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
-            "TEXT_MESSAGE_START messageId=same role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=same delta=One",
-            "TEXT_MESSAGE_END messageId=same",
+            "STEP_STARTED stepName=chat",
+            "TEXT_MESSAGE_START messageId=same role=assistant + One END",
             "STEP_FINISHED stepName=chat",
-            "STEP_STARTED stepName=more metadata=(langgraph=(node=more step=2 task_id=#2 checkpoint_ns=more:#2))",
-            "TEXT_MESSAGE_START messageId=same-2 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=same-2 delta=Two",
-            "TEXT_MESSAGE_END messageId=same-2",
+            "STEP_STARTED stepName=more",
+            "TEXT_MESSAGE_START messageId=same-2 role=assistant + Two END",
             "STEP_FINISHED stepName=more",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             "  assistant id=same content=Two",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -336,15 +300,12 @@ async def test_an_answer_that_the_node_rebuilds_ends_up_once(play: Player) -> No
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=ask metadata=(langgraph=(node=ask step=1 task_id=#1 checkpoint_ns=ask:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Hello "',
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=there",
-            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_STARTED stepName=ask",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END',
             "STEP_FINISHED stepName=ask",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -363,18 +324,15 @@ async def test_an_answer_that_the_node_edits_under_its_id(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=ask metadata=(langgraph=(node=ask step=1 task_id=#1 checkpoint_ns=ask:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Hello "',
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=there",
-            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_STARTED stepName=ask",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END',
             "STEP_FINISHED stepName=ask",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
-            '  assistant id=lc_run--#2 content="Hello there!"',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            '  assistant id=lc_run--#1 content="Hello there!"',
+            "RUN_FINISHED",
         ]
     )
 
@@ -391,20 +349,17 @@ async def test_an_answer_that_a_later_node_edits_in_place(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Hello "',
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=there",
-            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_STARTED stepName=chat",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END',
             "STEP_FINISHED stepName=chat",
-            "STEP_STARTED stepName=shout metadata=(langgraph=(node=shout step=2 task_id=#3 checkpoint_ns=shout:#3))",
+            "STEP_STARTED stepName=shout",
             "STEP_FINISHED stepName=shout",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
-            '  assistant id=lc_run--#2 content="HELLO THERE"',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            '  assistant id=lc_run--#1 content="HELLO THERE"',
+            "RUN_FINISHED",
         ]
     )
 
@@ -420,20 +375,15 @@ async def test_constant_answers_of_nodes_stream_too(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=greet metadata=(langgraph=(node=greet step=1 task_id=#1 checkpoint_ns=greet:#1))",
-            "TEXT_MESSAGE_START messageId=#2 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=#2 delta="Welcome!"',
-            "TEXT_MESSAGE_END messageId=#2",
+            "STEP_STARTED stepName=greet",
+            'TEXT_MESSAGE_START messageId=#1 role=assistant + "Welcome!" END',
             "STEP_FINISHED stepName=greet",
-            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=2 task_id=#3 checkpoint_ns=chat:#3))",
-            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta="How "',
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta="are you?"',
-            "TEXT_MESSAGE_END messageId=lc_run--#4",
+            "STEP_STARTED stepName=chat",
+            'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "How " + "are you?" END',
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -444,17 +394,12 @@ async def test_emoji_that_the_provider_splits_between_chunks(play: Player) -> No
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Hi "',
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="😀"',
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=" bye "',
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="�!"',
-            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_STARTED stepName=chat",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hi " + "😀" + " bye " + "�!" END',
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
     assert [m["content"] for m in played.messages] == ["hi", "Hi 😀 bye \ufffd!"]
@@ -466,15 +411,12 @@ async def test_empty_chunks_are_nothing(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Hel",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=lo",
-            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_STARTED stepName=chat",
+            "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Hel + lo END",
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -486,21 +428,19 @@ async def test_a_model_that_says_nothing_makes_no_bubble(play: Player, nothing: 
     assert played.streams == snapshot(
         [
             [
-                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
-                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
+                "STEP_STARTED stepName=chat",
                 "STEP_FINISHED stepName=chat",
-                "RUN_FINISHED threadId=thread runId=run-1",
+                "RUN_FINISHED",
             ],
             [
-                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
-                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=4 task_id=#2 checkpoint_ns=chat:#2))",
-                "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
-                "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=Two.",
-                "TEXT_MESSAGE_END messageId=lc_run--#3",
+                "STEP_STARTED stepName=chat",
+                "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Two. END",
                 "STEP_FINISHED stepName=chat",
-                "RUN_FINISHED threadId=thread runId=run-2",
+                "RUN_FINISHED",
             ],
         ]
     )
@@ -527,18 +467,12 @@ async def test_content_as_blocks(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
-            "TEXT_MESSAGE_START messageId=scripted-0 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=scripted-0 delta=Hel",
-            "TEXT_MESSAGE_CONTENT messageId=scripted-0 delta=lo",
-            'TEXT_MESSAGE_CONTENT messageId=scripted-0 delta=" you"',
-            'TEXT_MESSAGE_CONTENT messageId=scripted-0 delta="!"',
-            'TEXT_MESSAGE_CONTENT messageId=scripted-0 delta=" Bye."',
-            "TEXT_MESSAGE_END messageId=scripted-0",
+            "STEP_STARTED stepName=chat",
+            'TEXT_MESSAGE_START messageId=scripted-0 role=assistant + Hel + lo + " you" + "!" + " Bye." END',
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -556,25 +490,20 @@ async def test_a_refusal_is_an_answer(play: Player, parts: Any) -> None:
     assert played.streams == snapshot(
         [
             [
-                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
-                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
-                "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-                'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="I can"',
-                "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=not.",
-                "TEXT_MESSAGE_END messageId=lc_run--#2",
+                "STEP_STARTED stepName=chat",
+                'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "I can" + not. END',
                 "STEP_FINISHED stepName=chat",
-                "RUN_FINISHED threadId=thread runId=run-1",
+                "RUN_FINISHED",
             ],
             [
-                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
-                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=4 task_id=#3 checkpoint_ns=chat:#3))",
-                "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
-                "TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta=Two.",
-                "TEXT_MESSAGE_END messageId=lc_run--#4",
+                "STEP_STARTED stepName=chat",
+                "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Two. END",
                 "STEP_FINISHED stepName=chat",
-                "RUN_FINISHED threadId=thread runId=run-2",
+                "RUN_FINISHED",
             ],
         ]
     )
@@ -585,17 +514,12 @@ async def test_content_that_changes_from_blocks_to_text(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Check",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="ing "',
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=now",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="."',
-            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_STARTED stepName=chat",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Check + "ing " + now + "." END',
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -620,14 +544,12 @@ async def test_messages_that_a_node_writes_as_tuples_or_dicts(play: Player, writ
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=greet metadata=(langgraph=(node=greet step=1 task_id=#1 checkpoint_ns=greet:#1))",
-            "TEXT_MESSAGE_START messageId=#2 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=#2 delta="Hello there"',
-            "TEXT_MESSAGE_END messageId=#2",
+            "STEP_STARTED stepName=greet",
+            'TEXT_MESSAGE_START messageId=#1 role=assistant + "Hello there" END',
             "STEP_FINISHED stepName=greet",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -643,34 +565,30 @@ async def test_raw_messages_of_several_kinds_between_streamed_ones(play: Player)
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=one metadata=(langgraph=(node=one step=1 task_id=#1 checkpoint_ns=one:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=One.",
-            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_STARTED stepName=one",
+            "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One. END",
             "STEP_FINISHED stepName=one",
-            "STEP_STARTED stepName=note metadata=(langgraph=(node=note step=2 task_id=#3 checkpoint_ns=note:#3))",
+            "STEP_STARTED stepName=note",
             "STEP_FINISHED stepName=note",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
-            "  assistant id=lc_run--#2 content=One.",
-            '  user id=#4 content="[seen]"',
-            "  assistant id=#5 content=Noted.",
-            '  user id=#6 content="as a human"',
-            "STEP_STARTED stepName=two metadata=(langgraph=(node=two step=3 task_id=#7 checkpoint_ns=two:#7))",
-            "TEXT_MESSAGE_START messageId=lc_run--#8 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#8 delta=Two.",
-            "TEXT_MESSAGE_END messageId=lc_run--#8",
+            "  assistant id=lc_run--#1 content=One.",
+            '  user id=#2 content="[seen]"',
+            "  assistant id=#3 content=Noted.",
+            '  user id=#4 content="as a human"',
+            "STEP_STARTED stepName=two",
+            "TEXT_MESSAGE_START messageId=lc_run--#5 role=assistant + Two. END",
             "STEP_FINISHED stepName=two",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
-            "  assistant id=lc_run--#2 content=One.",
-            '  user id=#4 content="[seen]"',
-            "  assistant id=#5 content=Noted.",
-            '  user id=#6 content="as a human"',
-            "  assistant id=lc_run--#8 content=Two.",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "  assistant id=lc_run--#1 content=One.",
+            '  user id=#2 content="[seen]"',
+            "  assistant id=#3 content=Noted.",
+            '  user id=#4 content="as a human"',
+            "  assistant id=lc_run--#5 content=Two.",
+            "RUN_FINISHED",
         ]
     )
 
@@ -688,14 +606,12 @@ async def test_a_text_model_that_knows_no_messages(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=ask metadata=(langgraph=(node=ask step=1 task_id=#1 checkpoint_ns=ask:#1))",
-            "TEXT_MESSAGE_START messageId=#2 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=#2 delta=Hey",
-            "TEXT_MESSAGE_END messageId=#2",
+            "STEP_STARTED stepName=ask",
+            "TEXT_MESSAGE_START messageId=#1 role=assistant + Hey END",
             "STEP_FINISHED stepName=ask",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -718,24 +634,18 @@ async def test_usage_of_several_models(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=one metadata=(langgraph=(node=one step=1 task_id=#1 checkpoint_ns=one:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=One.",
-            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_STARTED stepName=one",
+            "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One. END",
             "STEP_FINISHED stepName=one",
-            "STEP_STARTED stepName=two metadata=(langgraph=(node=two step=2 task_id=#3 checkpoint_ns=two:#3))",
-            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta=Two.",
-            "TEXT_MESSAGE_END messageId=lc_run--#4",
+            "STEP_STARTED stepName=two",
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Two. END",
             "STEP_FINISHED stepName=two",
-            "STEP_STARTED stepName=three metadata=(langgraph=(node=three step=3 task_id=#5 checkpoint_ns=three:#5))",
-            "TEXT_MESSAGE_START messageId=lc_run--#6-0 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#6-0 delta=Three.",
-            "TEXT_MESSAGE_END messageId=lc_run--#6-0",
+            "STEP_STARTED stepName=three",
+            "TEXT_MESSAGE_START messageId=lc_run--#3-0 role=assistant + Three. END",
             "STEP_FINISHED stepName=three",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
             "  usage provider=scriptedchatmodel model=small inputTokens=10 outputTokens=4 totalTokens=14 cachedInputTokens=2",
             "  usage provider=scriptedchatmodel model=large inputTokens=10 outputTokens=2 totalTokens=12 cachedInputTokens=1",
         ]
@@ -748,34 +658,28 @@ async def test_three_turns(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
-                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
-                "TEXT_MESSAGE_START messageId=scripted-0 role=assistant",
-                "TEXT_MESSAGE_CONTENT messageId=scripted-0 delta=One.",
-                "TEXT_MESSAGE_END messageId=scripted-0",
+                "STEP_STARTED stepName=chat",
+                "TEXT_MESSAGE_START messageId=scripted-0 role=assistant + One. END",
                 "STEP_FINISHED stepName=chat",
-                "RUN_FINISHED threadId=thread runId=run-1",
+                "RUN_FINISHED",
             ],
             [
-                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
-                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=4 task_id=#2 checkpoint_ns=chat:#2))",
-                "TEXT_MESSAGE_START messageId=scripted-1 role=assistant",
-                "TEXT_MESSAGE_CONTENT messageId=scripted-1 delta=Two.",
-                "TEXT_MESSAGE_END messageId=scripted-1",
+                "STEP_STARTED stepName=chat",
+                "TEXT_MESSAGE_START messageId=scripted-1 role=assistant + Two. END",
                 "STEP_FINISHED stepName=chat",
-                "RUN_FINISHED threadId=thread runId=run-2",
+                "RUN_FINISHED",
             ],
             [
-                'RUN_STARTED threadId=thread runId=run-3 protocolVersion="1.0"',
+                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
-                "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=7 task_id=#3 checkpoint_ns=chat:#3))",
-                "TEXT_MESSAGE_START messageId=scripted-2 role=assistant",
-                "TEXT_MESSAGE_CONTENT messageId=scripted-2 delta=Three.",
-                "TEXT_MESSAGE_END messageId=scripted-2",
+                "STEP_STARTED stepName=chat",
+                "TEXT_MESSAGE_START messageId=scripted-2 role=assistant + Three. END",
                 "STEP_FINISHED stepName=chat",
-                "RUN_FINISHED threadId=thread runId=run-3",
+                "RUN_FINISHED",
             ],
         ]
     )

@@ -63,41 +63,31 @@ async def test_a_tool_that_runs_a_graph_is_a_subagent(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
-            "TOOL_CALL_START toolCallId=call_1 toolCallName=consult parentMessageId=lc_run--#2",
-            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"question\\": \\"why?\\"}"',
-            "TOOL_CALL_END toolCallId=call_1",
+            "STEP_STARTED stepName=agent",
+            'TOOL_CALL_START toolCallId=call_1 toolCallName=consult parentMessageId=lc_run--#1 + "{\\"question\\": \\"why?\\"}" END',
             "STEP_FINISHED stepName=agent",
-            "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
-            "SUBAGENT_STARTED subagentRunId=#4 name=expert parentToolCallId=call_1 parentMessageId=lc_run--#2",
-            "STEP_STARTED subagentRunId=#4 stepName=tools/model metadata=(langgraph=(node=model step=1 task_id=#5 checkpoint_ns=tools:#3|model:#5))",
-            "TEXT_MESSAGE_START subagentRunId=#4 messageId=lc_run--#6 role=assistant",
-            'TEXT_MESSAGE_CONTENT subagentRunId=#4 messageId=lc_run--#6 delta="Hm, "',
-            "TOOL_CALL_START subagentRunId=#4 toolCallId=call_1-lc_run--#6 toolCallName=lookup parentMessageId=lc_run--#6",
-            'TOOL_CALL_ARGS subagentRunId=#4 toolCallId=call_1-lc_run--#6 delta="{\\"q\\": \\"x\\"}"',
-            "TOOL_CALL_END subagentRunId=#4 toolCallId=call_1-lc_run--#6",
-            "TEXT_MESSAGE_END subagentRunId=#4 messageId=lc_run--#6",
-            "STEP_FINISHED subagentRunId=#4 stepName=tools/model",
-            "STEP_STARTED subagentRunId=#4 stepName=tools/tools metadata=(langgraph=(node=tools step=2 task_id=#7 checkpoint_ns=tools:#3|tools:#7))",
-            'TOOL_CALL_RESULT subagentRunId=#4 messageId=tool-#8 toolCallId=call_1-lc_run--#6 content="x found" role=tool',
-            "STEP_FINISHED subagentRunId=#4 stepName=tools/tools",
-            "STEP_STARTED subagentRunId=#4 stepName=tools/model metadata=(langgraph=(node=model step=3 task_id=#9 checkpoint_ns=tools:#3|model:#9))",
-            "TEXT_MESSAGE_START subagentRunId=#4 messageId=lc_run--#10 role=assistant",
-            'TEXT_MESSAGE_CONTENT subagentRunId=#4 messageId=lc_run--#10 delta="Expert "',
-            "TEXT_MESSAGE_CONTENT subagentRunId=#4 messageId=lc_run--#10 delta=answer.",
-            "TEXT_MESSAGE_END subagentRunId=#4 messageId=lc_run--#10",
-            "STEP_FINISHED subagentRunId=#4 stepName=tools/model",
-            "SUBAGENT_FINISHED subagentRunId=#4",
-            'TOOL_CALL_RESULT messageId=tool-#11 toolCallId=call_1 content="Expert answer." role=tool',
+            "STEP_STARTED stepName=tools",
+            "SUBAGENT_STARTED subagentRunId=#2 name=expert parentToolCallId=call_1 parentMessageId=lc_run--#1",
+            "STEP_STARTED subagentRunId=#2 stepName=tools/model",
+            'TEXT_MESSAGE_START subagentRunId=#2 messageId=lc_run--#3 role=assistant + "Hm, "',
+            'TOOL_CALL_START subagentRunId=#2 toolCallId=call_1-lc_run--#3 toolCallName=lookup parentMessageId=lc_run--#3 + "{\\"q\\": \\"x\\"}" END',
+            "TEXT_MESSAGE_END subagentRunId=#2 messageId=lc_run--#3",
+            "STEP_FINISHED subagentRunId=#2 stepName=tools/model",
+            "STEP_STARTED subagentRunId=#2 stepName=tools/tools",
+            'TOOL_CALL_RESULT subagentRunId=#2 messageId=tool-#4 toolCallId=call_1-lc_run--#3 content="x found" role=tool',
+            "STEP_FINISHED subagentRunId=#2 stepName=tools/tools",
+            "STEP_STARTED subagentRunId=#2 stepName=tools/model",
+            'TEXT_MESSAGE_START subagentRunId=#2 messageId=lc_run--#5 role=assistant + "Expert " + answer. END',
+            "STEP_FINISHED subagentRunId=#2 stepName=tools/model",
+            "SUBAGENT_FINISHED subagentRunId=#2",
+            'TOOL_CALL_RESULT messageId=tool-#6 toolCallId=call_1 content="Expert answer." role=tool',
             "STEP_FINISHED stepName=tools",
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=3 task_id=#12 checkpoint_ns=agent:#12))",
-            "TEXT_MESSAGE_START messageId=lc_run--#13 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#13 delta=Done.",
-            "TEXT_MESSAGE_END messageId=lc_run--#13",
+            "STEP_STARTED stepName=agent",
+            "TEXT_MESSAGE_START messageId=lc_run--#7 role=assistant + Done. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -125,42 +115,34 @@ async def test_two_subagents_at_once(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
-            "TOOL_CALL_START toolCallId=call_1 toolCallName=consult parentMessageId=lc_run--#2",
-            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"name\\": \\"ann\\"}"',
-            "TOOL_CALL_START toolCallId=call_2 toolCallName=consult parentMessageId=lc_run--#2",
-            'TOOL_CALL_ARGS toolCallId=call_2 delta="{\\"name\\": \\"bob\\"}"',
+            "STEP_STARTED stepName=agent",
+            'TOOL_CALL_START toolCallId=call_1 toolCallName=consult parentMessageId=lc_run--#1 + "{\\"name\\": \\"ann\\"}"',
+            'TOOL_CALL_START toolCallId=call_2 toolCallName=consult parentMessageId=lc_run--#1 + "{\\"name\\": \\"bob\\"}"',
             "TOOL_CALL_END toolCallId=call_1",
             "TOOL_CALL_END toolCallId=call_2",
             "STEP_FINISHED stepName=agent",
-            "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
-            "SUBAGENT_STARTED subagentRunId=#4 name=ann parentToolCallId=call_1 parentMessageId=lc_run--#2",
-            "STEP_STARTED subagentRunId=#4 stepName=tools/answer metadata=(langgraph=(node=answer step=1 task_id=#5 checkpoint_ns=tools:#3|answer:#5))",
-            "SUBAGENT_STARTED subagentRunId=#6 name=bob parentToolCallId=call_2 parentMessageId=lc_run--#2",
-            "STEP_STARTED subagentRunId=#6 stepName=tools/answer#2 metadata=(langgraph=(node=answer step=1 task_id=#7 checkpoint_ns=tools:#3|1|answer:#7))",
-            "TEXT_MESSAGE_START subagentRunId=#4 messageId=lc_run--#8 role=assistant",
-            'TEXT_MESSAGE_CONTENT subagentRunId=#4 messageId=lc_run--#8 delta="ann says "',
-            "TEXT_MESSAGE_START subagentRunId=#6 messageId=lc_run--#9 role=assistant",
-            'TEXT_MESSAGE_CONTENT subagentRunId=#6 messageId=lc_run--#9 delta="bob says "',
-            "TEXT_MESSAGE_CONTENT subagentRunId=#4 messageId=lc_run--#8 delta=yes.",
-            "TEXT_MESSAGE_END subagentRunId=#4 messageId=lc_run--#8",
-            "STEP_FINISHED subagentRunId=#4 stepName=tools/answer",
-            "SUBAGENT_FINISHED subagentRunId=#4",
-            'TOOL_CALL_RESULT messageId=tool-#10 toolCallId=call_1 content="ann says yes." role=tool',
-            "TEXT_MESSAGE_CONTENT subagentRunId=#6 messageId=lc_run--#9 delta=yes.",
-            "TEXT_MESSAGE_END subagentRunId=#6 messageId=lc_run--#9",
-            "STEP_FINISHED subagentRunId=#6 stepName=tools/answer#2",
-            "SUBAGENT_FINISHED subagentRunId=#6",
-            'TOOL_CALL_RESULT messageId=tool-#11 toolCallId=call_2 content="bob says yes." role=tool',
+            "STEP_STARTED stepName=tools",
+            "SUBAGENT_STARTED subagentRunId=#2 name=ann parentToolCallId=call_1 parentMessageId=lc_run--#1",
+            "STEP_STARTED subagentRunId=#2 stepName=tools/answer",
+            "SUBAGENT_STARTED subagentRunId=#3 name=bob parentToolCallId=call_2 parentMessageId=lc_run--#1",
+            "STEP_STARTED subagentRunId=#3 stepName=tools/answer#2",
+            'TEXT_MESSAGE_START subagentRunId=#2 messageId=lc_run--#4 role=assistant + "ann says "',
+            'TEXT_MESSAGE_START subagentRunId=#3 messageId=lc_run--#5 role=assistant + "bob says "',
+            "TEXT_MESSAGE_CONTENT subagentRunId=#2 messageId=lc_run--#4 delta=yes. END",
+            "STEP_FINISHED subagentRunId=#2 stepName=tools/answer",
+            "SUBAGENT_FINISHED subagentRunId=#2",
+            'TOOL_CALL_RESULT messageId=tool-#6 toolCallId=call_1 content="ann says yes." role=tool',
+            "TEXT_MESSAGE_CONTENT subagentRunId=#3 messageId=lc_run--#5 delta=yes. END",
+            "STEP_FINISHED subagentRunId=#3 stepName=tools/answer#2",
+            "SUBAGENT_FINISHED subagentRunId=#3",
+            'TOOL_CALL_RESULT messageId=tool-#7 toolCallId=call_2 content="bob says yes." role=tool',
             "STEP_FINISHED stepName=tools",
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=3 task_id=#12 checkpoint_ns=agent:#12))",
-            "TEXT_MESSAGE_START messageId=lc_run--#13 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#13 delta=Done.",
-            "TEXT_MESSAGE_END messageId=lc_run--#13",
+            "STEP_STARTED stepName=agent",
+            "TEXT_MESSAGE_START messageId=lc_run--#8 role=assistant + Done. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -179,15 +161,13 @@ async def test_structured_output_is_not_words(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=extract metadata=(langgraph=(node=extract step=1 task_id=#1 checkpoint_ns=extract:#1))",
-            "TEXT_MESSAGE_START messageId=#2 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=#2 delta="20 degrees."',
-            "TEXT_MESSAGE_END messageId=#2",
+            "STEP_STARTED stepName=extract",
+            'TEXT_MESSAGE_START messageId=#1 role=assistant + "20 degrees." END',
             "STEP_FINISHED stepName=extract",
             'STATE_DELTA delta=[(op=add path="/report" value=(city=Rome degrees=20))]',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -207,18 +187,15 @@ async def test_structured_output_as_json_text(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=extract metadata=(langgraph=(node=extract step=1 task_id=#1 checkpoint_ns=extract:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="{\\"city\\": \\"Rome\\", "',
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="\\"degrees\\": 20}"',
-            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_STARTED stepName=extract",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "{\\"city\\": \\"Rome\\", " + "\\"degrees\\": 20}" END',
             "STEP_FINISHED stepName=extract",
             'STATE_DELTA delta=[(op=add path="/report" value=(city=Rome degrees=20))]',
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -232,17 +209,14 @@ async def test_create_agents_tool_strategy(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=model metadata=(langgraph=(node=model step=1 task_id=#1 checkpoint_ns=model:#1))",
-            "TOOL_CALL_START toolCallId=call_1 toolCallName=Weather parentMessageId=lc_run--#2",
-            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"city\\": \\"Rome\\""',
-            'TOOL_CALL_ARGS toolCallId=call_1 delta=", \\"degrees\\": 20}"',
-            "TOOL_CALL_END toolCallId=call_1",
-            "TOOL_CALL_RESULT messageId=#3 toolCallId=call_1 content=\"Returning structured response: city='Rome' degrees=20\" role=tool",
+            "STEP_STARTED stepName=model",
+            'TOOL_CALL_START toolCallId=call_1 toolCallName=Weather parentMessageId=lc_run--#1 + "{\\"city\\": \\"Rome\\"" + ", \\"degrees\\": 20}" END',
+            "TOOL_CALL_RESULT messageId=#2 toolCallId=call_1 content=\"Returning structured response: city='Rome' degrees=20\" role=tool",
             "STEP_FINISHED stepName=model",
             'STATE_DELTA delta=[(op=add path="/structured_response" value=(city=Rome degrees=20))]',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -261,24 +235,18 @@ async def test_create_agents_tool_strategy_after_a_wrong_try(play: Player) -> No
     # langchain 1.3 does not write the response that is missing yet
     assert [line for line in played.stream if "value=null" not in line] == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=model metadata=(langgraph=(node=model step=1 task_id=#1 checkpoint_ns=model:#1))",
-            "TOOL_CALL_START toolCallId=call_1 toolCallName=Weather parentMessageId=lc_run--#2",
-            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"city\\": \\"Rome\\", "',
-            'TOOL_CALL_ARGS toolCallId=call_1 delta="\\"degrees\\": \\"warm\\"}"',
-            "TOOL_CALL_END toolCallId=call_1",
-            'TOOL_CALL_RESULT messageId=#3 toolCallId=call_1 content="Try again." role=tool',
+            "STEP_STARTED stepName=model",
+            'TOOL_CALL_START toolCallId=call_1 toolCallName=Weather parentMessageId=lc_run--#1 + "{\\"city\\": \\"Rome\\", " + "\\"degrees\\": \\"warm\\"}" END',
+            'TOOL_CALL_RESULT messageId=#2 toolCallId=call_1 content="Try again." role=tool',
             "STEP_FINISHED stepName=model",
-            "STEP_STARTED stepName=model metadata=(langgraph=(node=model step=2 task_id=#4 checkpoint_ns=model:#4))",
-            "TOOL_CALL_START toolCallId=call_2 toolCallName=Weather parentMessageId=lc_run--#5",
-            'TOOL_CALL_ARGS toolCallId=call_2 delta="{\\"city\\": \\"Rome\\""',
-            'TOOL_CALL_ARGS toolCallId=call_2 delta=", \\"degrees\\": 20}"',
-            "TOOL_CALL_END toolCallId=call_2",
-            "TOOL_CALL_RESULT messageId=#6 toolCallId=call_2 content=\"Returning structured response: city='Rome' degrees=20\" role=tool",
+            "STEP_STARTED stepName=model",
+            'TOOL_CALL_START toolCallId=call_2 toolCallName=Weather parentMessageId=lc_run--#3 + "{\\"city\\": \\"Rome\\"" + ", \\"degrees\\": 20}" END',
+            "TOOL_CALL_RESULT messageId=#4 toolCallId=call_2 content=\"Returning structured response: city='Rome' degrees=20\" role=tool",
             "STEP_FINISHED stepName=model",
             'STATE_DELTA delta=[(op=add path="/structured_response" value=(city=Rome degrees=20))]',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -292,16 +260,13 @@ async def test_create_agents_provider_strategy(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=model metadata=(langgraph=(node=model step=1 task_id=#1 checkpoint_ns=model:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="{\\"city\\":\\"Rome\\","',
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="\\"degrees\\":20}"',
-            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_STARTED stepName=model",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "{\\"city\\":\\"Rome\\"," + "\\"degrees\\":20}" END',
             "STEP_FINISHED stepName=model",
             'STATE_DELTA delta=[(op=add path="/structured_response" value=(city=Rome degrees=20))]',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -325,16 +290,12 @@ async def test_anthropics_server_tools(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Searching. "',
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="It is "',
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=sunny.",
-            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_STARTED stepName=chat",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Searching. " + "It is " + sunny. END',
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -349,15 +310,12 @@ async def test_openais_server_tools(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Sunny.",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=no",
-            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_STARTED stepName=chat",
+            "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Sunny. + no END",
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -380,23 +338,18 @@ async def test_server_tools_beside_the_applications_own(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
-            "TOOL_CALL_START toolCallId=toolu_1 toolCallName=weather parentMessageId=lc_run--#2",
-            'TOOL_CALL_ARGS toolCallId=toolu_1 delta="{\\"city\\":"',
-            'TOOL_CALL_ARGS toolCallId=toolu_1 delta=" \\"Rome\\"}"',
-            "TOOL_CALL_END toolCallId=toolu_1",
+            "STEP_STARTED stepName=agent",
+            'TOOL_CALL_START toolCallId=toolu_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":" + " \\"Rome\\"}" END',
             "STEP_FINISHED stepName=agent",
-            "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
-            'TOOL_CALL_RESULT messageId=tool-#4 toolCallId=toolu_1 content="sun in Rome" role=tool',
+            "STEP_STARTED stepName=tools",
+            'TOOL_CALL_RESULT messageId=tool-#2 toolCallId=toolu_1 content="sun in Rome" role=tool',
             "STEP_FINISHED stepName=tools",
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=3 task_id=#5 checkpoint_ns=agent:#5))",
-            "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta=Sun.",
-            "TEXT_MESSAGE_END messageId=lc_run--#6",
+            "STEP_STARTED stepName=agent",
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Sun. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -416,15 +369,12 @@ async def test_a_chain_of_prompt_model_and_parser(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=node metadata=(langgraph=(node=node step=1 task_id=#1 checkpoint_ns=node:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Hello "',
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=there",
-            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_STARTED stepName=node",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END',
             "STEP_FINISHED stepName=node",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -439,15 +389,12 @@ async def test_a_chain_as_a_node(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=chain metadata=(langgraph=(node=chain step=1 task_id=#1 checkpoint_ns=chain:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Hello "',
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=there",
-            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_STARTED stepName=chain",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END',
             "STEP_FINISHED stepName=chain",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -461,15 +408,12 @@ async def test_a_model_as_a_node_of_its_own(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=model metadata=(langgraph=(node=model step=1 task_id=#1 checkpoint_ns=model:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="Hello "',
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=there",
-            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_STARTED stepName=model",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END',
             "STEP_FINISHED stepName=model",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -488,24 +432,24 @@ async def test_a_hidden_models_call_is_announced_when_its_tool_runs(play: Player
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
+            "STEP_STARTED stepName=agent",
             "STEP_FINISHED stepName=agent",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
-            '  assistant id=lc_run--#2 toolCalls=[(id=call_1 type=function function=(name=weather arguments="{\\"city\\":\\"Rome\\"}"))]',
-            "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
-            'TOOL_CALL_RESULT messageId=tool-#4 toolCallId=call_1 content="sun in Rome" role=tool',
+            '  assistant id=lc_run--#1 toolCalls=[(id=call_1 type=function function=(name=weather arguments="{\\"city\\":\\"Rome\\"}"))]',
+            "STEP_STARTED stepName=tools",
+            'TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content="sun in Rome" role=tool',
             "STEP_FINISHED stepName=tools",
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=3 task_id=#5 checkpoint_ns=agent:#5))",
+            "STEP_STARTED stepName=agent",
             "STEP_FINISHED stepName=agent",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
-            '  assistant id=lc_run--#2 toolCalls=[(id=call_1 type=function function=(name=weather arguments="{\\"city\\":\\"Rome\\"}"))]',
-            '  tool id=tool-#4 content="sun in Rome" toolCallId=call_1',
-            "  assistant id=lc_run--#6 content=Sun.",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            '  assistant id=lc_run--#1 toolCalls=[(id=call_1 type=function function=(name=weather arguments="{\\"city\\":\\"Rome\\"}"))]',
+            '  tool id=tool-#2 content="sun in Rome" toolCallId=call_1',
+            "  assistant id=lc_run--#3 content=Sun.",
+            "RUN_FINISHED",
         ]
     )
 
@@ -533,25 +477,20 @@ async def test_a_model_inside_a_tool_is_silent(play: Player, passed: str) -> Non
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
-            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta="I will. "',
-            "TOOL_CALL_START toolCallId=call_1 toolCallName=summarize parentMessageId=lc_run--#2",
-            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"text\\": \\"long\\"}"',
-            "TOOL_CALL_END toolCallId=call_1",
-            "TEXT_MESSAGE_END messageId=lc_run--#2",
+            "STEP_STARTED stepName=agent",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "I will. "',
+            'TOOL_CALL_START toolCallId=call_1 toolCallName=summarize parentMessageId=lc_run--#1 + "{\\"text\\": \\"long\\"}" END',
+            "TEXT_MESSAGE_END messageId=lc_run--#1",
             "STEP_FINISHED stepName=agent",
-            "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
-            'TOOL_CALL_RESULT messageId=tool-#4 toolCallId=call_1 content="short summary" role=tool',
+            "STEP_STARTED stepName=tools",
+            'TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content="short summary" role=tool',
             "STEP_FINISHED stepName=tools",
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=3 task_id=#5 checkpoint_ns=agent:#5))",
-            "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta=Done.",
-            "TEXT_MESSAGE_END messageId=lc_run--#6",
+            "STEP_STARTED stepName=agent",
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Done. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -579,22 +518,18 @@ async def test_a_sync_tool_with_a_model_that_calls_tools_is_silent(play: Player,
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
-            "TOOL_CALL_START toolCallId=call_1 toolCallName=plan parentMessageId=lc_run--#2",
-            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"text\\": \\"long\\"}"',
-            "TOOL_CALL_END toolCallId=call_1",
+            "STEP_STARTED stepName=agent",
+            'TOOL_CALL_START toolCallId=call_1 toolCallName=plan parentMessageId=lc_run--#1 + "{\\"text\\": \\"long\\"}" END',
             "STEP_FINISHED stepName=agent",
-            "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
-            'TOOL_CALL_RESULT messageId=tool-#4 toolCallId=call_1 content="would call search" role=tool',
+            "STEP_STARTED stepName=tools",
+            'TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content="would call search" role=tool',
             "STEP_FINISHED stepName=tools",
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=3 task_id=#5 checkpoint_ns=agent:#5))",
-            "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta=Done.",
-            "TEXT_MESSAGE_END messageId=lc_run--#6",
+            "STEP_STARTED stepName=agent",
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Done. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -617,21 +552,17 @@ async def test_a_tool_that_calls_another_tool(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
-            "TOOL_CALL_START toolCallId=call_1 toolCallName=outer parentMessageId=lc_run--#2",
-            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"n\\": 1}"',
-            "TOOL_CALL_END toolCallId=call_1",
+            "STEP_STARTED stepName=agent",
+            'TOOL_CALL_START toolCallId=call_1 toolCallName=outer parentMessageId=lc_run--#1 + "{\\"n\\": 1}" END',
             "STEP_FINISHED stepName=agent",
-            "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
-            'TOOL_CALL_RESULT messageId=tool-#4 toolCallId=call_1 content="1 → 4" role=tool',
+            "STEP_STARTED stepName=tools",
+            'TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content="1 → 4" role=tool',
             "STEP_FINISHED stepName=tools",
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=3 task_id=#5 checkpoint_ns=agent:#5))",
-            "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta=Done.",
-            "TEXT_MESSAGE_END messageId=lc_run--#6",
+            "STEP_STARTED stepName=agent",
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Done. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )

@@ -84,23 +84,23 @@ async def test_tools_that_return_any_value(play: Player) -> None:
 
     assert results(played.stream) == snapshot(
         [
-            "TOOL_CALL_RESULT messageId=tool-#4 toolCallId=give_str content=plain role=tool",
-            'TOOL_CALL_RESULT messageId=tool-#5 toolCallId=give_empty content="" role=tool',
-            'TOOL_CALL_RESULT messageId=tool-#6 toolCallId=give_dict content="{\\"k\\": [1, null, \\"é\\"], \\"nested\\": {\\"a\\": true}}" role=tool',
-            'TOOL_CALL_RESULT messageId=tool-#7 toolCallId=give_list content="[\\"x\\", 2, {\\"y\\": 3}]" role=tool',
-            'TOOL_CALL_RESULT messageId=tool-#8 toolCallId=give_strings content="[\\"one\\", \\"two\\"]" role=tool',
-            'TOOL_CALL_RESULT messageId=tool-#9 toolCallId=give_None content="null" role=tool',
-            "TOOL_CALL_RESULT messageId=tool-#10 toolCallId=give_bytes content=\"b'\\\\x00\\\\xff'\" role=tool",
-            'TOOL_CALL_RESULT messageId=tool-#11 toolCallId=give_float content="3.5" role=tool',
-            'TOOL_CALL_RESULT messageId=tool-#12 toolCallId=give_bool content="true" role=tool',
-            'TOOL_CALL_RESULT messageId=tool-#13 toolCallId=give_tuple content="[1, \\"two\\"]" role=tool',
-            'TOOL_CALL_RESULT messageId=tool-#14 toolCallId=give_set content="{7}" role=tool',
-            "TOOL_CALL_RESULT messageId=tool-#15 toolCallId=give_pydantic content=\"name='Rome' seen=datetime.datetime(2026, 1, 2, 0, 0, tzinfo=datetime.timezone.utc)\" role=tool",
-            'TOOL_CALL_RESULT messageId=tool-#16 toolCallId=give_dataclass content="Box(width=4)" role=tool',
-            'TOOL_CALL_RESULT messageId=tool-#17 toolCallId=give_datetime content="2026-01-02 00:00:00+00:00" role=tool',
-            "TOOL_CALL_RESULT messageId=tool-#18 toolCallId=give_nan content=NaN role=tool",
-            'TOOL_CALL_RESULT messageId=tool-#19 toolCallId=give_surrogate content="half �" role=tool',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "TOOL_CALL_RESULT messageId=tool-#2 toolCallId=give_str content=plain role=tool",
+            'TOOL_CALL_RESULT messageId=tool-#3 toolCallId=give_empty content="" role=tool',
+            'TOOL_CALL_RESULT messageId=tool-#4 toolCallId=give_dict content="{\\"k\\": [1, null, \\"é\\"], \\"nested\\": {\\"a\\": true}}" role=tool',
+            'TOOL_CALL_RESULT messageId=tool-#5 toolCallId=give_list content="[\\"x\\", 2, {\\"y\\": 3}]" role=tool',
+            'TOOL_CALL_RESULT messageId=tool-#6 toolCallId=give_strings content="[\\"one\\", \\"two\\"]" role=tool',
+            'TOOL_CALL_RESULT messageId=tool-#7 toolCallId=give_None content="null" role=tool',
+            "TOOL_CALL_RESULT messageId=tool-#8 toolCallId=give_bytes content=\"b'\\\\x00\\\\xff'\" role=tool",
+            'TOOL_CALL_RESULT messageId=tool-#9 toolCallId=give_float content="3.5" role=tool',
+            'TOOL_CALL_RESULT messageId=tool-#10 toolCallId=give_bool content="true" role=tool',
+            'TOOL_CALL_RESULT messageId=tool-#11 toolCallId=give_tuple content="[1, \\"two\\"]" role=tool',
+            'TOOL_CALL_RESULT messageId=tool-#12 toolCallId=give_set content="{7}" role=tool',
+            "TOOL_CALL_RESULT messageId=tool-#13 toolCallId=give_pydantic content=\"name='Rome' seen=datetime.datetime(2026, 1, 2, 0, 0, tzinfo=datetime.timezone.utc)\" role=tool",
+            'TOOL_CALL_RESULT messageId=tool-#14 toolCallId=give_dataclass content="Box(width=4)" role=tool',
+            'TOOL_CALL_RESULT messageId=tool-#15 toolCallId=give_datetime content="2026-01-02 00:00:00+00:00" role=tool',
+            "TOOL_CALL_RESULT messageId=tool-#16 toolCallId=give_nan content=NaN role=tool",
+            'TOOL_CALL_RESULT messageId=tool-#17 toolCallId=give_surrogate content="half �" role=tool',
+            "RUN_FINISHED",
         ]
     )
 
@@ -125,26 +125,26 @@ async def test_tools_that_return_content_blocks(play: Player) -> None:
 
     assert results(played.stream) == snapshot(
         [
-            'TOOL_CALL_RESULT messageId=tool-#4 toolCallId=give_text content="one\\ntwo" role=tool',
-            "TOOL_CALL_RESULT messageId=tool-#5 toolCallId=give_image content=[(type=text text=Look:) (type=image source=(type=data value=AAAA mimeType=image/png))] role=tool",
-            "TOOL_CALL_RESULT messageId=tool-#6 toolCallId=give_image_url content=[(type=image source=(type=data value=AAAA mimeType=image/png))] role=tool",
-            'TOOL_CALL_RESULT messageId=tool-#7 toolCallId=give_mixed content="[\\"plain\\", {\\"type\\": \\"text\\", \\"text\\": \\" block\\"}]" role=tool',
-            'TOOL_CALL_RESULT messageId=tool-#8 toolCallId=give_unknown content="A\\n{\\"type\\":\\"search_result\\",\\"source\\":\\"https://a.b\\"}" role=tool',
-            'TOOL_CALL_RESULT messageId=tool-#9 toolCallId=give_json content="{\\"type\\":\\"json\\",\\"json\\":{\\"a\\":1}}" role=tool',
-            "TOOL_CALL_RESULT messageId=tool-#10 toolCallId=give_file content=[(type=document source=(type=data value=AAAA mimeType=application/pdf) metadata=(filename=a.pdf))] role=tool",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            'TOOL_CALL_RESULT messageId=tool-#2 toolCallId=give_text content="one\\ntwo" role=tool',
+            "TOOL_CALL_RESULT messageId=tool-#3 toolCallId=give_image content=[(type=text text=Look:) (type=image source=(type=data value=AAAA mimeType=image/png))] role=tool",
+            "TOOL_CALL_RESULT messageId=tool-#4 toolCallId=give_image_url content=[(type=image source=(type=data value=AAAA mimeType=image/png))] role=tool",
+            'TOOL_CALL_RESULT messageId=tool-#5 toolCallId=give_mixed content="[\\"plain\\", {\\"type\\": \\"text\\", \\"text\\": \\" block\\"}]" role=tool',
+            'TOOL_CALL_RESULT messageId=tool-#6 toolCallId=give_unknown content="A\\n{\\"type\\":\\"search_result\\",\\"source\\":\\"https://a.b\\"}" role=tool',
+            'TOOL_CALL_RESULT messageId=tool-#7 toolCallId=give_json content="{\\"type\\":\\"json\\",\\"json\\":{\\"a\\":1}}" role=tool',
+            "TOOL_CALL_RESULT messageId=tool-#8 toolCallId=give_file content=[(type=document source=(type=data value=AAAA mimeType=application/pdf) metadata=(filename=a.pdf))] role=tool",
+            "RUN_FINISHED",
         ]
     )
     assert results(play.old.stream) == snapshot(
         [
-            'TOOL_CALL_RESULT messageId=tool-#4 toolCallId=give_text content="one\\ntwo" role=tool',
-            "TOOL_CALL_RESULT messageId=tool-#5 toolCallId=give_image content=Look: role=tool",
-            'TOOL_CALL_RESULT messageId=tool-#6 toolCallId=give_image_url content="" role=tool',
-            'TOOL_CALL_RESULT messageId=tool-#7 toolCallId=give_mixed content="[\\"plain\\", {\\"type\\": \\"text\\", \\"text\\": \\" block\\"}]" role=tool',
-            'TOOL_CALL_RESULT messageId=tool-#8 toolCallId=give_unknown content="A\\n{\\"type\\":\\"search_result\\",\\"source\\":\\"https://a.b\\"}" role=tool',
-            'TOOL_CALL_RESULT messageId=tool-#9 toolCallId=give_json content="{\\"type\\":\\"json\\",\\"json\\":{\\"a\\":1}}" role=tool',
-            'TOOL_CALL_RESULT messageId=tool-#10 toolCallId=give_file content="" role=tool',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            'TOOL_CALL_RESULT messageId=tool-#2 toolCallId=give_text content="one\\ntwo" role=tool',
+            "TOOL_CALL_RESULT messageId=tool-#3 toolCallId=give_image content=Look: role=tool",
+            'TOOL_CALL_RESULT messageId=tool-#4 toolCallId=give_image_url content="" role=tool',
+            'TOOL_CALL_RESULT messageId=tool-#5 toolCallId=give_mixed content="[\\"plain\\", {\\"type\\": \\"text\\", \\"text\\": \\" block\\"}]" role=tool',
+            'TOOL_CALL_RESULT messageId=tool-#6 toolCallId=give_unknown content="A\\n{\\"type\\":\\"search_result\\",\\"source\\":\\"https://a.b\\"}" role=tool',
+            'TOOL_CALL_RESULT messageId=tool-#7 toolCallId=give_json content="{\\"type\\":\\"json\\",\\"json\\":{\\"a\\":1}}" role=tool',
+            'TOOL_CALL_RESULT messageId=tool-#8 toolCallId=give_file content="" role=tool',
+            "RUN_FINISHED",
         ]
     )
 
@@ -158,8 +158,8 @@ async def test_an_artifact_stays_with_the_graph(play: Player) -> None:
 
     assert results(played.stream) == snapshot(
         [
-            "TOOL_CALL_RESULT messageId=tool-#4 toolCallId=call_1 content=shown role=tool",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content=shown role=tool",
+            "RUN_FINISHED",
         ]
     )
 
@@ -183,24 +183,19 @@ async def test_a_command_with_state_and_result(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
-            "TOOL_CALL_START toolCallId=call_1 toolCallName=go parentMessageId=lc_run--#2",
-            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"city\\":"',
-            'TOOL_CALL_ARGS toolCallId=call_1 delta=" \\"Rome\\"}"',
-            "TOOL_CALL_END toolCallId=call_1",
+            "STEP_STARTED stepName=agent",
+            'TOOL_CALL_START toolCallId=call_1 toolCallName=go parentMessageId=lc_run--#1 + "{\\"city\\":" + " \\"Rome\\"}" END',
             "STEP_FINISHED stepName=agent",
-            "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
-            'TOOL_CALL_RESULT messageId=tool-#4 toolCallId=call_1 content="went to Rome" role=tool',
+            "STEP_STARTED stepName=tools",
+            'TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content="went to Rome" role=tool',
             "STEP_FINISHED stepName=tools",
             'STATE_DELTA delta=[(op=add path="/city" value=Rome)]',
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=3 task_id=#5 checkpoint_ns=agent:#5))",
-            "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta=There.",
-            "TEXT_MESSAGE_END messageId=lc_run--#6",
+            "STEP_STARTED stepName=agent",
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + There. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -214,10 +209,10 @@ async def test_a_command_beside_a_plain_result(play: Player) -> None:
 
     assert results(played.stream) == snapshot(
         [
-            'TOOL_CALL_RESULT messageId=tool-#4 toolCallId=call_1 content="went to Rome" role=tool',
-            'TOOL_CALL_RESULT messageId=tool-#5 toolCallId=call_2 content="nice, after 2 messages" role=tool',
+            'TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content="went to Rome" role=tool',
+            'TOOL_CALL_RESULT messageId=tool-#3 toolCallId=call_2 content="nice, after 2 messages" role=tool',
             'STATE_DELTA delta=[(op=add path="/city" value=Rome)]',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -231,10 +226,10 @@ async def test_create_agents_command_beside_a_plain_result(play: Player) -> None
 
     assert results(played.stream) == snapshot(
         [
-            'TOOL_CALL_RESULT messageId=tool-#5 toolCallId=call_1 content="went to Rome" role=tool',
-            'TOOL_CALL_RESULT messageId=tool-#6 toolCallId=call_2 content="nice, after 2 messages" role=tool',
+            'TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content="went to Rome" role=tool',
+            'TOOL_CALL_RESULT messageId=tool-#3 toolCallId=call_2 content="nice, after 2 messages" role=tool',
             'STATE_DELTA delta=[(op=add path="/city" value=Rome)]',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -252,9 +247,9 @@ async def test_a_list_of_commands(play: Player) -> None:
 
     assert results(played.stream) == snapshot(
         [
-            "TOOL_CALL_RESULT messageId=tool-#4 toolCallId=call_1 content=toured role=tool",
+            "TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content=toured role=tool",
             'STATE_DELTA delta=[(op=add path="/city" value=Rome)]',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -269,25 +264,19 @@ async def test_a_command_that_also_speaks(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
-            "TOOL_CALL_START toolCallId=call_1 toolCallName=say parentMessageId=lc_run--#2",
-            'TOOL_CALL_ARGS toolCallId=call_1 delta="{}"',
-            "TOOL_CALL_END toolCallId=call_1",
+            "STEP_STARTED stepName=agent",
+            'TOOL_CALL_START toolCallId=call_1 toolCallName=say parentMessageId=lc_run--#1 + "{}" END',
             "STEP_FINISHED stepName=agent",
-            "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
-            "TOOL_CALL_RESULT messageId=tool-#4 toolCallId=call_1 content=said role=tool",
-            "TEXT_MESSAGE_START messageId=#5 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=#5 delta="By the way: hello."',
-            "TEXT_MESSAGE_END messageId=#5",
+            "STEP_STARTED stepName=tools",
+            "TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content=said role=tool",
+            'TEXT_MESSAGE_START messageId=#3 role=assistant + "By the way: hello." END',
             "STEP_FINISHED stepName=tools",
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=3 task_id=#6 checkpoint_ns=agent:#6))",
-            "TEXT_MESSAGE_START messageId=lc_run--#7 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#7 delta=There.",
-            "TEXT_MESSAGE_END messageId=lc_run--#7",
+            "STEP_STARTED stepName=agent",
+            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant + There. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -303,29 +292,25 @@ async def test_a_command_that_removes_messages(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
-            "TOOL_CALL_START toolCallId=call_1 toolCallName=forget parentMessageId=lc_run--#2",
-            'TOOL_CALL_ARGS toolCallId=call_1 delta="{}"',
-            "TOOL_CALL_END toolCallId=call_1",
+            "STEP_STARTED stepName=agent",
+            'TOOL_CALL_START toolCallId=call_1 toolCallName=forget parentMessageId=lc_run--#1 + "{}" END',
             "STEP_FINISHED stepName=agent",
-            "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
-            "TOOL_CALL_RESULT messageId=tool-#4 toolCallId=call_1 content=forgot role=tool",
+            "STEP_STARTED stepName=tools",
+            "TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content=forgot role=tool",
             "STEP_FINISHED stepName=tools",
             "MESSAGES_SNAPSHOT",
-            '  assistant id=lc_run--#2 toolCalls=[(id=call_1 type=function function=(name=forget arguments="{}"))]',
-            "  tool id=tool-#4 content=forgot toolCallId=call_1",
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=3 task_id=#5 checkpoint_ns=agent:#5))",
-            "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta="What?"',
-            "TEXT_MESSAGE_END messageId=lc_run--#6",
+            '  assistant id=lc_run--#1 toolCalls=[(id=call_1 type=function function=(name=forget arguments="{}"))]',
+            "  tool id=tool-#2 content=forgot toolCallId=call_1",
+            "STEP_STARTED stepName=agent",
+            'TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + "What?" END',
             "STEP_FINISHED stepName=agent",
             "MESSAGES_SNAPSHOT",
-            '  assistant id=lc_run--#2 toolCalls=[(id=call_1 type=function function=(name=forget arguments="{}"))]',
-            "  tool id=tool-#4 content=forgot toolCallId=call_1",
-            '  assistant id=lc_run--#6 content="What?"',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            '  assistant id=lc_run--#1 toolCalls=[(id=call_1 type=function function=(name=forget arguments="{}"))]',
+            "  tool id=tool-#2 content=forgot toolCallId=call_1",
+            '  assistant id=lc_run--#3 content="What?"',
+            "RUN_FINISHED",
         ]
     )
 
@@ -365,9 +350,9 @@ async def test_a_fast_tool_need_not_wait_for_a_slow_one(play: Player) -> None:
 
     assert results(played.stream) == snapshot(
         [
-            'TOOL_CALL_RESULT messageId=tool-#4 toolCallId=call_1 content="waited 1" role=tool',
-            'TOOL_CALL_RESULT messageId=tool-#5 toolCallId=call_2 content="waited 2" role=tool',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            'TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content="waited 1" role=tool',
+            'TOOL_CALL_RESULT messageId=tool-#3 toolCallId=call_2 content="waited 2" role=tool',
+            "RUN_FINISHED",
         ]
     )
     assert [m["role"] for m in played.messages] == ["user", "assistant", "tool", "tool", "assistant"]
@@ -382,35 +367,31 @@ async def test_an_error_that_the_tool_node_handles(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
-            "TOOL_CALL_START toolCallId=call_1 toolCallName=risky parentMessageId=lc_run--#2",
-            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"n\\": 1}"',
-            "TOOL_CALL_START toolCallId=call_2 toolCallName=risky parentMessageId=lc_run--#2",
-            'TOOL_CALL_ARGS toolCallId=call_2 delta="{\\"n\\": 0}"',
+            "STEP_STARTED stepName=agent",
+            'TOOL_CALL_START toolCallId=call_1 toolCallName=risky parentMessageId=lc_run--#1 + "{\\"n\\": 1}"',
+            'TOOL_CALL_START toolCallId=call_2 toolCallName=risky parentMessageId=lc_run--#1 + "{\\"n\\": 0}"',
             "TOOL_CALL_END toolCallId=call_1",
             "TOOL_CALL_END toolCallId=call_2",
             "STEP_FINISHED stepName=agent",
-            "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
-            "TOOL_CALL_RESULT messageId=tool-#4 toolCallId=call_2 content=fine role=tool",
-            "TOOL_CALL_RESULT messageId=#5 toolCallId=call_1 content=\"Error: ValueError('kaboom 42')\\n Please fix your mistakes.\" role=tool metadata=(langgraph=(status=error))",
+            "STEP_STARTED stepName=tools",
+            "TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_2 content=fine role=tool",
+            "TOOL_CALL_RESULT messageId=#3 toolCallId=call_1 content=\"Error: ValueError('kaboom 42')\\n Please fix your mistakes.\" role=tool metadata=(langgraph=(status=error))",
             "STEP_FINISHED stepName=tools",
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=3 task_id=#6 checkpoint_ns=agent:#6))",
-            "TEXT_MESSAGE_START messageId=lc_run--#7 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#7 delta="One failed."',
-            "TEXT_MESSAGE_END messageId=lc_run--#7",
+            "STEP_STARTED stepName=agent",
+            'TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant + "One failed." END',
             "STEP_FINISHED stepName=agent",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
-            '  assistant id=lc_run--#2 toolCalls=[(id=call_1 type=function function=(name=risky arguments="{\\"n\\":1}")) (id=call_2 type=function function=(name=risky arguments="{\\"n\\":0}"))]',
+            '  assistant id=lc_run--#1 toolCalls=[(id=call_1 type=function function=(name=risky arguments="{\\"n\\":1}")) (id=call_2 type=function function=(name=risky arguments="{\\"n\\":0}"))]',
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
-            '  assistant id=lc_run--#2 toolCalls=[(id=call_1 type=function function=(name=risky arguments="{\\"n\\":1}")) (id=call_2 type=function function=(name=risky arguments="{\\"n\\":0}"))]',
-            "  tool id=#5 content=\"Error: ValueError('kaboom 42')\\n Please fix your mistakes.\" toolCallId=call_1 error=\"Error: ValueError('kaboom 42')\\n Please fix your mistakes.\"",
-            "  tool id=tool-#4 content=fine toolCallId=call_2",
-            '  assistant id=lc_run--#7 content="One failed."',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            '  assistant id=lc_run--#1 toolCalls=[(id=call_1 type=function function=(name=risky arguments="{\\"n\\":1}")) (id=call_2 type=function function=(name=risky arguments="{\\"n\\":0}"))]',
+            "  tool id=#3 content=\"Error: ValueError('kaboom 42')\\n Please fix your mistakes.\" toolCallId=call_1 error=\"Error: ValueError('kaboom 42')\\n Please fix your mistakes.\"",
+            "  tool id=tool-#2 content=fine toolCallId=call_2",
+            '  assistant id=lc_run--#4 content="One failed."',
+            "RUN_FINISHED",
         ]
     )
 
@@ -425,36 +406,31 @@ async def test_an_error_that_nobody_handles(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
-                "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
-                "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant",
-                "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=Trying.",
-                "TOOL_CALL_START toolCallId=call_1 toolCallName=risky parentMessageId=lc_run--#2",
-                'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"n\\": 1}"',
-                "TOOL_CALL_END toolCallId=call_1",
-                "TEXT_MESSAGE_END messageId=lc_run--#2",
+                "STEP_STARTED stepName=agent",
+                "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Trying.",
+                'TOOL_CALL_START toolCallId=call_1 toolCallName=risky parentMessageId=lc_run--#1 + "{\\"n\\": 1}" END',
+                "TEXT_MESSAGE_END messageId=lc_run--#1",
                 "STEP_FINISHED stepName=agent",
-                "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
+                "STEP_STARTED stepName=tools",
                 "STEP_FINISHED stepName=tools",
                 'RUN_ERROR message="kaboom 42" code=AGENT_ERROR',
             ],
             [
-                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
-                'TOOL_CALL_RESULT messageId=unanswered-lc_run--#2-call_1 toolCallId=call_1 content="There is no result: the conversation went on before one came. The call may have had an effect." role=tool metadata=(langgraph=(status=error))',
-                "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=4 task_id=#4 checkpoint_ns=agent:#4))",
-                "TEXT_MESSAGE_START messageId=lc_run--#5 role=assistant",
-                "TEXT_MESSAGE_CONTENT messageId=lc_run--#5 delta=Again.",
-                "TEXT_MESSAGE_END messageId=lc_run--#5",
+                'TOOL_CALL_RESULT messageId=unanswered-lc_run--#1-call_1 toolCallId=call_1 content="There is no result: the conversation went on before one came. The call may have had an effect." role=tool metadata=(langgraph=(status=error))',
+                "STEP_STARTED stepName=agent",
+                "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Again. END",
                 "STEP_FINISHED stepName=agent",
                 "MESSAGES_SNAPSHOT",
                 "  user id=user-1 content=hi",
-                '  assistant id=lc_run--#2 content=Trying. toolCalls=[(id=call_1 type=function function=(name=risky arguments="{\\"n\\":1}"))]',
-                '  tool id=unanswered-lc_run--#2-call_1 content="There is no result: the conversation went on before one came. The call may have had an effect." toolCallId=call_1 error="There is no result: the conversation went on before one came. The call may have had an effect."',
+                '  assistant id=lc_run--#1 content=Trying. toolCalls=[(id=call_1 type=function function=(name=risky arguments="{\\"n\\":1}"))]',
+                '  tool id=unanswered-lc_run--#1-call_1 content="There is no result: the conversation went on before one came. The call may have had an effect." toolCallId=call_1 error="There is no result: the conversation went on before one came. The call may have had an effect."',
                 "  user id=user-2 content=again",
-                "  assistant id=lc_run--#5 content=Again.",
-                "RUN_FINISHED threadId=thread runId=run-2",
+                "  assistant id=lc_run--#2 content=Again.",
+                "RUN_FINISHED",
             ],
         ]
     )
@@ -470,40 +446,36 @@ async def test_create_agents_unhandled_error_beside_a_good_result(play: Player) 
     assert played.streams == snapshot(
         [
             [
-                'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
-                "STEP_STARTED stepName=model metadata=(langgraph=(node=model step=1 task_id=#1 checkpoint_ns=model:#1))",
-                "TOOL_CALL_START toolCallId=call_1 toolCallName=risky parentMessageId=lc_run--#2",
-                'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"n\\": 0}"',
-                "TOOL_CALL_START toolCallId=call_2 toolCallName=risky parentMessageId=lc_run--#2",
-                'TOOL_CALL_ARGS toolCallId=call_2 delta="{\\"n\\": 1}"',
+                "STEP_STARTED stepName=model",
+                'TOOL_CALL_START toolCallId=call_1 toolCallName=risky parentMessageId=lc_run--#1 + "{\\"n\\": 0}"',
+                'TOOL_CALL_START toolCallId=call_2 toolCallName=risky parentMessageId=lc_run--#1 + "{\\"n\\": 1}"',
                 "TOOL_CALL_END toolCallId=call_1",
                 "TOOL_CALL_END toolCallId=call_2",
                 "STEP_FINISHED stepName=model",
-                "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
-                "STEP_STARTED stepName=tools#2 metadata=(langgraph=(node=tools step=2 task_id=#4 checkpoint_ns=tools:#4))",
-                "TOOL_CALL_RESULT messageId=tool-#5 toolCallId=call_1 content=fine role=tool",
+                "STEP_STARTED stepName=tools",
+                "STEP_STARTED stepName=tools#2",
+                "TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content=fine role=tool",
                 "STEP_FINISHED stepName=tools",
                 "STEP_FINISHED stepName=tools#2",
                 'RUN_ERROR message="kaboom 42" code=AGENT_ERROR',
             ],
             [
-                'RUN_STARTED threadId=thread runId=run-2 protocolVersion="1.0"',
+                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
-                'TOOL_CALL_RESULT messageId=unanswered-lc_run--#2-call_2 toolCallId=call_2 content="There is no result: the conversation went on before one came. The call may have had an effect." role=tool metadata=(langgraph=(status=error))',
-                "STEP_STARTED stepName=model metadata=(langgraph=(node=model step=5 task_id=#6 checkpoint_ns=model:#6))",
-                "TEXT_MESSAGE_START messageId=lc_run--#7 role=assistant",
-                "TEXT_MESSAGE_CONTENT messageId=lc_run--#7 delta=Again.",
-                "TEXT_MESSAGE_END messageId=lc_run--#7",
+                'TOOL_CALL_RESULT messageId=unanswered-lc_run--#1-call_2 toolCallId=call_2 content="There is no result: the conversation went on before one came. The call may have had an effect." role=tool metadata=(langgraph=(status=error))',
+                "STEP_STARTED stepName=model",
+                "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Again. END",
                 "STEP_FINISHED stepName=model",
                 "MESSAGES_SNAPSHOT",
                 "  user id=user-1 content=hi",
-                '  assistant id=lc_run--#2 toolCalls=[(id=call_1 type=function function=(name=risky arguments="{\\"n\\":0}")) (id=call_2 type=function function=(name=risky arguments="{\\"n\\":1}"))]',
-                "  tool id=tool-#5 content=fine toolCallId=call_1",
-                '  tool id=unanswered-lc_run--#2-call_2 content="There is no result: the conversation went on before one came. The call may have had an effect." toolCallId=call_2 error="There is no result: the conversation went on before one came. The call may have had an effect."',
+                '  assistant id=lc_run--#1 toolCalls=[(id=call_1 type=function function=(name=risky arguments="{\\"n\\":0}")) (id=call_2 type=function function=(name=risky arguments="{\\"n\\":1}"))]',
+                "  tool id=tool-#2 content=fine toolCallId=call_1",
+                '  tool id=unanswered-lc_run--#1-call_2 content="There is no result: the conversation went on before one came. The call may have had an effect." toolCallId=call_2 error="There is no result: the conversation went on before one came. The call may have had an effect."',
                 "  user id=user-2 content=again",
-                "  assistant id=lc_run--#7 content=Again.",
-                "RUN_FINISHED threadId=thread runId=run-2",
+                "  assistant id=lc_run--#3 content=Again.",
+                "RUN_FINISHED",
             ],
         ]
     )
@@ -523,27 +495,23 @@ async def test_a_tool_exception_that_the_tool_handles(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
-            "TOOL_CALL_START toolCallId=call_1 toolCallName=picky parentMessageId=lc_run--#2",
-            'TOOL_CALL_ARGS toolCallId=call_1 delta="{}"',
-            "TOOL_CALL_END toolCallId=call_1",
+            "STEP_STARTED stepName=agent",
+            'TOOL_CALL_START toolCallId=call_1 toolCallName=picky parentMessageId=lc_run--#1 + "{}" END',
             "STEP_FINISHED stepName=agent",
-            "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
-            'TOOL_CALL_RESULT messageId=tool-#4 toolCallId=call_1 content="not like that" role=tool metadata=(langgraph=(status=error))',
+            "STEP_STARTED stepName=tools",
+            'TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content="not like that" role=tool metadata=(langgraph=(status=error))',
             "STEP_FINISHED stepName=tools",
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=3 task_id=#5 checkpoint_ns=agent:#5))",
-            "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#6 delta=Sorry.",
-            "TEXT_MESSAGE_END messageId=lc_run--#6",
+            "STEP_STARTED stepName=agent",
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Sorry. END",
             "STEP_FINISHED stepName=agent",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
-            '  assistant id=lc_run--#2 toolCalls=[(id=call_1 type=function function=(name=picky arguments="{}"))]',
-            '  tool id=tool-#4 content="not like that" toolCallId=call_1 error="not like that"',
-            "  assistant id=lc_run--#6 content=Sorry.",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            '  assistant id=lc_run--#1 toolCalls=[(id=call_1 type=function function=(name=picky arguments="{}"))]',
+            '  tool id=tool-#2 content="not like that" toolCallId=call_1 error="not like that"',
+            "  assistant id=lc_run--#3 content=Sorry.",
+            "RUN_FINISHED",
         ]
     )
 
@@ -557,18 +525,18 @@ async def test_an_unknown_tool_beside_a_known_one(play: Player) -> None:
 
     assert results(played.stream) == snapshot(
         [
-            "TOOL_CALL_RESULT messageId=tool-#4 toolCallId=call_2 content=fine role=tool",
-            'TOOL_CALL_RESULT messageId=#5 toolCallId=call_1 content="Error: riskier is not a valid tool, try one of [risky]." role=tool metadata=(langgraph=(status=error))',
+            "TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_2 content=fine role=tool",
+            'TOOL_CALL_RESULT messageId=#3 toolCallId=call_1 content="Error: riskier is not a valid tool, try one of [risky]." role=tool metadata=(langgraph=(status=error))',
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
-            '  assistant id=lc_run--#2 toolCalls=[(id=call_1 type=function function=(name=riskier arguments="{\\"n\\":0}")) (id=call_2 type=function function=(name=risky arguments="{\\"n\\":0}"))]',
+            '  assistant id=lc_run--#1 toolCalls=[(id=call_1 type=function function=(name=riskier arguments="{\\"n\\":0}")) (id=call_2 type=function function=(name=risky arguments="{\\"n\\":0}"))]',
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
-            '  assistant id=lc_run--#2 toolCalls=[(id=call_1 type=function function=(name=riskier arguments="{\\"n\\":0}")) (id=call_2 type=function function=(name=risky arguments="{\\"n\\":0}"))]',
-            '  tool id=#5 content="Error: riskier is not a valid tool, try one of [risky]." toolCallId=call_1 error="Error: riskier is not a valid tool, try one of [risky]."',
-            "  tool id=tool-#4 content=fine toolCallId=call_2",
-            "  assistant id=lc_run--#7 content=One.",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            '  assistant id=lc_run--#1 toolCalls=[(id=call_1 type=function function=(name=riskier arguments="{\\"n\\":0}")) (id=call_2 type=function function=(name=risky arguments="{\\"n\\":0}"))]',
+            '  tool id=#3 content="Error: riskier is not a valid tool, try one of [risky]." toolCallId=call_1 error="Error: riskier is not a valid tool, try one of [risky]."',
+            "  tool id=tool-#2 content=fine toolCallId=call_2",
+            "  assistant id=lc_run--#4 content=One.",
+            "RUN_FINISHED",
         ]
     )
 
@@ -580,13 +548,13 @@ async def test_arguments_that_the_tool_refuses(play: Player) -> None:
 
     assert results(played.stream) == snapshot(
         [
-            "TOOL_CALL_RESULT messageId=#4 toolCallId=call_1 content=\"Error invoking tool 'risky' with kwargs {'n': 'many'} with error:\\n n: Input should be a valid integer, unable to parse string as an integer\\n Please fix the error and try again.\" role=tool metadata=(langgraph=(status=error))",
+            "TOOL_CALL_RESULT messageId=#2 toolCallId=call_1 content=\"Error invoking tool 'risky' with kwargs {'n': 'many'} with error:\\n n: Input should be a valid integer, unable to parse string as an integer\\n Please fix the error and try again.\" role=tool metadata=(langgraph=(status=error))",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
-            '  assistant id=lc_run--#2 toolCalls=[(id=call_1 type=function function=(name=risky arguments="{\\"n\\":\\"many\\"}"))]',
-            "  tool id=#4 content=\"Error invoking tool 'risky' with kwargs {'n': 'many'} with error:\\n n: Input should be a valid integer, unable to parse string as an integer\\n Please fix the error and try again.\" toolCallId=call_1 error=\"Error invoking tool 'risky' with kwargs {'n': 'many'} with error:\\n n: Input should be a valid integer, unable to parse string as an integer\\n Please fix the error and try again.\"",
-            "  assistant id=lc_run--#6 content=Sorry.",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            '  assistant id=lc_run--#1 toolCalls=[(id=call_1 type=function function=(name=risky arguments="{\\"n\\":\\"many\\"}"))]',
+            "  tool id=#2 content=\"Error invoking tool 'risky' with kwargs {'n': 'many'} with error:\\n n: Input should be a valid integer, unable to parse string as an integer\\n Please fix the error and try again.\" toolCallId=call_1 error=\"Error invoking tool 'risky' with kwargs {'n': 'many'} with error:\\n n: Input should be a valid integer, unable to parse string as an integer\\n Please fix the error and try again.\"",
+            "  assistant id=lc_run--#3 content=Sorry.",
+            "RUN_FINISHED",
         ]
     )
 
@@ -603,18 +571,16 @@ async def test_a_tool_called_by_hand_without_a_call(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=node metadata=(langgraph=(node=node step=1 task_id=#1 checkpoint_ns=node:#1))",
-            "TOOL_CALL_START toolCallId=call-#2 toolCallName=risky parentMessageId=#2-message",
-            'TOOL_CALL_ARGS toolCallId=call-#2 delta="{\\"n\\":0}"',
-            "TOOL_CALL_END toolCallId=call-#2",
-            "TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call-#2 content=fine role=tool",
+            "STEP_STARTED stepName=node",
+            'TOOL_CALL_START toolCallId=call-#1 toolCallName=risky parentMessageId=#1-message + "{\\"n\\":0}" END',
+            "TOOL_CALL_RESULT messageId=tool-#1 toolCallId=call-#1 content=fine role=tool",
             "STEP_FINISHED stepName=node",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
-            '  assistant id=#3 content="It is fine."',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            '  assistant id=#2 content="It is fine."',
+            "RUN_FINISHED",
         ]
     )
 
@@ -635,19 +601,14 @@ async def test_a_tool_called_by_hand_with_the_models_call(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=node metadata=(langgraph=(node=node step=1 task_id=#1 checkpoint_ns=node:#1))",
-            "TOOL_CALL_START toolCallId=call_1 toolCallName=risky parentMessageId=lc_run--#2",
-            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"n\\""',
-            'TOOL_CALL_ARGS toolCallId=call_1 delta=": 0}"',
-            "TOOL_CALL_END toolCallId=call_1",
-            "TOOL_CALL_RESULT messageId=tool-#3 toolCallId=call_1 content=fine role=tool",
-            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#4 delta=Fine.",
-            "TEXT_MESSAGE_END messageId=lc_run--#4",
+            "STEP_STARTED stepName=node",
+            'TOOL_CALL_START toolCallId=call_1 toolCallName=risky parentMessageId=lc_run--#1 + "{\\"n\\"" + ": 0}" END',
+            "TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content=fine role=tool",
+            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Fine. END",
             "STEP_FINISHED stepName=node",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -667,19 +628,14 @@ async def test_a_tool_called_by_hand_with_a_models_arguments_in_the_same_node(pl
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=node metadata=(langgraph=(node=node step=1 task_id=#1 checkpoint_ns=node:#1))",
-            "TOOL_CALL_START toolCallId=call_1 toolCallName=risky parentMessageId=lc_run--#2",
-            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"n\\""',
-            'TOOL_CALL_ARGS toolCallId=call_1 delta=": 0}"',
-            "TOOL_CALL_END toolCallId=call_1",
-            "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#3 delta=Fine.",
-            "TEXT_MESSAGE_END messageId=lc_run--#3",
-            "TOOL_CALL_RESULT messageId=#4 toolCallId=call_1 content=fine role=tool",
+            "STEP_STARTED stepName=node",
+            'TOOL_CALL_START toolCallId=call_1 toolCallName=risky parentMessageId=lc_run--#1 + "{\\"n\\"" + ": 0}" END',
+            "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Fine. END",
+            "TOOL_CALL_RESULT messageId=#3 toolCallId=call_1 content=fine role=tool",
             "STEP_FINISHED stepName=node",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -697,21 +653,19 @@ async def test_a_tool_called_by_hand_with_a_call_that_no_model_made(play: Player
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=node metadata=(langgraph=(node=node step=1 task_id=#1 checkpoint_ns=node:#1))",
-            "TOOL_CALL_START toolCallId=mine_1 toolCallName=risky parentMessageId=#2-message",
-            'TOOL_CALL_ARGS toolCallId=mine_1 delta="{\\"n\\":0}"',
-            "TOOL_CALL_END toolCallId=mine_1",
-            "TOOL_CALL_RESULT messageId=tool-#2 toolCallId=mine_1 content=fine role=tool",
+            "STEP_STARTED stepName=node",
+            'TOOL_CALL_START toolCallId=mine_1 toolCallName=risky parentMessageId=#1-message + "{\\"n\\":0}" END',
+            "TOOL_CALL_RESULT messageId=tool-#1 toolCallId=mine_1 content=fine role=tool",
             "STEP_FINISHED stepName=node",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
-            '  assistant id=#3 toolCalls=[(id=mine_1 type=function function=(name=risky arguments="{\\"n\\":0}"))]',
-            "  tool id=tool-#2 content=fine toolCallId=mine_1",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            '  assistant id=#2 toolCalls=[(id=mine_1 type=function function=(name=risky arguments="{\\"n\\":0}"))]',
+            "  tool id=tool-#1 content=fine toolCallId=mine_1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -731,18 +685,16 @@ async def test_a_tool_called_by_hand_that_fails(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=node metadata=(langgraph=(node=node step=1 task_id=#1 checkpoint_ns=node:#1))",
-            "TOOL_CALL_START toolCallId=call-#2 toolCallName=risky parentMessageId=#2-message",
-            'TOOL_CALL_ARGS toolCallId=call-#2 delta="{\\"n\\":1}"',
-            "TOOL_CALL_END toolCallId=call-#2",
-            "TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call-#2 content=\"Error: ValueError('kaboom 42')\" role=tool metadata=(langgraph=(status=error))",
+            "STEP_STARTED stepName=node",
+            'TOOL_CALL_START toolCallId=call-#1 toolCallName=risky parentMessageId=#1-message + "{\\"n\\":1}" END',
+            "TOOL_CALL_RESULT messageId=tool-#1 toolCallId=call-#1 content=\"Error: ValueError('kaboom 42')\" role=tool metadata=(langgraph=(status=error))",
             "STEP_FINISHED stepName=node",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
-            '  assistant id=#3 content="It failed."',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            '  assistant id=#2 content="It failed."',
+            "RUN_FINISHED",
         ]
     )
 
@@ -759,21 +711,16 @@ async def test_calls_and_results_that_a_node_writes_as_constants(play: Player) -
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=node metadata=(langgraph=(node=node step=1 task_id=#1 checkpoint_ns=node:#1))",
-            "TEXT_MESSAGE_START messageId=#2 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=#2 delta=Checking.",
-            "TOOL_CALL_START toolCallId=mine_1 toolCallName=lookup parentMessageId=#2",
-            'TOOL_CALL_ARGS toolCallId=mine_1 delta="{\\"q\\":1}"',
-            "TOOL_CALL_END toolCallId=mine_1",
-            "TEXT_MESSAGE_END messageId=#2",
-            "TOOL_CALL_RESULT messageId=#3 toolCallId=mine_1 content=found role=tool",
-            "TEXT_MESSAGE_START messageId=#4 role=assistant",
-            'TEXT_MESSAGE_CONTENT messageId=#4 delta="Found it."',
-            "TEXT_MESSAGE_END messageId=#4",
+            "STEP_STARTED stepName=node",
+            "TEXT_MESSAGE_START messageId=#1 role=assistant + Checking.",
+            'TOOL_CALL_START toolCallId=mine_1 toolCallName=lookup parentMessageId=#1 + "{\\"q\\":1}" END',
+            "TEXT_MESSAGE_END messageId=#1",
+            "TOOL_CALL_RESULT messageId=#2 toolCallId=mine_1 content=found role=tool",
+            'TEXT_MESSAGE_START messageId=#3 role=assistant + "Found it." END',
             "STEP_FINISHED stepName=node",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )
 
@@ -795,9 +742,9 @@ async def test_a_hand_written_tool_node(play: Player) -> None:
 
     assert results(played.stream) == snapshot(
         [
-            'TOOL_CALL_RESULT messageId=#4 toolCallId=call_2 content="ran b" role=tool',
-            'TOOL_CALL_RESULT messageId=#5 toolCallId=call_1 content="ran a" role=tool',
-            "RUN_FINISHED threadId=thread runId=run-1",
+            'TOOL_CALL_RESULT messageId=#2 toolCallId=call_2 content="ran b" role=tool',
+            'TOOL_CALL_RESULT messageId=#3 toolCallId=call_1 content="ran a" role=tool',
+            "RUN_FINISHED",
         ]
     )
 
@@ -819,25 +766,21 @@ async def test_a_hand_written_tool_node_that_runs_the_tools(play: Player) -> Non
 
     assert played.stream == snapshot(
         [
-            'RUN_STARTED threadId=thread runId=run-1 protocolVersion="1.0"',
+            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=agent metadata=(langgraph=(node=agent step=1 task_id=#1 checkpoint_ns=agent:#1))",
-            "TOOL_CALL_START toolCallId=call_1 toolCallName=risky parentMessageId=lc_run--#2",
-            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"n\\": 0}"',
-            "TOOL_CALL_START toolCallId=call_2 toolCallName=risky parentMessageId=lc_run--#2",
-            'TOOL_CALL_ARGS toolCallId=call_2 delta="{\\"n\\": 2}"',
+            "STEP_STARTED stepName=agent",
+            'TOOL_CALL_START toolCallId=call_1 toolCallName=risky parentMessageId=lc_run--#1 + "{\\"n\\": 0}"',
+            'TOOL_CALL_START toolCallId=call_2 toolCallName=risky parentMessageId=lc_run--#1 + "{\\"n\\": 2}"',
             "TOOL_CALL_END toolCallId=call_1",
             "TOOL_CALL_END toolCallId=call_2",
             "STEP_FINISHED stepName=agent",
-            "STEP_STARTED stepName=tools metadata=(langgraph=(node=tools step=2 task_id=#3 checkpoint_ns=tools:#3))",
-            "TOOL_CALL_RESULT messageId=#4 toolCallId=call_1 content=fine role=tool",
-            "TOOL_CALL_RESULT messageId=#5 toolCallId=call_2 content=fine role=tool",
+            "STEP_STARTED stepName=tools",
+            "TOOL_CALL_RESULT messageId=#2 toolCallId=call_1 content=fine role=tool",
+            "TOOL_CALL_RESULT messageId=#3 toolCallId=call_2 content=fine role=tool",
             "STEP_FINISHED stepName=tools",
-            "STEP_STARTED stepName=again metadata=(langgraph=(node=again step=3 task_id=#6 checkpoint_ns=again:#6))",
-            "TEXT_MESSAGE_START messageId=lc_run--#7 role=assistant",
-            "TEXT_MESSAGE_CONTENT messageId=lc_run--#7 delta=Done.",
-            "TEXT_MESSAGE_END messageId=lc_run--#7",
+            "STEP_STARTED stepName=again",
+            "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant + Done. END",
             "STEP_FINISHED stepName=again",
-            "RUN_FINISHED threadId=thread runId=run-1",
+            "RUN_FINISHED",
         ]
     )

@@ -13,19 +13,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
+from ag_ui.core import RunAgentInput
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable
 from langgraph.pregel import Pregel
 
 from tests.support.conformance import verdict
+from tests.support.lines import brief, named
 from tests.support.verifier import ClientRun, Verifier
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui
+from yai_nexus_agentkit.adapter.langgraph.native.run_tree import ERROR_HANDLER
 from yai_nexus_agentkit.adapter.run_context import Hooks
 from yai_nexus_agentkit.protocol.json.json_safe import json_safe
 from yai_nexus_agentkit.testing import Run, WireEvent, record, run_input, wire
 
-__all__ = ["Build", "Played", "Player", "Turn", "named"]
+__all__ = ["Build", "Played", "Player", "Turn"]
 
 Build: TypeAlias = Callable[[], Runnable[Any, Any]]
 """Makes a fresh graph with fresh models."""
@@ -33,8 +36,6 @@ Build: TypeAlias = Callable[[], Runnable[Any, Any]]
 Turn: TypeAlias = str | Callable[[ClientRun], Mapping[str, Any]]
 """What the user says next, or the fields of the next request, made from what the client holds."""
 
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{32}\b")
-_BARE = re.compile(r"(?!(?:true|false|null)$)[A-Za-z_#][\w#:|./-]*")
 _PEERS: Sequence[tuple[str, str | None, Literal["events", "callbacks"]]] = (
     ("1.0.0", "1.0", "events"),
     ("0.0.59", None, "events"),
@@ -61,14 +62,36 @@ class Played:
 
     @property
     def streams(self) -> list[list[str]]:
-        """The wire events of each run, one line each; ids are named over the whole conversation."""
-        return named(*(run["events"] for run in self.runs))
+        """The wire events of each run as lines, without the facts that every run has: see `brief`.
+
+        Ids are named over the whole conversation.
+        """
+        return named(*(brief(run["events"]) for run in self.runs))
 
     @property
     def stream(self) -> list[str]:
-        """The wire events of the only run."""
+        """The lines of the only run."""
         [only] = self.streams
         return only
+
+    @property
+    def full_stream(self) -> list[str]:
+        """The lines of the only run with nothing left out: for tests about the metadata of steps."""
+        [only] = named(*(run["events"] for run in self.runs))
+        return only
+
+    def only(self, *kinds: str) -> list[str]:
+        """The lines of the only run, of events whose type begins with one of `kinds`."""
+        return self._chosen(lambda event: event["type"].startswith(kinds))
+
+    def without(self, *kinds: str) -> list[str]:
+        """The lines of the only run, of events whose type begins with none of `kinds`."""
+        return self._chosen(lambda event: not event["type"].startswith(kinds))
+
+    def _chosen(self, wanted: Callable[[WireEvent], bool]) -> list[str]:
+        [run] = self.runs
+        [lines] = named(list(filter(wanted, brief(run["events"]))))
+        return lines
 
     @property
     def events(self) -> list[WireEvent]:
@@ -148,6 +171,7 @@ class _Conversation:
             )
             extra = {} if self.context is None else {"context": self.context}
             played.runs.append(await record(adapter, request, **extra))
+            _check_common(played.events, request, custom_names=options.step_name is not None)
             judged = verdict(played.runs, clients=[self.client], ignore=self.ignore, verifier=self.verifier)
             assert not judged.problems, "\n".join([f"{self.client}, turn {number}:", *judged.problems])
             played.views = judged.runs
@@ -204,6 +228,21 @@ class _Seen:
         return state, list(values.get("messages", ())) if "messages" in channels else None
 
 
+def _check_common(events: Sequence[WireEvent], request: RunAgentInput, custom_names: bool) -> None:
+    """The facts that `brief` leaves out: ids and version of the run, and where each step is in the graph."""
+    run = {"threadId": request.thread_id, "runId": request.run_id}
+    assert events[0].items() >= {"type": "RUN_STARTED", "protocolVersion": "1.0", **run}.items()
+    for event in events:
+        if event["type"] == "RUN_FINISHED":
+            assert event.items() >= run.items()
+        elif event["type"] == "STEP_STARTED":
+            place = event["metadata"]["langgraph"]
+            assert place["step"] >= 0
+            assert place["checkpoint_ns"].rpartition("|")[2] == f"{place['node']}:{place['task_id']}"
+            path = re.sub(r"#\d+$", "", event["stepName"])
+            assert custom_names or f"/{path}".endswith(f"/{place['node'].removeprefix(ERROR_HANDLER)}")
+
+
 def _says(view: ClientRun, text: str, number: int) -> Mapping[str, Any]:
     return {"message": [*view["messages"], {"id": f"user-{number}", "role": "user", "content": text}]}
 
@@ -247,40 +286,6 @@ def _thoughts(shown: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {m["id"]: m for m in shown if m["role"] == "reasoning"}
 
 
-def named(*streams: Sequence[WireEvent]) -> list[list[str]]:
-    """Wire events as lines: the type, then each field as ``name=value``; messages and usage on lines of their own.
-
-    Every UUID, wherever it stands, becomes ``#1``, ``#2``, ... in order of first appearance, so that which id equals
-    which, and which is made from which, stays visible. Objects are ``(name=value ...)``, lists ``[value ...]``, words
-    go without quotes; all else is JSON. Nothing is left out.
-    """
-    numbers: dict[str, str] = {}
-
-    def number(match: re.Match[str]) -> str:
-        return numbers.setdefault(match[0], f"#{len(numbers) + 1}")
-
-    def value(data: Any) -> str:
-        if isinstance(data, dict):
-            return f"({fields(data)})"
-        if isinstance(data, list):
-            return f"[{' '.join(map(value, data))}]"
-        text = _UUID.sub(number, json.dumps(data, ensure_ascii=False))
-        bare = text[1:-1] if isinstance(data, str) else ""
-        return bare if _BARE.fullmatch(bare) else text
-
-    def fields(data: Mapping[str, Any]) -> str:
-        return " ".join(f"{value(key)}={value(data[key])}" for key in sorted(data, key="metadata".__eq__))
-
-    def lines(event: WireEvent) -> Iterable[str]:
-        rest = {key: data for key, data in event.items() if key not in ("type", "messages", "usage")}
-        yield " ".join(filter(None, [event["type"], fields(rest)]))
-        for message in event.get("messages", ()):
-            yield f"  {message['role']} " + fields({key: data for key, data in message.items() if key != "role"})
-        yield from (f"  usage {fields(usage)}" for usage in event.get("usage", ()))
-
-    return [[line for event in events for line in lines(event)] for events in streams]
-
-
 def _common(played: Played, ordered: bool) -> list[list[str]]:
     """The streams without what only peers of 1.0 are sent: subagents' life stories and pending calls."""
     streams = []
@@ -292,4 +297,4 @@ def _common(played: Played, ordered: bool) -> list[list[str]]:
         streams.append(events)
     if ordered:
         return named(*streams)
-    return [sorted(re.sub(r"#\d+", "#", line) for line in lines) for lines in named(*streams)]
+    return [sorted(re.sub(r"#\d+", "#", line) for line in lines) for lines in named(*streams, fold=False)]
