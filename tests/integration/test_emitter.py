@@ -487,3 +487,22 @@ async def test_concurrent_runs_of_one_adapter_keep_their_events_apart(source: So
     bars = [{event["messageId"] for event in of(events, "ACTIVITY_SNAPSHOT")} for events in runs]
     assert [len(ids) for ids in bars] == [1] * 10
     assert len(set.union(*bars)) == 10
+
+
+# -- events of releases before 1.0 -------------------------------------------------------------------------------------
+
+
+@both_sources
+async def test_what_is_dispatched_under_the_old_name_is_translated(source: Source, judge: Judge) -> None:
+    async def node(state: State, config: RunnableConfig) -> State:
+        for data in ({"event_id": "e-1", "name": "display_chart", "payload": {"data": [1]}}, {"name": "bare"}):
+            await adispatch_custom_event("agent_custom_event", data, config=config)
+        await adispatch_custom_event("agent_custom_event", {"payload": "nameless"}, config=config)
+        await adispatch_custom_event("foreign", {"name": "foreign"}, config=config)
+        return {"number": 2}
+
+    run = await record(adapter(graph_of(work=node), source), "draw")
+    judge([run])
+    found = [(event["name"], event["value"], event["metadata"]) for event in of(run["events"], "CUSTOM")]
+    origin = {"langgraph": {"node": "work", "path": "work"}}
+    assert found == [("display_chart", {"data": [1]}, origin), ("bare", None, origin)]

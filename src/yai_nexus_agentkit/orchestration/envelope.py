@@ -1,24 +1,23 @@
-"""Pure module: the envelope in which a UI event leaves a node, whatever drives the graph.
+"""The envelope in which a UI event leaves a node, whatever drives the graph.
 
 An envelope is a plain dict:
 
-    {"agentkit": 1,              the format's version, and the mark that tells our events from foreign ones
-     "id": "<uuid4 hex>",        one per emit: whoever sees an id twice sees one event twice
-     "kind": "custom" | "activity" | "activity_patch" | "state" | "state_patch",
+    {"agentkit": 1,              the format's version; it also marks the event as one of ours
+     "id": "<uuid4 hex>",        one per emit; an id seen twice is one event seen twice
+     "kind": "custom" | "activity" | "activity_patch" | "state" | "state_patch" | "tool_output",
      "name": str,                custom: the event's name; activity: the activity type; otherwise ""
      "value": ...,               custom: the payload; activity: its content (object); state: the values (object);
-                                 activity_patch, state_patch: RFC 6902 operations (array of objects)
+                                 activity_patch, state_patch: RFC 6902 operations (array of objects);
+                                 tool_output: a piece of the output
      "activity_id": str,         the two activity kinds only
      "mime_type": str}           custom with a file only; `value` is then {"mimeType": str, "data": base64 text}
 
-The format is stable: later versions of the package may add keys, and change `agentkit` if a reader of today's keys
-would be misled.
+The format is stable. Later versions of the package may add keys and kinds; they change `agentkit` if today's keys would
+mislead a reader.
 
-`value` is a copy made at the moment of the emit, since an event may be read a few events later than it was emitted:
-dicts, lists, sets, pydantic models and dataclasses are copied at every depth (the latter two become dicts), so what
-the node does to them afterwards changes nothing that was emitted. What is inside otherwise (dates, bytes, objects of
-other classes) is passed on as it is; the reader that writes JSON decides how. Copying costs 0.4 µs for a chart of three
-numbers and about a millisecond for 300 kB of JSON, which is why it is not left to the reader.
+`value` is a copy made at the emit, because an event may be read a few events later. Dicts, lists, sets, pydantic models
+and dataclasses are copied at every depth (the latter two become dicts). Everything else (dates, bytes, other objects)
+is passed on as it is. Copying takes 0.4 µs for a chart of three numbers and about a millisecond for 300 kB of JSON.
 """
 
 from __future__ import annotations
@@ -37,11 +36,13 @@ __all__ = [
     "ACTIVITY",
     "ACTIVITY_PATCH",
     "CUSTOM",
+    "DISPATCHED",
     "ENVELOPE_VERSION",
     "KINDS",
     "PROGRESS_TYPE",
     "STATE",
     "STATE_PATCH",
+    "TOOL_OUTPUT",
     "Envelope",
     "activity_envelope",
     "activity_patch_envelope",
@@ -50,6 +51,7 @@ __all__ = [
     "progress_envelope",
     "state_envelope",
     "state_patch_envelope",
+    "tool_output_envelope",
 ]
 
 ENVELOPE_VERSION: Final = 1
@@ -59,7 +61,11 @@ ACTIVITY: Final = "activity"
 ACTIVITY_PATCH: Final = "activity_patch"
 STATE: Final = "state"
 STATE_PATCH: Final = "state_patch"
-KINDS: Final = (CUSTOM, ACTIVITY, ACTIVITY_PATCH, STATE, STATE_PATCH)
+TOOL_OUTPUT: Final = "tool_output"
+KINDS: Final = (CUSTOM, ACTIVITY, ACTIVITY_PATCH, STATE, STATE_PATCH, TOOL_OUTPUT)
+
+DISPATCHED: Final = "agent_custom_event"
+"""The event name under which releases before 1.0 dispatched ``{"event_id": str, "name": str, "payload": ...}``."""
 
 PROGRESS_TYPE: Final = "progress"
 """The activity type of `progress`; its content is ``{"name": str, "fraction": 0.0 to 1.0, "message": str | null}``."""
@@ -76,7 +82,7 @@ _POINTER: Final = re.compile(r"(?:/(?:[^~/]|~[01])*)*")
 
 
 def is_envelope(value: object) -> TypeGuard[Envelope]:
-    """Whether `value` is an event of the emitter: the mark and the fields are there. Never raises."""
+    """Whether `value` is an event of the emitter: it has the mark and the fields. Never raises."""
     if not isinstance(value, dict):
         return False
     version = value.get("agentkit")
@@ -158,6 +164,11 @@ def state_patch_envelope(operations: Iterable[Mapping[str, Any]]) -> Envelope | 
     """
     checked = _operations("operations", operations)
     return _envelope(STATE_PATCH, "", checked) if checked else None
+
+
+def tool_output_envelope(delta: Any) -> Envelope:
+    """A piece of the output of the tool that is running."""
+    return _envelope(TOOL_OUTPUT, "", _copy(delta))
 
 
 def _envelope(kind: str, name: str, value: Any, **more: str) -> Envelope:

@@ -2,20 +2,18 @@
 
     EventEmitter(config).emit("display_chart", {"type": "line", "data": [1, 5, 3]})
 
-How an event travels. LangChain hands the callbacks of a run down to everything that runs inside it; among them is the
-handler of whoever streams the run (`astream_events`, or the adapter's own source). The emitter calls that handler
-synchronously, on whatever thread it is. The handler appends to the stream's queue, where the tokens go too, so the
-order is the program's order, and nothing waits. Where no handler listens, the event goes to LangGraph's stream writer
-(``stream_mode="custom"``). Where that is missing as well, in a unit test of a node say, nothing happens.
+LangChain passes the callbacks of a run to everything inside it. Among them is the handler of whoever streams the run:
+`astream_events`, or the adapter's own source. The emitter calls that handler directly, on the current thread. The
+handler appends to the queue that the tokens use, so events keep the program's order and nothing waits. If no handler
+streams, the event goes to LangGraph's stream writer (``stream_mode="custom"``); if there is none, nothing happens.
 
 Deliberate differences from `adispatch_custom_event`:
 
-- Only handlers that stream, and synchronous ones that ask to run inline (LangGraph's idle timeout is one), are told.
-  Other handlers would cost a thread or an event loop per event.
-- A handler's coroutine is run to its end at once, without a loop. LangChain's never suspends there; one that does
-  counts as failed, and the stream writer takes its place.
-- Nothing raises. A wrong argument and a failing handler are logged at warning level, each text once, since a
-  progress bar is no reason to lose a run.
+- Only handlers that stream are called, and synchronous ones with ``run_inline`` (LangGraph's idle timeout is one). Any
+  other handler would cost a thread or an event loop per event.
+- A handler's coroutine runs to its end at once, without a loop. LangChain's never suspends there. One that does counts
+  as failed, and the stream writer takes its place.
+- Nothing raises. A wrong argument or a failing handler is logged at warning level, each text once.
 """
 
 from __future__ import annotations
@@ -41,11 +39,13 @@ from yai_nexus_agentkit.orchestration.envelope import (
     ACTIVITY,
     ACTIVITY_PATCH,
     CUSTOM,
+    DISPATCHED,
     ENVELOPE_VERSION,
     KINDS,
     PROGRESS_TYPE,
     STATE,
     STATE_PATCH,
+    TOOL_OUTPUT,
     Envelope,
     activity_envelope,
     activity_patch_envelope,
@@ -54,6 +54,7 @@ from yai_nexus_agentkit.orchestration.envelope import (
     progress_envelope,
     state_envelope,
     state_patch_envelope,
+    tool_output_envelope,
 )
 
 __all__ = [
@@ -66,6 +67,7 @@ __all__ = [
     "PROGRESS_TYPE",
     "STATE",
     "STATE_PATCH",
+    "TOOL_OUTPUT",
     "Envelope",
     "EventEmitter",
     "is_envelope",
@@ -76,23 +78,31 @@ logger = logging.getLogger(__name__)
 EVENT_NAME: Final = "agentkit.ui"
 """The `name` of every ``on_custom_event`` that carries an envelope in its `data`."""
 
+_INTERNAL_EVENT_MARKER: Final = DISPATCHED
+"""The event name of releases before 1.0. A mock in place of callbacks receives it, and the adapter still translates
+what is dispatched under it."""
+
 _TURNS: Final = 4
-"""Turns of the event loop after which a consumer that waits for the next event has it, in every driver."""
+"""Turns of the event loop after which a waiting consumer has the event, under every driver."""
 
 
 class EventEmitter:
-    """Emits UI events into the run that surrounds the call.
+    """Emits UI events into the run around the call.
 
-    `config` is the `RunnableConfig` that LangGraph gives to a node, LangChain to a tool or a lambda. Without it the
-    emitter finds the run at each emit, from the context that LangChain keeps, so that one emitter, even a global one,
-    serves any number of runs. Pass the config where the context is lost: in threads and executors of your own.
+    `config` is the `RunnableConfig` that LangGraph passes to a node, and LangChain to a tool or a lambda. Without it,
+    each emit finds the run in LangChain's context, so one global emitter serves any number of runs. Pass the config
+    where the context is lost: in threads and executors of your own.
 
-    Every method is safe in async and sync code and from any thread, takes microseconds, never blocks the event loop,
-    never raises and does nothing outside a run. A wrong argument (an empty name, content that is no mapping, a
+    Every method works in async and sync code and from any thread, takes microseconds, never blocks the event loop,
+    never raises, and does nothing outside a run. A wrong argument (an empty name, content that is no mapping, a
     malformed patch) is logged as a warning, and nothing is emitted.
 
-    Values may be anything. Containers, models and dataclasses are copied at once, so later changes to them do not show.
-    The adapter makes JSON of the rest: dates as ISO text, bytes as base64, NaN as null, unknown objects as their repr.
+    Values may be anything. Containers, models and dataclasses are copied at once, so later changes do not show. The
+    adapter converts the rest to JSON: dates to ISO text, bytes to base64, NaN to null, unknown objects to their repr.
+
+    To unit-test a node, pass ``{"callbacks": Mock()}`` as its config. The mock's `on_custom_event` is called with
+    ``name="agent_custom_event"`` and ``data={"name": ..., "payload": ..., ...}``: the envelope, and its value as
+    ``payload``.
     """
 
     __slots__ = ("_config",)
@@ -107,25 +117,25 @@ class EventEmitter:
         """Emit an application event: AG-UI ``CUSTOM {name, value}``.
 
         `mime_type` marks a file: the payload is bytes (or text, sent as UTF-8) and arrives as
-        ``{"mimeType": mime_type, "data": base64}``. Bytes without one arrive as base64 text.
+        ``{"mimeType": mime_type, "data": base64}``. Bytes without a `mime_type` arrive as base64 text.
         """
         self._send("emit", lambda _: custom_envelope(name, payload, mime_type))
 
     async def aemit(self, name: str, payload: Any = None, *, mime_type: str | None = None) -> None:
-        """`emit`, then let the event loop turn until a consumer that waits for the next event has it.
+        """`emit`, then let the event loop turn until a waiting consumer has the event.
 
-        The order of events is the same with `emit`; this is for a node that goes on computing without an `await` and
-        wants the user to see the event first. A consumer that is busy gets the event when it is ready.
+        The order is the same with `emit`. Use this in a node that computes on without an `await`, so that the user
+        sees the event first. A busy consumer gets the event when it is ready.
         """
         if self._send("aemit", lambda _: custom_envelope(name, payload, mime_type)):
             for _ in range(_TURNS):
                 await asyncio.sleep(0)
 
     def progress(self, name: str, fraction: float, message: str | None = None) -> None:
-        """Show how far something is, 0.0 to 1.0: one activity of type ``"progress"`` per name and run, which fills.
+        """Show how far something is, from 0.0 to 1.0: one activity of type ``"progress"`` per name and run.
 
-        Its content is ``{"name", "fraction", "message"}``. Every emitter of a run that uses the name moves the same
-        bar, so branches that work side by side need names of their own.
+        Its content is ``{"name", "fraction", "message"}``. All emitters of a run that use the name move the same bar,
+        so parallel branches need names of their own.
         """
         self._send(
             "progress",
@@ -135,22 +145,22 @@ class EventEmitter:
     def activity(self, id: str, type: str, content: Mapping[str, Any]) -> None:
         """Show a widget of the given type, or replace its whole content: AG-UI ``ACTIVITY_SNAPSHOT``.
 
-        `id` is the widget's message id: unique in the thread. `content` is a mapping, a pydantic model or a dataclass.
+        `id` is the widget's message id, unique in the thread. `content` is a mapping, a pydantic model or a dataclass.
         """
         self._send("activity", lambda _: activity_envelope(id, type, content))
 
     def activity_patch(self, id: str, patch: Iterable[Mapping[str, Any]]) -> None:
         """Change a widget's content by RFC 6902 operations: AG-UI ``ACTIVITY_DELTA``. An empty patch sends nothing.
 
-        The widget is one that this run has shown; clients do not send earlier ones back, so show those again.
+        The widget must have been shown in this run. Clients do not send earlier widgets back: show those again.
         """
         self._send("activity_patch", lambda _: activity_patch_envelope(id, patch))
 
     def state(self, values: Mapping[str, Any]) -> None:
         """Show intermediate values of state keys before the node returns them: AG-UI ``STATE_DELTA``.
 
-        The state that the graph stores is untouched, and corrects what was shown at the end of the step. Keys that the
-        graph does not show to clients are not sent.
+        The graph's state does not change. At the end of the step it corrects what was shown. Keys that the graph does
+        not show to clients are not sent.
         """
         self._send("state", lambda _: state_envelope(values))
 
@@ -158,8 +168,16 @@ class EventEmitter:
         """`state` by RFC 6902 operations, paths from the root: ``{"op": "add", "path": "/rows/-", "value": 1}``."""
         self._send("state_patch", lambda _: state_patch_envelope(operations))
 
+    def tool_output(self, delta: Any) -> None:
+        """Show a piece of a tool's output before the tool returns: an activity of type ``"tool_output"`` per call.
+
+        Its content is ``{"toolCallId": str, "output": [delta, ...]}``. `ToolRuntime.emit_output_delta` does the same.
+        Outside of a tool nothing is sent.
+        """
+        self._send("tool_output", lambda _: tool_output_envelope(delta))
+
     def _send(self, method: str, build: Callable[[_Route], Envelope | None]) -> bool:
-        """Whether an envelope was handed to somebody. Nothing may get from here into the node."""
+        """Build the envelope and deliver it. Returns whether a consumer took it. Never raises: a node calls this."""
         try:
             route = _find_route(self._config)
             envelope = None if route is None else build(route)
@@ -172,7 +190,7 @@ class EventEmitter:
 class _Route(NamedTuple):
     """Where one emit goes."""
 
-    listeners: list[BaseCallbackHandler]
+    listeners: list[Any]
     """Handlers to call, in their manager's order. If none of them streams, the stream writer is tried as well."""
     manager: BaseCallbackManager | None
     """Knows the enclosing run: its id, tags and metadata."""
@@ -181,10 +199,10 @@ class _Route(NamedTuple):
 
 
 def _find_route(given: RunnableConfig | None) -> _Route | None:
-    """None outside any run.
+    """The route of an emit; None outside any run.
 
-    A given config that belongs to a run wins, whether that run is streamed or not. One whose callbacks somebody took
-    out or replaced by a list belongs to none; what the context knows takes their place.
+    A given config that belongs to a run wins, whether that run is streamed or not. If somebody removed its callbacks or
+    replaced them by a list, it belongs to no run, and the context's callbacks take their place.
     """
     ambient = var_child_runnable_config.get()
     config = ambient if given is None else given
@@ -206,31 +224,39 @@ def _manager(callbacks: object) -> BaseCallbackManager | None:
     return callbacks if isinstance(callbacks, BaseCallbackManager) else None
 
 
-def _listeners(callbacks: Any) -> list[BaseCallbackHandler]:
-    """The handlers to call."""
-    found: list[BaseCallbackHandler] = []
-    for handler in callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks or ():
+def _listeners(callbacks: Any) -> list[Any]:
+    """The handlers to call among a config's callbacks: a manager, a list, or one object of any class."""
+    handlers: Any = callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks
+    if handlers is not None and not isinstance(handlers, (list, tuple)):
+        handlers = [handlers]
+    found: list[Any] = []
+    for handler in handlers or ():
         role = _role(handler)
-        if (role == "stream" or (role == "inline" and handler.run_inline)) and handler not in found:
+        if (role == "inline" and not handler.run_inline) or handler in found:
+            continue
+        if role is not None:
             found.append(handler)
     return found
 
 
-def _role(handler: BaseCallbackHandler) -> str | None:
-    """What the handler does with a custom event: "stream" it, look at it "inline" if it wants to, or None."""
+def _role(handler: object) -> str | None:
+    """How a handler takes custom events: it streams them ("stream"), looks at them ("inline", if it runs inline), is
+    no handler of LangChain's at all ("mock"), or ignores them (None)."""
     cls: Any = type(handler)
-    return _role_of_class(cls)
+    if issubclass(cls, BaseCallbackHandler):
+        return _role_of_class(cls)
+    return "mock" if callable(getattr(handler, "on_custom_event", None)) else None
 
 
-def _streams(handler: BaseCallbackHandler) -> bool:
+def _streams(handler: object) -> bool:
     return _role(handler) == "stream"
 
 
 @lru_cache(maxsize=256)
 def _role_of_class(cls: type[BaseCallbackHandler]) -> str | None:
     """Streaming alone is not enough: LangGraph's handler of ``stream_mode="messages"`` ignores custom events."""
-    method = getattr(cls, "on_custom_event", None)
-    if method in (None, BaseCallbackHandler.on_custom_event, AsyncCallbackHandler.on_custom_event):
+    method: Any = cls.on_custom_event
+    if method in (BaseCallbackHandler.on_custom_event, AsyncCallbackHandler.on_custom_event):
         return None
     if _StreamingCallbackHandler in cls.__mro__:
         return "stream"
@@ -238,22 +264,25 @@ def _role_of_class(cls: type[BaseCallbackHandler]) -> str | None:
 
 
 def _deliver(route: _Route, envelope: Envelope) -> bool:
-    """Hand the envelope over. Returns whether somebody took it."""
+    """Pass the envelope to every listener. Returns whether one of them, or the stream writer, takes it to a client."""
     manager = route.manager
     run_id = (manager and manager.parent_run_id) or uuid4()
-    tags, metadata = (manager.tags, manager.metadata) if manager else (None, None)
+    about = {"run_id": run_id, "tags": manager and manager.tags, "metadata": manager and manager.metadata}
     taken = False
     for handler in route.listeners:
+        role = _role(handler)
         try:
-            result = handler.on_custom_event(EVENT_NAME, envelope, run_id=run_id, tags=tags, metadata=metadata)
+            if role == "mock":
+                data = {**envelope, "event_id": envelope["id"], "payload": envelope["value"]}
+                result = handler.on_custom_event(name=_INTERNAL_EVENT_MARKER, data=data)
+            else:
+                result = handler.on_custom_event(EVENT_NAME, envelope, **about)
             if iscoroutine(result):
                 _run_to_end(result)
-            taken = taken or _streams(handler)
+            taken = taken or role == "stream"
         except Exception as error:
             _warn_once(f"EventEmitter: {type(handler).__name__}.on_custom_event failed: {error!r}")
-    if not taken:
-        taken = _write(route.configs, envelope)
-    return taken
+    return taken or _write(route.configs, envelope)
 
 
 def _run_to_end(coroutine: Coroutine[Any, Any, None]) -> None:
@@ -296,8 +325,8 @@ _tokens_lock = Lock()
 def _run_token(route: _Route) -> str:
     """The same text for all of a run, subgraphs and worker threads included, and for no other run.
 
-    LangChain tells a node the ids of its own run only, not the root's. What the whole of a LangGraph run shares is the
-    runtime's `RunControl`; it takes no weak reference, so the last thousand are kept.
+    A node knows the ids of its own run only, not the root's. All parts of a LangGraph run share the runtime's
+    `RunControl`. It takes no weak reference, so the last thousand are kept.
     """
     for config in route.configs:
         token = var_child_runnable_config.set(config)
@@ -310,7 +339,7 @@ def _run_token(route: _Route) -> str:
                 return _pinned_token(control)
     stream = next(filter(_streams, route.listeners), None)
     if stream is None:
-        return ""  # nobody gets to see it
+        return ""  # nobody sees it
     with _tokens_lock:
         return _tokens.setdefault(stream, uuid4().hex)
 
@@ -321,7 +350,7 @@ def _pinned_token(_control: object) -> str:
 
 
 _warned: set[tuple[str, str, int]] = set()
-"""Text and place of every warning given, so that a loop warns once. Stops growing at a hundred."""
+"""Text and place of every warning given, so that a loop warns once. Holds at most a hundred."""
 
 
 def _warn_once(text: str) -> None:

@@ -3,6 +3,7 @@ custom events."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ag_ui.core import BaseEvent
@@ -14,6 +15,7 @@ from yai_nexus_agentkit.orchestration.envelope import (
     ACTIVITY,
     ACTIVITY_PATCH,
     CUSTOM,
+    DISPATCHED,
     STATE,
     STATE_PATCH,
     Envelope,
@@ -34,12 +36,16 @@ class Emitted:
         self._activities: dict[str, tuple[str, StateTracker]] = {}
         """Type and content by id: a patch repeats the type (AG-UI 1.0 §12), and one that does not apply to the content
         would be skipped by clients."""
+        self._outputs: set[str] = set()
+        """Tool calls whose output has an activity."""
 
     def custom(self, name: str, data: Any, run: NativeRun | None = None) -> list[BaseEvent]:
         """An envelope of `EventEmitter`, or a custom event of the framework's own, which the options may hide."""
         if is_envelope(data):
             return self._envelope(data, run)
-        if not self._all:
+        if name == DISPATCHED and isinstance(data, Mapping) and isinstance(data.get("name"), str) and data["name"]:
+            name, data = data["name"], data.get("payload")
+        elif not self._all:
             return []
         return self._life.custom(clean_text(name), json_safe(data), owner=_owner(run), metadata=self._origin(run))
 
@@ -54,13 +60,24 @@ class Emitted:
                 return self._state.ahead_patch(json_safe(value))
             except ValueError as error:
                 raise EventTranslationError(f"emitted state patch: {error}", event_type="state_patch") from error
+        if kind not in (ACTIVITY, ACTIVITY_PATCH):
+            return []
         activity_id = clean_text(envelope["activity_id"])
         if kind == ACTIVITY:
             content = StateTracker()
             self._activities[activity_id] = name, content
             shown = content.snapshot(value)
             return self._life.activity(activity_id, name, shown, owner=_owner(run), metadata=self._origin(run))
-        return self._activity_patch(activity_id, name, json_safe(value)) if kind == ACTIVITY_PATCH else []
+        return self._activity_patch(activity_id, name, json_safe(value))
+
+    def tool_output(self, call_id: str, delta: Any, run: NativeRun) -> list[BaseEvent]:
+        """A piece of the output of a tool that is running: one activity per call, which grows."""
+        activity_id, name, piece = f"{call_id}-output", "tool_output", json_safe(delta)
+        if call_id in self._outputs:
+            return self._life.activity_delta(activity_id, name, [{"op": "add", "path": "/output/-", "value": piece}])
+        self._outputs.add(call_id)
+        content = {"toolCallId": call_id, "output": [piece]}
+        return self._life.activity(activity_id, name, content, owner=_owner(run), metadata=self._origin(run))
 
     def _activity_patch(self, activity_id: str, name: str, operations: list[dict[str, Any]]) -> list[BaseEvent]:
         """A patch of an activity of this run; what one of an earlier run holds is not known."""

@@ -18,8 +18,16 @@ from langgraph.errors import GraphBubbleUp
 
 from yai_nexus_agentkit.adapter.langgraph.native.run_tree import has_node_tag, is_silent
 from yai_nexus_agentkit.adapter.langgraph.native.written import tool_messages, written_messages
+from yai_nexus_agentkit.orchestration.events import EventEmitter
+
+try:
+    from langgraph.pregel._tools import _tool_call_writer
+except ImportError:  # a private place; without it tools show their output when they return
+    _tool_call_writer = None  # type: ignore[assignment]
 
 __all__ = ["RunNotes", "SideHandler"]
+
+_EMITTER = EventEmitter()
 
 
 class SideHandler(BaseCallbackHandler):
@@ -78,6 +86,8 @@ class SideHandler(BaseCallbackHandler):
         self._tools[run_id] = parent_run_id
         text = input_str if kwargs.get("inputs") is None else None
         self._notes.note_tool(str(run_id), kwargs.get("tool_call_id"), text)
+        if _tool_call_writer is not None:  # where `ToolRuntime.emit_output_delta` looks, in the tool's own context
+            _tool_call_writer.set(_EMITTER.tool_output)
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
         self._tools.pop(run_id, None)

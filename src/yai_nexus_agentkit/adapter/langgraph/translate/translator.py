@@ -30,6 +30,7 @@ from yai_nexus_agentkit.adapter.langgraph_events import LangGraphEventType as Ki
 from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
 from yai_nexus_agentkit.adapter.shared.reports import Reports
 from yai_nexus_agentkit.errors import Code
+from yai_nexus_agentkit.orchestration.envelope import TOOL_OUTPUT, is_envelope
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe
 
 __all__ = ["LangGraphTranslator"]
@@ -252,6 +253,16 @@ class LangGraphTranslator:
         events = self._leave(run)
         return [*events, *self._calls.ended(run, data.get("output"), data.get("input"))]
 
+    def _tool_stream(self, native: Mapping[str, Any]) -> list[BaseEvent]:
+        return self._tool_output(native["data"].get("chunk"), self._tree.get(native["run_id"]))
+
+    def _tool_output(self, delta: Any, run: NativeRun | None) -> list[BaseEvent]:
+        """A piece of the output of the tool around this run, if a client sees its call."""
+        while run is not None and run.kind is not RunKind.TOOL:
+            run = run.parent
+        call_id = self._calls.call_of(run) if run is not None and not run.silent else None
+        return self.reports.emitted.tool_output(call_id, delta, run) if run is not None and call_id else []
+
     def _tool_error(self, native: Mapping[str, Any]) -> list[BaseEvent]:
         run = self._tree.get(native["run_id"])
         error = native["data"].get("error")
@@ -270,6 +281,8 @@ class LangGraphTranslator:
     def _custom(self, native: Mapping[str, Any]) -> list[BaseEvent]:
         run = self._tree.near(native) if self._tree.root is not None else None
         events = self._settle(run) if run is not None and not run.settled else []
+        if is_envelope(data := native["data"]) and data["kind"] == TOOL_OUTPUT:
+            return [*events, *self._tool_output(data["value"], run)]
         return [*events, *self.reports.emitted.custom(str(native.get("name")), native["data"], run)]
 
     def _chain_stream(self, native: Mapping[str, Any]) -> list[BaseEvent]:
@@ -321,7 +334,7 @@ _HANDLERS: Mapping[Kind, str] = {
     Kind.ON_LLM_END: "_model_end",
     Kind.ON_LLM_ERROR: "_other_end",
     Kind.ON_TOOL_START: "_tool_start",
-    Kind.ON_TOOL_STREAM: "_nothing",
+    Kind.ON_TOOL_STREAM: "_tool_stream",
     Kind.ON_TOOL_END: "_tool_end",
     Kind.ON_TOOL_ERROR: "_tool_error",
     **dict.fromkeys((Kind.ON_RETRIEVER_START, Kind.ON_PROMPT_START, Kind.ON_PARSER_START), "_other_start"),
