@@ -175,7 +175,6 @@ def plain_chain() -> Runnable[Any, Any]:
 PLACES: dict[Callable[[], Runnable[Any, Any]], Any] = {
     async_node: snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=(number=1 done=[])",
             "STEP_STARTED stepName=work",
             "CUSTOM name=node value=(at=node) metadata=(langgraph=(node=work path=work))",
@@ -186,12 +185,10 @@ PLACES: dict[Callable[[], Runnable[Any, Any]], Any] = {
             'STATE_DELTA delta=[(op=replace path="/number" value=6)]',
             "STEP_FINISHED stepName=work",
             'STATE_DELTA delta=[(op=add path="/number" value=2)]',
-            "RUN_FINISHED",
         ]
     ),
     sync_node: snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=(number=1 done=[])",
             "STEP_STARTED stepName=work",
             "CUSTOM name=node value=(at=node) metadata=(langgraph=(node=work path=work))",
@@ -202,12 +199,10 @@ PLACES: dict[Callable[[], Runnable[Any, Any]], Any] = {
             'STATE_DELTA delta=[(op=replace path="/number" value=6)]',
             "STEP_FINISHED stepName=work",
             'STATE_DELTA delta=[(op=add path="/number" value=2)]',
-            "RUN_FINISHED",
         ]
     ),
     called_code: snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=(number=1 done=[])",
             "STEP_STARTED stepName=work",
             "CUSTOM name=helper value=(at=helper) metadata=(langgraph=(node=work path=work))",
@@ -218,12 +213,10 @@ PLACES: dict[Callable[[], Runnable[Any, Any]], Any] = {
             'STATE_DELTA delta=[(op=replace path="/number" value=6)]',
             "STEP_FINISHED stepName=work",
             'STATE_DELTA delta=[(op=add path="/number" value=1)]',
-            "RUN_FINISHED",
         ]
     ),
     tools: snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=(number=1 done=[])",
             "STEP_STARTED stepName=ask",
             'TOOL_CALL_START toolCallId=c1 toolCallName=look parentMessageId=ask + "{\\"city\\":\\"Rome\\"}" END',
@@ -238,12 +231,10 @@ PLACES: dict[Callable[[], Runnable[Any, Any]], Any] = {
             "TOOL_CALL_RESULT messageId=tool-#2 toolCallId=c1 content=Rome role=tool",
             "STEP_FINISHED stepName=tools",
             'STATE_DELTA delta=[(op=add path="/number" value=1)]',
-            "RUN_FINISHED",
         ]
     ),
     nested: snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=(number=1 done=[])",
             "STEP_STARTED stepName=outer",
             "STEP_STARTED stepName=outer/inner",
@@ -258,12 +249,10 @@ PLACES: dict[Callable[[], Runnable[Any, Any]], Any] = {
             "STEP_FINISHED stepName=outer/inner",
             "STEP_FINISHED stepName=outer",
             'STATE_DELTA delta=[(op=add path="/number" value=3)]',
-            "RUN_FINISHED",
         ]
     ),
     called_subgraph: snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=(number=1 done=[])",
             "STEP_STARTED stepName=outer",
             "STEP_STARTED stepName=outer/deep",
@@ -276,12 +265,10 @@ PLACES: dict[Callable[[], Runnable[Any, Any]], Any] = {
             "STEP_FINISHED stepName=outer/deep",
             "STEP_FINISHED stepName=outer",
             'STATE_DELTA delta=[(op=add path="/number" value=4)]',
-            "RUN_FINISHED",
         ]
     ),
     branches: snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=(number=1 done=[])",
             "STEP_STARTED stepName=fan",
             "STEP_FINISHED stepName=fan",
@@ -302,12 +289,10 @@ PLACES: dict[Callable[[], Runnable[Any, Any]], Any] = {
             "STEP_FINISHED stepName=branch",
             "STEP_FINISHED stepName=branch#2",
             'STATE_DELTA delta=[(op=add path="/number" value=1) (op=add path="/done" value=[1 2])]',
-            "RUN_FINISHED",
         ]
     ),
     edge: snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=(number=1 done=[])",
             "STEP_STARTED stepName=work",
             "CUSTOM name=edge value=(at=edge) metadata=(langgraph=(node=work path=work))",
@@ -318,12 +303,10 @@ PLACES: dict[Callable[[], Runnable[Any, Any]], Any] = {
             'STATE_DELTA delta=[(op=replace path="/number" value=6)]',
             "STEP_FINISHED stepName=work",
             'STATE_DELTA delta=[(op=add path="/number" value=2)]',
-            "RUN_FINISHED",
         ]
     ),
     start_edge: snapshot(
         [
-            "RUN_STARTED",
             "CUSTOM name=start value=(at=start) metadata=(langgraph=(node=__start__ path=__start__))",
             "ACTIVITY_SNAPSHOT messageId=progress:#1:start activityType=progress content=(name=start fraction=0.5 message=null) metadata=(langgraph=(node=__start__ path=__start__))",
             "ACTIVITY_SNAPSHOT messageId=start-1 activityType=chart content=(values=[]) metadata=(langgraph=(node=__start__ path=__start__))",
@@ -334,12 +317,10 @@ PLACES: dict[Callable[[], Runnable[Any, Any]], Any] = {
             "STEP_STARTED stepName=work",
             "STEP_FINISHED stepName=work",
             'STATE_DELTA delta=[(op=add path="/number" value=1) (op=add path="/done" value=[1])]',
-            "RUN_FINISHED",
         ]
     ),
     chain: snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=(number=1 done=[])",
             "STEP_STARTED stepName=work",
             "REASONING_START messageId=#1 metadata=(title=one)",
@@ -352,12 +333,10 @@ PLACES: dict[Callable[[], Runnable[Any, Any]], Any] = {
             "REASONING_END messageId=#1",
             "STEP_FINISHED stepName=work",
             'STATE_DELTA delta=[(op=add path="/number" value=2)]',
-            "RUN_FINISHED",
         ]
     ),
     functional: snapshot(
         [
-            "RUN_STARTED",
             "STEP_STARTED stepName=flow",
             "CUSTOM name=flow value=(at=flow) metadata=(langgraph=(node=flow path=flow))",
             "ACTIVITY_SNAPSHOT messageId=progress:#1:flow activityType=progress content=(name=flow fraction=0.5 message=null) metadata=(langgraph=(node=flow path=flow))",
@@ -380,7 +359,6 @@ PLACES: dict[Callable[[], Runnable[Any, Any]], Any] = {
     ),
     plain_chain: snapshot(
         [
-            "RUN_STARTED",
             "CUSTOM name=work value=(at=work)",
             "ACTIVITY_SNAPSHOT messageId=progress:#1:work activityType=progress content=(name=work fraction=0.5 message=null)",
             "ACTIVITY_SNAPSHOT messageId=work-1 activityType=chart content=(values=[])",

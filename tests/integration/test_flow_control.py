@@ -75,7 +75,6 @@ async def test_one_node_sent_to_three_times(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=(found=[])",
             "STEP_STARTED stepName=research",
             "STEP_STARTED stepName=research#2",
@@ -91,7 +90,6 @@ async def test_one_node_sent_to_three_times(play: Player) -> None:
             'STATE_DELTA delta=[(op=add path="/found" value=[cats dogs eels])]',
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
-            "RUN_FINISHED",
         ]
     )
     assert played.state == {"found": ["cats", "dogs", "eels"]}
@@ -102,7 +100,6 @@ async def test_a_fan_out_whose_branches_answer_in_the_order_of_the_thread(play: 
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=(found=[])",
             "STEP_STARTED stepName=research",
             "STEP_STARTED stepName=research#2",
@@ -112,7 +109,6 @@ async def test_a_fan_out_whose_branches_answer_in_the_order_of_the_thread(play: 
             "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=done. END",
             "STEP_FINISHED stepName=research#2",
             'STATE_DELTA delta=[(op=add path="/found" value=[cats dogs])]',
-            "RUN_FINISHED",
         ]
     )
 
@@ -122,7 +118,6 @@ async def test_a_fan_out_that_answers_in_another_order_than_it_was_sent(play: Pl
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=(found=[])",
             "STEP_STARTED stepName=research",
             "STEP_STARTED stepName=research#2",
@@ -138,7 +133,6 @@ async def test_a_fan_out_that_answers_in_another_order_than_it_was_sent(play: Pl
             "  user id=user-1 content=hi",
             '  assistant id=lc_run--#2 content="cats done."',
             '  assistant id=lc_run--#1 content="dogs done."',
-            "RUN_FINISHED",
         ]
     )
 
@@ -159,7 +153,6 @@ async def test_a_node_that_loops_to_itself(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=(count=0)",
             "STEP_STARTED stepName=say",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One. END",
@@ -173,7 +166,6 @@ async def test_a_node_that_loops_to_itself(play: Player) -> None:
             "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Three. END",
             "STEP_FINISHED stepName=say",
             'STATE_DELTA delta=[(op=add path="/count" value=3)]',
-            "RUN_FINISHED",
         ]
     )
     assert played.state == {"count": 3}
@@ -194,7 +186,6 @@ async def test_two_nodes_that_take_turns(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=ask",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Why?" END',
@@ -208,7 +199,6 @@ async def test_two_nodes_that_take_turns(play: Player) -> None:
             "STEP_STARTED stepName=answer",
             "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant + Nothing. END",
             "STEP_FINISHED stepName=answer",
-            "RUN_FINISHED",
         ]
     )
 
@@ -240,7 +230,6 @@ async def test_commands_that_say_where_to_go(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=(count=0)",
             "STEP_STARTED stepName=triage",
             "STEP_FINISHED stepName=triage",
@@ -255,7 +244,6 @@ async def test_commands_that_say_where_to_go(play: Player) -> None:
             "STEP_FINISHED stepName=log",
             "STEP_FINISHED stepName=thank",
             'STATE_DELTA delta=[(op=add path="/count" value=12)]',
-            "RUN_FINISHED",
         ]
     )
     assert played.state == {"count": 12}
@@ -297,7 +285,6 @@ async def test_a_retry_on_the_second_turn(play: Player) -> None:
 
     assert played.streams[1] == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "Half " END',
@@ -310,7 +297,6 @@ async def test_a_retry_on_the_second_turn(play: Player) -> None:
             "  assistant id=lc_run--#1 content=Hello.",
             '  user id=user-2 content="and?"',
             '  assistant id=lc_run--#3 content="Whole answer."',
-            "RUN_FINISHED",
         ]
     )
 
@@ -347,7 +333,6 @@ async def test_a_retry_of_one_branch_beside_another(play: Player) -> None:
     assert [message["content"] for message in played.messages] == ["hi", "Left answer.", "Right goes on."]
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=left",
             "STEP_STARTED stepName=right",
@@ -365,7 +350,6 @@ async def test_a_retry_of_one_branch_beside_another(play: Player) -> None:
             "  user id=user-1 content=hi",
             '  assistant id=lc_run--#3 content="Left answer."',
             '  assistant id=lc_run--#1 content="Right goes on."',
-            "RUN_FINISHED",
         ]
     )
 
@@ -382,7 +366,6 @@ async def test_a_node_that_runs_out_of_time(play: Player) -> None:
     *told, ended = played.stream
     assert told == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half " END',
@@ -409,7 +392,6 @@ async def test_a_node_that_runs_out_of_time_and_is_tried_again(play: Player) -> 
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half " END',
@@ -420,7 +402,6 @@ async def test_a_node_that_runs_out_of_time_and_is_tried_again(play: Player) -> 
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             "  assistant id=lc_run--#2 content=Whole.",
-            "RUN_FINISHED",
         ]
     )
 
@@ -444,7 +425,6 @@ async def test_a_node_answered_from_its_cache(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=(count=0)",
                 "STEP_STARTED stepName=clock",
                 'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "It is " + noon. END',
@@ -453,16 +433,13 @@ async def test_a_node_answered_from_its_cache(play: Player) -> None:
                 "STEP_STARTED stepName=end",
                 'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "2 messages." END',
                 "STEP_FINISHED stepName=end",
-                "RUN_FINISHED",
             ],
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=(count=1)",
                 'STATE_DELTA delta=[(op=add path="/count" value=2)]',
                 "STEP_STARTED stepName=end",
                 'TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + "4 messages." END',
                 "STEP_FINISHED stepName=end",
-                "RUN_FINISHED",
             ],
         ]
     )
@@ -486,12 +463,7 @@ async def test_a_node_answered_from_the_cache_of_another_thread(play: Player) ->
     played = await play(build)
 
     assert played.stream == snapshot(
-        [
-            "RUN_STARTED",
-            "STATE_SNAPSHOT snapshot=()",
-            'TEXT_MESSAGE_START messageId=lc_run--#1-0 role=assistant + "It is noon." END',
-            "RUN_FINISHED",
-        ]
+        ["STATE_SNAPSHOT snapshot=()", 'TEXT_MESSAGE_START messageId=lc_run--#1-0 role=assistant + "It is noon." END']
     )
 
 
@@ -524,13 +496,7 @@ async def test_a_graph_that_does_nothing(play: Player) -> None:
     played = await play(lambda: in_a_row({"nothing": lambda state: None}), "hi", "still?")
 
     assert played.streams[1] == snapshot(
-        [
-            "RUN_STARTED",
-            "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=nothing",
-            "STEP_FINISHED stepName=nothing",
-            "RUN_FINISHED",
-        ]
+        ["STATE_SNAPSHOT snapshot=()", "STEP_STARTED stepName=nothing", "STEP_FINISHED stepName=nothing"]
     )
 
 
@@ -548,7 +514,6 @@ async def test_an_error_handler_of_a_node(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half " END',
@@ -559,6 +524,5 @@ async def test_an_error_handler_of_a_node(play: Player) -> None:
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  assistant id=sorry content="Sorry, that did not work."',
-            "RUN_FINISHED",
         ]
     )

@@ -39,11 +39,9 @@ async def test_an_entrypoint_that_returns_a_message(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STEP_STARTED stepName=agent",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there. END',
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )
     assert [m["content"] for m in played.messages] == ["hi", "Hello there."]
@@ -61,7 +59,6 @@ async def test_an_entrypoint_that_returns_text(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STEP_STARTED stepName=agent",
             "STEP_FINISHED stepName=agent",
             'TEXT_MESSAGE_START messageId=run-1-output role=assistant + "You said hi." END',
@@ -82,7 +79,6 @@ async def test_an_entrypoint_that_returns_data(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STEP_STARTED stepName=agent",
             "STEP_FINISHED stepName=agent",
             "RUN_FINISHED result=(words=3 tags=[a])",
@@ -113,7 +109,6 @@ async def test_tasks_are_steps(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STEP_STARTED stepName=agent",
             "STEP_STARTED stepName=agent/plan",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "A plan. " END',
@@ -122,7 +117,6 @@ async def test_tasks_are_steps(play: Player) -> None:
             'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "An answer." END',
             'STEP_FINISHED stepName="agent/write answer"',
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )
 
@@ -145,11 +139,9 @@ async def test_what_an_entrypoint_keeps(play: Player) -> None:
 
     assert played.streams[1] == snapshot(
         [
-            "RUN_STARTED",
             "STEP_STARTED stepName=agent",
             'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "3 " + messages. END',
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )
     assert [m["content"] for m in played.messages] == ["hi", "1 messages.", "and?", "3 messages."]
@@ -197,7 +189,6 @@ async def test_a_question_in_an_entrypoint(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "RUN_STARTED",
                 "STEP_STARTED stepName=agent",
                 "STEP_STARTED stepName=agent/think",
                 'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Let me ask. " END',
@@ -210,7 +201,6 @@ async def test_a_question_in_an_entrypoint(play: Player) -> None:
                 'RUN_FINISHED outcome=(type=interrupt interrupts=[(id=#2 reason=langgraph:interrupt message="Sure?" metadata=(langgraph=(value=(question="Sure?"))))])',
             ],
             [
-                "RUN_STARTED",
                 "STEP_STARTED stepName=agent",
                 "STEP_FINISHED stepName=agent",
                 'TEXT_MESSAGE_START messageId=run-2-output role=assistant + "Let me ask. yes (1)" END',
@@ -238,7 +228,6 @@ async def test_a_task_that_fails(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STEP_STARTED stepName=agent",
             "STEP_STARTED stepName=agent/ask",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half " END',
@@ -267,7 +256,6 @@ async def test_a_task_that_is_tried_again(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STEP_STARTED stepName=agent",
             "STEP_STARTED stepName=agent/ask",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half " END',
@@ -279,7 +267,6 @@ async def test_a_task_that_is_tried_again(play: Player) -> None:
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             "  assistant id=lc_run--#2 content=Whole.",
-            "RUN_FINISHED",
         ]
     )
     assert [m["content"] for m in played.messages] == ["hi", "Whole."]
@@ -308,7 +295,6 @@ async def test_an_entrypoint_as_a_task_of_another(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STEP_STARTED stepName=outer",
             "STEP_STARTED stepName=outer/inner",
             "STEP_STARTED stepName=outer/inner/ask",

@@ -44,7 +44,6 @@ async def test_a_subgraph_as_a_node(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=before",
                 "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + First. END",
@@ -57,10 +56,8 @@ async def test_a_subgraph_as_a_node(play: Player) -> None:
                 'TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + "It " + is. END',
                 "STEP_FINISHED stepName=inner/say",
                 "STEP_FINISHED stepName=inner",
-                "RUN_FINISHED",
             ],
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=before",
                 "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant + Second. END",
@@ -73,7 +70,6 @@ async def test_a_subgraph_as_a_node(play: Player) -> None:
                 "TEXT_MESSAGE_START messageId=lc_run--#6 role=assistant + Yes. END",
                 "STEP_FINISHED stepName=inner/say",
                 "STEP_FINISHED stepName=inner",
-                "RUN_FINISHED",
             ],
         ]
     )
@@ -91,7 +87,6 @@ async def test_a_subgraph_that_writes_state_of_the_parent(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=inner",
             "STEP_STARTED stepName=inner/say",
@@ -104,7 +99,6 @@ async def test_a_subgraph_that_writes_state_of_the_parent(play: Player) -> None:
             "STEP_STARTED stepName=after",
             "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Bye. END",
             "STEP_FINISHED stepName=after",
-            "RUN_FINISHED",
         ]
     )
     assert played.state == {"note": "from inside"}
@@ -124,14 +118,12 @@ async def test_a_subgraph_called_in_a_function(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=ask",
             "STEP_STARTED stepName=ask/say",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Inner " + words. END',
             "STEP_FINISHED stepName=ask/say",
             "STEP_FINISHED stepName=ask",
-            "RUN_FINISHED",
         ]
     )
 
@@ -150,7 +142,6 @@ async def test_a_subgraph_whose_answer_the_function_rewrites(play: Player) -> No
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=ask",
             "STEP_STARTED stepName=ask/chat",
@@ -160,7 +151,6 @@ async def test_a_subgraph_whose_answer_the_function_rewrites(play: Player) -> No
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  assistant id=edited content="Edited: A draft."',
-            "RUN_FINISHED",
         ]
     )
 
@@ -180,7 +170,6 @@ async def test_a_subgraph_called_twice_in_a_function(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=ask",
             "STEP_STARTED stepName=ask/chat",
@@ -190,7 +179,6 @@ async def test_a_subgraph_called_twice_in_a_function(play: Player) -> None:
             "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Two. END",
             "STEP_FINISHED stepName=ask/chat",
             "STEP_FINISHED stepName=ask",
-            "RUN_FINISHED",
         ]
     )
 
@@ -211,7 +199,6 @@ async def test_three_levels_with_a_tool_in_the_innermost(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=middle",
             "STEP_STARTED stepName=middle/agent",
@@ -229,7 +216,6 @@ async def test_three_levels_with_a_tool_in_the_innermost(play: Player) -> None:
             "STEP_STARTED stepName=end",
             "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant + Bye. END",
             "STEP_FINISHED stepName=end",
-            "RUN_FINISHED",
         ]
     )
 
@@ -243,7 +229,6 @@ async def test_nodes_with_the_names_of_the_parents_nodes(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "STEP_STARTED stepName=chat/chat",
@@ -256,7 +241,6 @@ async def test_nodes_with_the_names_of_the_parents_nodes(play: Player) -> None:
             "STEP_STARTED stepName=end",
             'TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + "Outer end." END',
             "STEP_FINISHED stepName=end",
-            "RUN_FINISHED",
         ]
     )
 
@@ -286,7 +270,6 @@ async def test_a_subgraph_with_a_memory_of_its_own(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=(topic=cats)",
                 "STEP_STARTED stepName=ask",
                 "STEP_STARTED stepName=ask/chat",
@@ -294,10 +277,8 @@ async def test_a_subgraph_with_a_memory_of_its_own(play: Player) -> None:
                 "STEP_FINISHED stepName=ask/chat",
                 "STEP_FINISHED stepName=ask",
                 'STATE_DELTA delta=[(op=add path="/topic" value="2")]',
-                "RUN_FINISHED",
             ],
             [
-                "RUN_STARTED",
                 'STATE_SNAPSHOT snapshot=(topic="2")',
                 "STEP_STARTED stepName=ask",
                 "STEP_STARTED stepName=ask/chat",
@@ -305,7 +286,6 @@ async def test_a_subgraph_with_a_memory_of_its_own(play: Player) -> None:
                 "STEP_FINISHED stepName=ask/chat",
                 "STEP_FINISHED stepName=ask",
                 'STATE_DELTA delta=[(op=add path="/topic" value="4")]',
-                "RUN_FINISHED",
             ],
         ]
     )
@@ -321,14 +301,12 @@ async def test_a_subgraph_with_a_memory_of_its_own_as_a_node(play: Player) -> No
 
     assert played.streams[1] == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=inner",
             "STEP_STARTED stepName=inner/chat",
             "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Second. END",
             "STEP_FINISHED stepName=inner/chat",
             "STEP_FINISHED stepName=inner",
-            "RUN_FINISHED",
         ]
     )
 
@@ -353,7 +331,6 @@ async def test_a_subgraph_with_another_schema(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=inner",
             "STEP_STARTED stepName=inner/talk",
@@ -367,7 +344,6 @@ async def test_a_subgraph_with_another_schema(play: Player) -> None:
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             "  assistant id=lc_run--#2 content=Bye.",
-            "RUN_FINISHED",
         ]
     )
     assert played.state == {"topic": "dogs"}
@@ -392,7 +368,6 @@ async def test_a_subgraph_that_hands_over_to_the_thread(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=inner",
             "STEP_STARTED stepName=inner/say",
@@ -411,7 +386,6 @@ async def test_a_subgraph_that_hands_over_to_the_thread(play: Player) -> None:
             "  user id=user-1 content=hi",
             '  assistant id=handed content="Handing over."',
             '  assistant id=lc_run--#2 content="I take over."',
-            "RUN_FINISHED",
         ]
     )
 
@@ -421,7 +395,6 @@ async def test_a_subgraph_that_hands_over_to_a_subgraph(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=whole",
             "STEP_STARTED stepName=whole/inner",
@@ -441,7 +414,6 @@ async def test_a_subgraph_that_hands_over_to_a_subgraph(play: Player) -> None:
             "  user id=user-1 content=hi",
             '  assistant id=handed content="Handing over."',
             '  assistant id=lc_run--#2 content="I take over."',
-            "RUN_FINISHED",
         ]
     )
 

@@ -125,7 +125,6 @@ async def test_spans_and_reasoning_as_thinking_events(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=work",
             "THINKING_START title=outer",
@@ -133,7 +132,6 @@ async def test_spans_and_reasoning_as_thinking_events(play: Player) -> None:
             "THINKING_END",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "It is." END',
             "STEP_FINISHED stepName=work",
-            "RUN_FINISHED",
         ]
     )
     [view] = play.verifier.replay(play.old.runs, "0.0.40")
@@ -391,7 +389,6 @@ async def test_text_and_calls_as_chunks(play: Player) -> None:
 
     assert played.without("STEP") == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
             "REASONING_MESSAGE_START messageId=lc_run--#1-reasoning-0 role=reasoning metadata=(langgraph=(form=thinking)) + Hm. END",
@@ -404,7 +401,6 @@ async def test_text_and_calls_as_chunks(play: Player) -> None:
             'TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content="3" role=tool',
             'TEXT_MESSAGE_CHUNK messageId=lc_run--#3 delta="It is "',
             'TEXT_MESSAGE_CHUNK messageId=lc_run--#3 delta="3."',
-            "RUN_FINISHED",
         ]
     )
 
@@ -527,7 +523,6 @@ async def test_a_state_snapshot_at_the_end(play: Player) -> None:
             "STATE_SNAPSHOT snapshot=()",
             'STATE_DELTA delta=[(op=add path="/count" value=1)]',
             "STATE_SNAPSHOT snapshot=(count=1)",
-            "RUN_FINISHED",
         ]
     )
 

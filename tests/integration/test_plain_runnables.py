@@ -65,73 +65,45 @@ async def test_what_is_told_of_an_agent_without_a_graph(play: Player, kind: str)
 
     expected = snapshot(
         {
-            "model": [
-                "RUN_STARTED",
-                'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there. END',
-                "RUN_FINISHED",
-            ],
+            "model": ['TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there. END'],
             "model that calls": [
-                "RUN_STARTED",
                 'TOOL_CALL_START toolCallId=call_1 toolCallName=look parentMessageId=lc_run--#1 + "{\\"at\\"" + ": \\"x\\"}" END',
                 "RUN_FINISHED outcome=(type=success pendingToolCallIds=[call_1])",
             ],
             "chain": [
-                "RUN_STARTED",
                 'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there. END',
                 'RUN_FINISHED result="Hello there."',
             ],
             "chain that changes the words": [
-                "RUN_STARTED",
                 "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Hello. END",
                 "REASONING_START messageId=#2 metadata=(title=upper) END",
                 "TEXT_MESSAGE_START messageId=run-1-output role=assistant + HELLO. END",
                 "RUN_FINISHED result=HELLO.",
             ],
             "function": [
-                "RUN_STARTED",
                 'TEXT_MESSAGE_START messageId=run-1-output role=assistant + "You said hi." END',
                 'RUN_FINISHED result="You said hi."',
             ],
-            "function with a message": [
-                "RUN_STARTED",
-                "TEXT_MESSAGE_START messageId=answer role=assistant + Hello. END",
-                "RUN_FINISHED",
-            ],
-            "function with data": [
-                "RUN_STARTED",
-                "RUN_FINISHED result=(words=[a])",
-            ],
+            "function with a message": ["TEXT_MESSAGE_START messageId=answer role=assistant + Hello. END"],
+            "function with data": ["RUN_FINISHED result=(words=[a])"],
             "generator": [
-                "RUN_STARTED",
                 "TEXT_MESSAGE_START messageId=run-1-output role=assistant + abc END",
                 "RUN_FINISHED result=abc",
             ],
-            "failing function": [
-                "RUN_STARTED",
-                'RUN_ERROR message="division by zero" code=AGENT_ERROR',
-            ],
+            "failing function": ['RUN_ERROR message="division by zero" code=AGENT_ERROR'],
             "failing model": [
-                "RUN_STARTED",
                 'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half " END',
                 "RUN_ERROR message=down code=AGENT_ERROR",
             ],
             "function with messages": [
-                "RUN_STARTED",
                 'TOOL_CALL_START toolCallId=call_1 toolCallName=look parentMessageId=asks + "{}" END',
                 'TOOL_CALL_RESULT messageId=sees toolCallId=call_1 content="a tree" role=tool',
                 'TEXT_MESSAGE_START messageId=run-1-output3 role=assistant + "A tree." END',
-                "RUN_FINISHED",
             ],
-            "function with a list of messages": [
-                "RUN_STARTED",
-                "TEXT_MESSAGE_START messageId=answer role=assistant + Hello. END",
-                "RUN_FINISHED",
-            ],
+            "function with a list of messages": ["TEXT_MESSAGE_START messageId=answer role=assistant + Hello. END"],
             "function that lists what a model said": [
-                "RUN_STARTED",
                 "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Hel + lo. END",
                 'TEXT_MESSAGE_START messageId=more role=assistant + "And more." END',
-                "RUN_FINISHED",
             ],
         }
     )

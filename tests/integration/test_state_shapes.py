@@ -100,13 +100,11 @@ async def test_several_turns_without_a_checkpointer(play: Player) -> None:
 
     assert played.streams[2] == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=(turns=2)",
             "STEP_STARTED stepName=answer",
             'TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + "5 " + messages. END',
             "STEP_FINISHED stepName=answer",
             'STATE_DELTA delta=[(op=add path="/turns" value=3)]',
-            "RUN_FINISHED",
         ]
     )
     assert [m["content"] for m in played.messages if m["role"] == "assistant"] == [
@@ -140,22 +138,18 @@ async def test_a_graph_without_messages(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "RUN_STARTED",
                 'STATE_SNAPSHOT snapshot=(question="What?")',
                 "STEP_STARTED stepName=think",
                 "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Forty- + two. END",
                 "STEP_FINISHED stepName=think",
                 'STATE_DELTA delta=[(op=add path="/answer" value=Forty-two.)]',
-                "RUN_FINISHED",
             ],
             [
-                "RUN_STARTED",
                 'STATE_SNAPSHOT snapshot=(question="And now?" answer=Forty-two.)',
                 "STEP_STARTED stepName=think",
                 "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Nothing. END",
                 "STEP_FINISHED stepName=think",
                 'STATE_DELTA delta=[(op=add path="/answer" value=Nothing.)]',
-                "RUN_FINISHED",
             ],
         ]
     )
@@ -179,18 +173,14 @@ async def test_a_list_of_messages_as_the_whole_state(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "RUN_STARTED",
                 "STEP_STARTED stepName=answer",
                 'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "1 " + messages. END',
                 "STEP_FINISHED stepName=answer",
-                "RUN_FINISHED",
             ],
             [
-                "RUN_STARTED",
                 "STEP_STARTED stepName=answer",
                 'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "3 " + messages. END',
                 "STEP_FINISHED stepName=answer",
-                "RUN_FINISHED",
             ],
         ]
     )
@@ -218,22 +208,18 @@ async def test_pydantic_state(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=answer",
                 'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "In Rome." END',
                 "STEP_FINISHED stepName=answer",
                 'STATE_DELTA delta=[(op=add path="/visits" value=[Rome])]',
-                "RUN_FINISHED",
             ],
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=(city=Oslo visits=[Rome])",
                 "STEP_STARTED stepName=answer",
                 'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "In Oslo." END',
                 "STEP_FINISHED stepName=answer",
                 'STATE_DELTA delta=[(op=add path="/visits" value=[Rome Oslo])]',
-                "RUN_FINISHED",
             ],
         ]
     )
@@ -260,13 +246,11 @@ async def test_dataclass_state(play: Player) -> None:
 
     assert played.streams[1] == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=(city=Oslo visits=[Rome])",
             "STEP_STARTED stepName=answer",
             'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "In Oslo." END',
             "STEP_FINISHED stepName=answer",
             'STATE_DELTA delta=[(op=add path="/visits" value=[Rome Oslo])]',
-            "RUN_FINISHED",
         ]
     )
     assert played.state == {"city": "Oslo", "visits": ["Rome", "Oslo"]}
@@ -302,13 +286,11 @@ async def test_required_keys_and_managed_values(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=answer",
             'TEXT_MESSAGE_START messageId=left role=assistant + "More than 20 steps: True." END',
             "STEP_FINISHED stepName=answer",
             'STATE_DELTA delta=[(op=add path="/city" value=Rome)]',
-            "RUN_FINISHED",
         ]
     )
     assert played.state == {"city": "Rome"}
@@ -330,14 +312,12 @@ async def test_private_channels_stay_private(play: Player) -> None:
 
     assert played.streams[0] == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=write",
             "STEP_FINISHED stepName=write",
             "STEP_STARTED stepName=publish",
             'TEXT_MESSAGE_START messageId=published role=assistant + "6 letters." END',
             "STEP_FINISHED stepName=publish",
-            "RUN_FINISHED",
         ]
     )
     assert "secret" not in str(played.runs)
@@ -380,7 +360,6 @@ async def test_only_the_output_schema_is_shared(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=think",
                 "STEP_FINISHED stepName=think",
@@ -388,17 +367,14 @@ async def test_only_the_output_schema_is_shared(play: Player) -> None:
                 "STEP_STARTED stepName=say",
                 'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "The answer is 42." END',
                 "STEP_FINISHED stepName=say",
-                "RUN_FINISHED",
             ],
             [
-                "RUN_STARTED",
                 'STATE_SNAPSHOT snapshot=(answer="42")',
                 "STEP_STARTED stepName=think",
                 "STEP_FINISHED stepName=think",
                 "STEP_STARTED stepName=say",
                 'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "Still 42." END',
                 "STEP_FINISHED stepName=say",
-                "RUN_FINISHED",
             ],
         ]
     )
@@ -430,13 +406,11 @@ async def test_a_conversation_outside_of_the_output_schema(play: Player) -> None
 
     assert played.streams[1] == snapshot(
         [
-            "RUN_STARTED",
             'STATE_SNAPSHOT snapshot=(answer="1 messages.")',
             "STEP_STARTED stepName=think",
             'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "3 " + messages. END',
             "STEP_FINISHED stepName=think",
             'STATE_DELTA delta=[(op=add path="/answer" value="3 messages.")]',
-            "RUN_FINISHED",
         ]
     )
     assert played.state == {"answer": "3 messages."}
@@ -449,7 +423,6 @@ async def test_a_reducer_that_keeps_the_newest_messages(play: Player) -> None:
 
     assert played.streams[2] == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + "3 " + messages. END',
@@ -458,7 +431,6 @@ async def test_a_reducer_that_keeps_the_newest_messages(play: Player) -> None:
             '  assistant id=lc_run--#2 content="3 messages."',
             "  user id=user-3 content=three",
             '  assistant id=lc_run--#3 content="3 messages."',
-            "RUN_FINISHED",
         ]
     )
     assert [m["content"] for m in played.messages] == ["3 messages.", "three", "3 messages."]
@@ -479,7 +451,6 @@ async def test_a_node_that_summarises_the_conversation(play: Player) -> None:
     assert played.streams[1:] == snapshot(
         [
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "3 " + messages. END',
@@ -489,17 +460,14 @@ async def test_a_node_that_summarises_the_conversation(play: Player) -> None:
                 "STEP_FINISHED stepName=summarise",
                 "MESSAGES_SNAPSHOT",
                 '  assistant id=summary content="We talked."',
-                "RUN_FINISHED",
             ],
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 'TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + "2 " + messages. END',
                 "STEP_FINISHED stepName=chat",
                 "STEP_STARTED stepName=summarise",
                 "STEP_FINISHED stepName=summarise",
-                "RUN_FINISHED",
             ],
         ]
     )

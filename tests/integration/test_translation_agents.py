@@ -68,22 +68,18 @@ async def test_a_tool_that_returns_directly(play: Player) -> None:
     assert streams(played) == snapshot(
         [
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Say "',
                 'TOOL_CALL_START toolCallId=call_1 toolCallName=final parentMessageId=lc_run--#1 + "{\\"x\\"" + ": 1}" END',
                 "TEXT_MESSAGE_END messageId=lc_run--#1",
                 'TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content="final 1" role=tool',
-                "RUN_FINISHED",
             ],
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 'TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + "Say "',
                 'TOOL_CALL_START toolCallId=call_1-lc_run--#3 toolCallName=final parentMessageId=lc_run--#3 + "{\\"x\\"" + ": 2}" END',
                 "TEXT_MESSAGE_END messageId=lc_run--#3",
                 'TOOL_CALL_RESULT messageId=tool-#4 toolCallId=call_1-lc_run--#3 content="final 2" role=tool',
-                "RUN_FINISHED",
             ],
         ]
     )
@@ -99,12 +95,10 @@ async def test_a_result_that_middleware_rewrites(play: Player) -> None:
 
     assert stream(played) == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\": \\"Rome\\"}" END',
             'TOOL_CALL_RESULT messageId=#2 toolCallId=call_1 content="SUN IN ROME" role=tool',
             "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Done. END",
-            "RUN_FINISHED",
         ]
     )
 
@@ -118,7 +112,6 @@ async def test_a_call_that_middleware_answers_itself(play: Player) -> None:
 
     assert stream(played) == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\": \\"Rome\\"}" END',
             "TOOL_CALL_RESULT messageId=#2 toolCallId=call_1 content=refused role=tool metadata=(langgraph=(status=error))",
@@ -128,7 +121,6 @@ async def test_a_call_that_middleware_answers_itself(play: Player) -> None:
             '  assistant id=lc_run--#1 toolCalls=[(id=call_1 type=function function=(name=weather arguments="{\\"city\\":\\"Rome\\"}"))]',
             "  tool id=#2 content=refused toolCallId=call_1 error=refused",
             "  assistant id=lc_run--#3 content=Done.",
-            "RUN_FINISHED",
         ]
     )
 
@@ -157,12 +149,10 @@ async def test_a_tool_that_middleware_retries(play: Player) -> None:
 
     assert stream(played) == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=flaky parentMessageId=lc_run--#1 + "{}" END',
             "TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content=fine role=tool",
             "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Done. END",
-            "RUN_FINISHED",
         ]
     )
 
@@ -175,14 +165,12 @@ async def test_a_model_that_middleware_replaces_after_half_an_answer(play: Playe
 
     assert stream(played) == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half " END',
             "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Whole. END",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             "  assistant id=lc_run--#2 content=Whole.",
-            "RUN_FINISHED",
         ]
     )
 
@@ -197,13 +185,11 @@ async def test_an_answer_that_middleware_replaces(play: Player) -> None:
 
     assert stream(played) == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One + "." END',
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  assistant id=#2 content="Something else."',
-            "RUN_FINISHED",
         ]
     )
 
@@ -217,13 +203,11 @@ async def test_personal_data_that_middleware_takes_out_of_the_answer(play: Playe
 
     assert stream(played) == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Write to " + "ann@example.com" END',
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  assistant id=lc_run--#1 content="Write to [REDACTED_EMAIL]"',
-            "RUN_FINISHED",
         ]
     )
 
@@ -237,14 +221,8 @@ async def test_a_summary_that_replaces_the_history(play: Player) -> None:
 
     assert streams(played) == snapshot(
         [
+            ["STATE_SNAPSHOT snapshot=()", "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One. END"],
             [
-                "RUN_STARTED",
-                "STATE_SNAPSHOT snapshot=()",
-                "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One. END",
-                "RUN_FINISHED",
-            ],
-            [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "MESSAGES_SNAPSHOT",
                 "MESSAGES_SNAPSHOT",
@@ -255,7 +233,6 @@ async def test_a_summary_that_replaces_the_history(play: Player) -> None:
                 '  user id=#2 content="Here is a summary of the conversation to date:\\n\\nSHORT"',
                 "  user id=user-2 content=again",
                 "  assistant id=lc_run--#3 content=Two.",
-                "RUN_FINISHED",
             ],
         ]
     )
@@ -270,12 +247,10 @@ async def test_the_limit_of_model_calls(play: Player) -> None:
 
     assert stream(played) == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\": \\"Rome\\"}" END',
             'TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content="sun in Rome" role=tool',
             'TEXT_MESSAGE_START messageId=#3 role=assistant + "Model call limits exceeded: run limit (1/1)" END',
-            "RUN_FINISHED",
         ]
     )
 
@@ -288,7 +263,6 @@ async def test_the_limit_of_tool_calls(play: Player) -> None:
 
     assert stream(played) == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\": \\"Rome\\"}"',
             'TOOL_CALL_START toolCallId=call_2 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\": \\"Oslo\\"}"',
@@ -303,7 +277,6 @@ async def test_the_limit_of_tool_calls(play: Player) -> None:
             '  tool id=#2 content="Tool call limit exceeded. Do not make additional tool calls." toolCallId=call_2 error="Tool call limit exceeded. Do not make additional tool calls."',
             '  tool id=tool-#3 content="sun in Rome" toolCallId=call_1',
             "  assistant id=lc_run--#4 content=Done.",
-            "RUN_FINISHED",
         ]
     )
 
@@ -317,11 +290,9 @@ async def test_a_hook_that_speaks_and_ends_the_run(play: Player) -> None:
 
     assert stream(played) == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Never mind." END',
             'TEXT_MESSAGE_START messageId=#2 role=assistant + "Stopped here." END',
-            "RUN_FINISHED",
         ]
     )
 
@@ -335,7 +306,6 @@ async def test_a_hook_that_adds_a_system_message(play: Player) -> None:
 
     assert stream(played) == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
@@ -345,7 +315,6 @@ async def test_a_hook_that_adds_a_system_message(play: Player) -> None:
             "  user id=user-1 content=hi",
             '  system id=brief content="Be brief."',
             "  assistant id=lc_run--#1 content=One.",
-            "RUN_FINISHED",
         ]
     )
 

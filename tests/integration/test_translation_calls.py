@@ -60,7 +60,6 @@ async def test_create_agent_one_call_after_the_other(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=model",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Let me " + "look. "',
@@ -79,7 +78,6 @@ async def test_create_agent_one_call_after_the_other(play: Player) -> None:
             "STEP_STARTED stepName=model",
             'TEXT_MESSAGE_START messageId=lc_run--#5 role=assistant + "Sun in " + both. END',
             "STEP_FINISHED stepName=model",
-            "RUN_FINISHED",
         ]
     )
 
@@ -92,7 +90,6 @@ async def test_create_agent_parallel_calls(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=model",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=scripted-0 + "{\\"city\\":" + " \\"Rome\\"}"',
@@ -109,7 +106,6 @@ async def test_create_agent_parallel_calls(play: Player) -> None:
             "STEP_STARTED stepName=model",
             'TEXT_MESSAGE_START messageId=scripted-1 role=assistant + "Sun in both." END',
             "STEP_FINISHED stepName=model",
-            "RUN_FINISHED",
         ]
     )
 
@@ -123,7 +119,6 @@ async def test_create_agent_with_a_name_and_a_model_that_cannot_stream(play: Pla
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=model",
             "TEXT_MESSAGE_START messageId=lc_run--#1-0 role=assistant + Looking.",
@@ -140,7 +135,6 @@ async def test_create_agent_with_a_name_and_a_model_that_cannot_stream(play: Pla
             "STEP_STARTED stepName=model",
             'TEXT_MESSAGE_START messageId=lc_run--#4-0 role=assistant + "Sun in both." END',
             "STEP_FINISHED stepName=model",
-            "RUN_FINISHED",
         ]
     )
 
@@ -150,7 +144,6 @@ async def test_parallel_calls_in_one_chunk(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Both. "',
@@ -167,7 +160,6 @@ async def test_parallel_calls_in_one_chunk(play: Player) -> None:
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant + Sun. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )
 
@@ -178,7 +170,6 @@ async def test_parallel_calls_in_one_chunk_with_blocks_and_text_after_them(play:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Both. "',
@@ -196,7 +187,6 @@ async def test_parallel_calls_in_one_chunk_with_blocks_and_text_after_them(play:
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant + Sun. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )
 
@@ -209,7 +199,6 @@ async def test_parallel_calls_interleaved_by_index(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             "TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1",
@@ -228,7 +217,6 @@ async def test_parallel_calls_interleaved_by_index(play: Player) -> None:
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant + Sun. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )
 
@@ -241,7 +229,6 @@ async def test_indices_that_are_content_block_indices(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Hm.",
@@ -258,7 +245,6 @@ async def test_indices_that_are_content_block_indices(play: Player) -> None:
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant + Sun. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )
 
@@ -273,7 +259,6 @@ async def test_ids_repeated_or_empty_on_later_chunks(play: Player, ids: Any) -> 
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             "TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1",
@@ -292,7 +277,6 @@ async def test_ids_repeated_or_empty_on_later_chunks(play: Player, ids: Any) -> 
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant + Sun. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )
 
@@ -305,7 +289,6 @@ async def test_the_whole_name_repeated_on_every_chunk(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":" + "\\"Rome\\"}" END',
@@ -316,7 +299,6 @@ async def test_the_whole_name_repeated_on_every_chunk(play: Player) -> None:
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Sun. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )
 
@@ -326,7 +308,6 @@ async def test_the_same_index_for_two_calls(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":" + " \\"Rome\\"}" END',
@@ -348,7 +329,6 @@ async def test_the_same_index_for_two_calls(play: Player) -> None:
             '  tool id=tool-#2 content="sun in Rome" toolCallId=call_1',
             "  tool id=#3 content=\"Error invoking tool 'weather' with kwargs {} with error:\\n city: Field required\\n Please fix the error and try again.\" toolCallId=call_2 error=\"Error invoking tool 'weather' with kwargs {} with error:\\n city: Field required\\n Please fix the error and try again.\"",
             "  assistant id=lc_run--#4 content=Sun.",
-            "RUN_FINISHED",
         ]
     )
 
@@ -368,7 +348,6 @@ async def test_no_index_at_all(play: Player) -> None:
     assert played.stream == indexed.stream
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\": \\"Rome\\"}" END',
@@ -381,7 +360,6 @@ async def test_no_index_at_all(play: Player) -> None:
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant + Sun. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )
 
@@ -396,7 +374,6 @@ async def test_ids_that_never_come_are_minted(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TOOL_CALL_START toolCallId=lc_run--#1-call-0 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":" + " \\"Rome\\"}"',
@@ -422,7 +399,6 @@ async def test_an_id_that_comes_after_the_name(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":\\"Rome\\"}" END',
@@ -433,7 +409,6 @@ async def test_an_id_that_comes_after_the_name(play: Player) -> None:
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Sun. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )
 
@@ -453,7 +428,6 @@ async def test_call_ids_that_every_answer_numbers_anew(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=agent",
                 'TOOL_CALL_START toolCallId=call_0 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":" + " \\"Rome\\"}" END',
@@ -470,10 +444,8 @@ async def test_call_ids_that_every_answer_numbers_anew(play: Player) -> None:
                 "STEP_STARTED stepName=agent",
                 "TEXT_MESSAGE_START messageId=lc_run--#5 role=assistant + Sun. END",
                 "STEP_FINISHED stepName=agent",
-                "RUN_FINISHED",
             ],
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=agent",
                 'TOOL_CALL_START toolCallId=call_0-lc_run--#6 toolCallName=weather parentMessageId=lc_run--#6 + "{\\"city\\":" + " \\"Bonn\\"}" END',
@@ -484,7 +456,6 @@ async def test_call_ids_that_every_answer_numbers_anew(play: Player) -> None:
                 "STEP_STARTED stepName=agent",
                 "TEXT_MESSAGE_START messageId=lc_run--#8 role=assistant + Rain. END",
                 "STEP_FINISHED stepName=agent",
-                "RUN_FINISHED",
             ],
         ]
     )
@@ -496,7 +467,6 @@ async def test_a_call_without_arguments(play: Player, pieces: int) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=ping parentMessageId=lc_run--#1 + "{}" END',
@@ -507,7 +477,6 @@ async def test_a_call_without_arguments(play: Player, pieces: int) -> None:
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Yes. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )
 
@@ -521,7 +490,6 @@ async def test_a_call_without_arguments_next_to_one_with(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             "TOOL_CALL_START toolCallId=call_1 toolCallName=ping parentMessageId=lc_run--#1",
@@ -536,7 +504,6 @@ async def test_a_call_without_arguments_next_to_one_with(play: Player) -> None:
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant + Yes. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )
 
@@ -549,7 +516,6 @@ async def test_invalid_arguments_are_passed_on_as_they_are(play: Player) -> None
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\": " + "\\"Rome\\", ]" END',
@@ -568,7 +534,6 @@ async def test_arguments_that_are_cut_off_among_valid_ones(play: Player) -> None
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":" + " \\"Rome\\"}"',
@@ -593,7 +558,6 @@ async def test_invalid_arguments_of_a_model_that_cannot_stream(play: Player) -> 
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1-0 + "{\\"city\\"" END',
@@ -608,7 +572,6 @@ async def test_arguments_that_are_no_object(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "[\\"Ro" + "me\\"]" END',
@@ -624,7 +587,6 @@ async def test_arguments_with_text_of_every_kind(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\": \\"S\\\\u" + "00e3o \\\\\\"Paulo" + "\\\\\\"\\\\n\\\\t\\\\\\\\ \\\\ud8" + "3c\\\\udf06 \\\\u20" + "28 </script>\\"}" END',
@@ -635,7 +597,6 @@ async def test_arguments_with_text_of_every_kind(play: Player) -> None:
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Sun. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )
 
@@ -649,7 +610,6 @@ async def test_text_before_between_and_after_calls(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TEXT_MESSAGE_START messageId=scripted-0 role=assistant + "First "',
@@ -668,7 +628,6 @@ async def test_text_before_between_and_after_calls(play: Player) -> None:
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=scripted-1 role=assistant + Sun. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )
 
@@ -686,7 +645,6 @@ async def test_arguments_beside_text_in_the_same_chunk(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Look",
@@ -701,7 +659,6 @@ async def test_arguments_beside_text_in_the_same_chunk(play: Player) -> None:
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Sun. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )
 
@@ -729,7 +686,6 @@ async def test_anthropics_blocks_of_a_call(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TEXT_MESSAGE_START messageId=scripted-0 role=assistant + "I\'ll look."',
@@ -742,7 +698,6 @@ async def test_anthropics_blocks_of_a_call(play: Player) -> None:
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=scripted-1 role=assistant + Sun. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )
 
@@ -756,7 +711,6 @@ async def test_a_providers_id_in_a_first_chunk_without_content(play: Player) -> 
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=resp_1 + "{\\"city\\":" + " \\"Rome\\"}" END',
@@ -767,7 +721,6 @@ async def test_a_providers_id_in_a_first_chunk_without_content(play: Player) -> 
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=resp_2 role=assistant + Sun. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )
 
@@ -777,7 +730,6 @@ async def test_calls_nobody_answers_are_pending(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":" + " \\"Rome\\"}"',
@@ -804,7 +756,6 @@ async def test_calls_of_two_models_at_once_keep_to_their_messages(play: Player) 
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=both",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "A "',

@@ -25,12 +25,10 @@ async def test_however_a_node_calls_its_model_the_answer_streams(play: Player, h
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END',
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED",
         ]
     )
 
@@ -41,12 +39,10 @@ async def test_a_model_that_cannot_stream_gives_its_whole_answer_at_once(play: P
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#1-0 role=assistant + "Hello there" END',
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED",
         ]
     )
 
@@ -57,12 +53,10 @@ async def test_disable_streaming(play: Player, how: str) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=scripted-0 role=assistant + "Hello there" END',
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED",
         ]
     )
 
@@ -81,20 +75,12 @@ async def test_a_cached_answer_comes_under_the_id_of_the_message_it_replaces(pla
     assert played.streams == snapshot(
         [
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=clock",
                 'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "It is " + noon. END',
                 "STEP_FINISHED stepName=clock",
-                "RUN_FINISHED",
             ],
-            [
-                "RUN_STARTED",
-                "STATE_SNAPSHOT snapshot=()",
-                "STEP_STARTED stepName=clock",
-                "STEP_FINISHED stepName=clock",
-                "RUN_FINISHED",
-            ],
+            ["STATE_SNAPSHOT snapshot=()", "STEP_STARTED stepName=clock", "STEP_FINISHED stepName=clock"],
         ]
     )
 
@@ -113,12 +99,10 @@ async def test_a_cached_answer_of_another_thread_streams_like_any_other(play: Pl
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=clock",
             'TEXT_MESSAGE_START messageId=lc_run--#1-0 role=assistant + "It is noon." END',
             "STEP_FINISHED stepName=clock",
-            "RUN_FINISHED",
         ]
     )
 
@@ -137,7 +121,6 @@ async def test_two_models_at_once_in_one_node(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=both",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "A1 "',
@@ -145,7 +128,6 @@ async def test_two_models_at_once_in_one_node(play: Player) -> None:
             "TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta=A2 END",
             "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=B2 END",
             "STEP_FINISHED stepName=both",
-            "RUN_FINISHED",
         ]
     )
 
@@ -166,7 +148,6 @@ async def test_one_model_for_two_questions_at_once(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=both",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Re one: "',
@@ -174,7 +155,6 @@ async def test_one_model_for_two_questions_at_once(play: Player) -> None:
             "TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta=yes END",
             "TEXT_MESSAGE_CONTENT messageId=lc_run--#2 delta=yes END",
             "STEP_FINISHED stepName=both",
-            "RUN_FINISHED",
         ]
     )
 
@@ -193,7 +173,6 @@ async def test_the_second_of_two_answers_is_dropped_by_the_graph(play: Player) -
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=writer",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "A draft." END',
@@ -202,7 +181,6 @@ async def test_the_second_of_two_answers_is_dropped_by_the_graph(play: Player) -
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  assistant id=lc_run--#2 content="The answer."',
-            "RUN_FINISHED",
         ]
     )
 
@@ -213,12 +191,10 @@ async def test_the_providers_id_is_the_messages_id(play: Player, ids: Any) -> No
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=scripted-0 role=assistant + "Hello " + there END',
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED",
         ]
     )
 
@@ -231,7 +207,6 @@ async def test_a_providers_id_that_comes_late_is_put_right_by_a_snapshot(play: P
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END',
@@ -239,7 +214,6 @@ async def test_a_providers_id_that_comes_late_is_put_right_by_a_snapshot(play: P
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  assistant id=msg_1 content="Hello there"',
-            "RUN_FINISHED",
         ]
     )
 
@@ -249,14 +223,12 @@ async def test_a_providers_id_that_a_user_message_has(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "TEXT_MESSAGE_START messageId=user-1-2 role=assistant + Hello END",
             "STEP_FINISHED stepName=chat",
             "MESSAGES_SNAPSHOT",
             "  assistant id=user-1 content=Hello",
-            "RUN_FINISHED",
         ]
     )
 
@@ -270,7 +242,6 @@ async def test_a_provider_that_gives_every_answer_the_same_id(play: Player) -> N
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "TEXT_MESSAGE_START messageId=same role=assistant + One END",
@@ -281,7 +252,6 @@ async def test_a_provider_that_gives_every_answer_the_same_id(play: Player) -> N
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             "  assistant id=same content=Two",
-            "RUN_FINISHED",
         ]
     )
 
@@ -300,12 +270,10 @@ async def test_an_answer_that_the_node_rebuilds_ends_up_once(play: Player) -> No
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=ask",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END',
             "STEP_FINISHED stepName=ask",
-            "RUN_FINISHED",
         ]
     )
 
@@ -324,7 +292,6 @@ async def test_an_answer_that_the_node_edits_under_its_id(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=ask",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END',
@@ -332,7 +299,6 @@ async def test_an_answer_that_the_node_edits_under_its_id(play: Player) -> None:
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  assistant id=lc_run--#1 content="Hello there!"',
-            "RUN_FINISHED",
         ]
     )
 
@@ -349,7 +315,6 @@ async def test_an_answer_that_a_later_node_edits_in_place(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END',
@@ -359,7 +324,6 @@ async def test_an_answer_that_a_later_node_edits_in_place(play: Player) -> None:
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  assistant id=lc_run--#1 content="HELLO THERE"',
-            "RUN_FINISHED",
         ]
     )
 
@@ -375,7 +339,6 @@ async def test_constant_answers_of_nodes_stream_too(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=greet",
             'TEXT_MESSAGE_START messageId=#1 role=assistant + "Welcome!" END',
@@ -383,7 +346,6 @@ async def test_constant_answers_of_nodes_stream_too(play: Player) -> None:
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "How " + "are you?" END',
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED",
         ]
     )
 
@@ -394,12 +356,10 @@ async def test_emoji_that_the_provider_splits_between_chunks(play: Player) -> No
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hi " + "😀" + " bye " + "�!" END',
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED",
         ]
     )
     assert [m["content"] for m in played.messages] == ["hi", "Hi 😀 bye \ufffd!"]
@@ -411,12 +371,10 @@ async def test_empty_chunks_are_nothing(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Hel + lo END",
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED",
         ]
     )
 
@@ -427,20 +385,12 @@ async def test_a_model_that_says_nothing_makes_no_bubble(play: Player, nothing: 
 
     assert played.streams == snapshot(
         [
+            ["STATE_SNAPSHOT snapshot=()", "STEP_STARTED stepName=chat", "STEP_FINISHED stepName=chat"],
             [
-                "RUN_STARTED",
-                "STATE_SNAPSHOT snapshot=()",
-                "STEP_STARTED stepName=chat",
-                "STEP_FINISHED stepName=chat",
-                "RUN_FINISHED",
-            ],
-            [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Two. END",
                 "STEP_FINISHED stepName=chat",
-                "RUN_FINISHED",
             ],
         ]
     )
@@ -467,12 +417,10 @@ async def test_content_as_blocks(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=scripted-0 role=assistant + Hel + lo + " you" + "!" + " Bye." END',
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED",
         ]
     )
 
@@ -490,20 +438,16 @@ async def test_a_refusal_is_an_answer(play: Player, parts: Any) -> None:
     assert played.streams == snapshot(
         [
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "I can" + not. END',
                 "STEP_FINISHED stepName=chat",
-                "RUN_FINISHED",
             ],
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Two. END",
                 "STEP_FINISHED stepName=chat",
-                "RUN_FINISHED",
             ],
         ]
     )
@@ -514,12 +458,10 @@ async def test_content_that_changes_from_blocks_to_text(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Check + "ing " + now + "." END',
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED",
         ]
     )
 
@@ -544,12 +486,10 @@ async def test_messages_that_a_node_writes_as_tuples_or_dicts(play: Player, writ
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=greet",
             'TEXT_MESSAGE_START messageId=#1 role=assistant + "Hello there" END',
             "STEP_FINISHED stepName=greet",
-            "RUN_FINISHED",
         ]
     )
 
@@ -565,7 +505,6 @@ async def test_raw_messages_of_several_kinds_between_streamed_ones(play: Player)
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=one",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One. END",
@@ -588,7 +527,6 @@ async def test_raw_messages_of_several_kinds_between_streamed_ones(play: Player)
             "  assistant id=#3 content=Noted.",
             '  user id=#4 content="as a human"',
             "  assistant id=lc_run--#5 content=Two.",
-            "RUN_FINISHED",
         ]
     )
 
@@ -606,12 +544,10 @@ async def test_a_text_model_that_knows_no_messages(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=ask",
             "TEXT_MESSAGE_START messageId=#1 role=assistant + Hey END",
             "STEP_FINISHED stepName=ask",
-            "RUN_FINISHED",
         ]
     )
 
@@ -634,7 +570,6 @@ async def test_usage_of_several_models(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=one",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One. END",
@@ -658,28 +593,22 @@ async def test_three_turns(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 "TEXT_MESSAGE_START messageId=scripted-0 role=assistant + One. END",
                 "STEP_FINISHED stepName=chat",
-                "RUN_FINISHED",
             ],
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 "TEXT_MESSAGE_START messageId=scripted-1 role=assistant + Two. END",
                 "STEP_FINISHED stepName=chat",
-                "RUN_FINISHED",
             ],
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 "TEXT_MESSAGE_START messageId=scripted-2 role=assistant + Three. END",
                 "STEP_FINISHED stepName=chat",
-                "RUN_FINISHED",
             ],
         ]
     )

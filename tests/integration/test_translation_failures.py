@@ -33,19 +33,16 @@ async def test_a_model_that_fails_before_its_first_word(play: Player, how: str) 
     assert played.streams == snapshot(
         [
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 "STEP_FINISHED stepName=chat",
                 'RUN_ERROR message="provider down 503" code=AGENT_ERROR',
             ],
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Here I am." END',
                 "STEP_FINISHED stepName=chat",
-                "RUN_FINISHED",
             ],
         ]
     )
@@ -58,7 +55,6 @@ async def test_a_model_that_fails_in_the_middle(play: Player, how: str) -> None:
     assert played.streams == snapshot(
         [
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half an " + ans END',
@@ -66,7 +62,6 @@ async def test_a_model_that_fails_in_the_middle(play: Player, how: str) -> None:
                 'RUN_ERROR message="provider down 503" code=AGENT_ERROR',
             ],
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "Here I am." END',
@@ -75,7 +70,6 @@ async def test_a_model_that_fails_in_the_middle(play: Player, how: str) -> None:
                 "  user id=user-1 content=hi",
                 "  user id=user-2 content=again",
                 '  assistant id=lc_run--#2 content="Here I am."',
-                "RUN_FINISHED",
             ],
         ]
     )
@@ -98,7 +92,6 @@ async def test_a_node_that_fails_after_its_models_answer(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=ask",
                 'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "All " + well. END',
@@ -106,7 +99,6 @@ async def test_a_node_that_fails_after_its_models_answer(play: Player) -> None:
                 'RUN_ERROR message="disk full" code=AGENT_ERROR',
             ],
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=ask",
                 "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Really. END",
@@ -115,7 +107,6 @@ async def test_a_node_that_fails_after_its_models_answer(play: Player) -> None:
                 "  user id=user-1 content=hi",
                 "  user id=user-2 content=again",
                 "  assistant id=lc_run--#2 content=Really.",
-                "RUN_FINISHED",
             ],
         ]
     )
@@ -130,7 +121,6 @@ async def test_a_model_that_fails_in_the_middle_of_a_call(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"ci" + "ty\\":" END',
@@ -138,7 +128,6 @@ async def test_a_model_that_fails_in_the_middle_of_a_call(play: Player) -> None:
                 'RUN_ERROR message="provider down 503" code=AGENT_ERROR',
             ],
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "MESSAGES_SNAPSHOT",
                 "  user id=user-1 content=hi",
@@ -150,7 +139,6 @@ async def test_a_model_that_fails_in_the_middle_of_a_call(play: Player) -> None:
                 "  user id=user-1 content=hi",
                 "  user id=user-2 content=again",
                 "  assistant id=lc_run--#2 content=Hm.",
-                "RUN_FINISHED",
             ],
         ]
     )
@@ -167,7 +155,6 @@ async def test_a_run_that_fails_after_state_changed_ends_with_the_state(play: Pl
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=count",
             "STEP_FINISHED stepName=count",
@@ -192,7 +179,6 @@ async def test_the_first_node_of_a_graph_fails_without_a_model(play: Player) -> 
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=broken",
             "STEP_FINISHED stepName=broken",
@@ -216,7 +202,6 @@ async def test_an_error_in_a_tool_after_state_and_text(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=agent",
                 'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Try: "',
@@ -228,7 +213,6 @@ async def test_an_error_in_a_tool_after_state_and_text(play: Player) -> None:
                 'RUN_ERROR message="n was zero" code=AGENT_ERROR',
             ],
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 'TOOL_CALL_RESULT messageId=unanswered-lc_run--#1-call_1 toolCallId=call_1 content="There is no result: the conversation went on before one came. The call may have had an effect." role=tool metadata=(langgraph=(status=error))',
                 "STEP_STARTED stepName=agent",
@@ -240,7 +224,6 @@ async def test_an_error_in_a_tool_after_state_and_text(play: Player) -> None:
                 '  tool id=unanswered-lc_run--#1-call_1 content="There is no result: the conversation went on before one came. The call may have had an effect." toolCallId=call_1 error="There is no result: the conversation went on before one came. The call may have had an effect."',
                 "  user id=user-2 content=again",
                 "  assistant id=lc_run--#2 content=Ok.",
-                "RUN_FINISHED",
             ],
         ]
     )
@@ -257,7 +240,6 @@ async def test_an_error_in_a_subgraph_two_levels_down(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=before",
                 "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Before. END",
@@ -272,7 +254,6 @@ async def test_an_error_in_a_subgraph_two_levels_down(play: Player) -> None:
                 'RUN_ERROR message="provider down 503" code=AGENT_ERROR',
             ],
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=before",
                 'TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + "Before again." END',
@@ -290,7 +271,6 @@ async def test_an_error_in_a_subgraph_two_levels_down(play: Player) -> None:
                 "  user id=user-2 content=again",
                 '  assistant id=lc_run--#3 content="Before again."',
                 "  assistant id=lc_run--#4 content=Deep.",
-                "RUN_FINISHED",
             ],
         ]
     )
@@ -315,7 +295,6 @@ async def test_an_error_beside_a_branch_that_still_streams(play: Player) -> None
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=broken",
             "STEP_STARTED stepName=slow",
@@ -342,7 +321,6 @@ async def test_the_recursion_limit(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=again",
             'TEXT_MESSAGE_START messageId=#1 role=assistant + "Step 1." END',
@@ -374,7 +352,6 @@ async def test_a_retry_after_partial_text(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half " END',
@@ -385,7 +362,6 @@ async def test_a_retry_after_partial_text(play: Player) -> None:
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  assistant id=lc_run--#2 content="Whole answer."',
-            "RUN_FINISHED",
         ]
     )
 
@@ -399,7 +375,6 @@ async def test_a_fallback_model_after_partial_text(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half " END',
@@ -408,7 +383,6 @@ async def test_a_fallback_model_after_partial_text(play: Player) -> None:
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  assistant id=lc_run--#2 content="Whole answer."',
-            "RUN_FINISHED",
         ]
     )
 
@@ -422,7 +396,6 @@ async def test_a_model_that_retries_by_itself(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half " END',
@@ -431,7 +404,6 @@ async def test_a_model_that_retries_by_itself(play: Player) -> None:
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  assistant id=lc_run--#2 content="Whole answer."',
-            "RUN_FINISHED",
         ]
     )
 
@@ -448,7 +420,6 @@ async def test_a_node_that_removes_an_older_message(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One. END",
@@ -457,10 +428,8 @@ async def test_a_node_that_removes_an_older_message(play: Player) -> None:
                 "STEP_FINISHED stepName=forget",
                 "MESSAGES_SNAPSHOT",
                 "  assistant id=lc_run--#1 content=One.",
-                "RUN_FINISHED",
             ],
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Two. END",
@@ -470,7 +439,6 @@ async def test_a_node_that_removes_an_older_message(play: Player) -> None:
                 "MESSAGES_SNAPSHOT",
                 "  user id=user-2 content=again",
                 "  assistant id=lc_run--#2 content=Two.",
-                "RUN_FINISHED",
             ],
         ]
     )
@@ -489,7 +457,6 @@ async def test_a_node_that_removes_the_answer_just_streamed(play: Player) -> Non
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Something rude." END',
@@ -500,7 +467,6 @@ async def test_a_node_that_removes_the_answer_just_streamed(play: Player) -> Non
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  assistant id=#2 content="Let us talk of something else."',
-            "RUN_FINISHED",
         ]
     )
 
@@ -518,7 +484,6 @@ async def test_a_node_that_replaces_the_whole_conversation(play: Player) -> None
     assert played.streams == snapshot(
         [
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One. END",
@@ -529,10 +494,8 @@ async def test_a_node_that_replaces_the_whole_conversation(play: Player) -> None
                 "MESSAGES_SNAPSHOT",
                 '  system id=summary content="2 messages so far"',
                 "  assistant id=lc_run--#1 content=One.",
-                "RUN_FINISHED",
             ],
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Two. END",
@@ -542,7 +505,6 @@ async def test_a_node_that_replaces_the_whole_conversation(play: Player) -> None
                 "MESSAGES_SNAPSHOT",
                 '  system id=summary content="4 messages so far"',
                 "  assistant id=lc_run--#2 content=Two.",
-                "RUN_FINISHED",
             ],
         ]
     )
@@ -560,17 +522,14 @@ async def test_trimming_before_the_model(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=trim",
                 "STEP_FINISHED stepName=trim",
                 "STEP_STARTED stepName=chat",
                 "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One. END",
                 "STEP_FINISHED stepName=chat",
-                "RUN_FINISHED",
             ],
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=trim",
                 "STEP_FINISHED stepName=trim",
@@ -584,10 +543,8 @@ async def test_trimming_before_the_model(play: Player) -> None:
                 "  assistant id=lc_run--#1 content=One.",
                 "  user id=user-2 content=b",
                 "  assistant id=lc_run--#2 content=Two.",
-                "RUN_FINISHED",
             ],
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=trim",
                 "STEP_FINISHED stepName=trim",
@@ -601,7 +558,6 @@ async def test_trimming_before_the_model(play: Player) -> None:
                 "  assistant id=lc_run--#2 content=Two.",
                 "  user id=user-3 content=c",
                 "  assistant id=lc_run--#3 content=Three.",
-                "RUN_FINISHED",
             ],
         ]
     )
@@ -618,7 +574,6 @@ async def test_removing_what_is_not_there(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One. END",
@@ -635,7 +590,6 @@ async def test_a_timeout_of_the_run(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Slow " END',
@@ -650,7 +604,6 @@ async def test_an_error_without_a_text(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "STEP_FINISHED stepName=chat",
@@ -668,7 +621,6 @@ async def test_an_error_whose_text_fails(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "STEP_FINISHED stepName=chat",
@@ -691,7 +643,6 @@ async def test_a_call_id_that_a_failed_run_used_already(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=inner",
                 "STEP_STARTED stepName=inner/ask",
@@ -703,7 +654,6 @@ async def test_a_call_id_that_a_failed_run_used_already(play: Player) -> None:
                 'RUN_ERROR message="provider down 503" code=AGENT_ERROR',
             ],
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "MESSAGES_SNAPSHOT",
                 "  user id=user-1 content=hi",
@@ -726,7 +676,6 @@ async def test_an_error_text_with_half_an_emoji(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "STEP_FINISHED stepName=chat",
@@ -753,7 +702,6 @@ async def test_many_branches_of_which_one_fails_at_the_end(play: Player) -> None
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=work",
             "STEP_STARTED stepName=work#2",

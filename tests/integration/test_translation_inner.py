@@ -63,7 +63,6 @@ async def test_a_tool_that_runs_a_graph_is_a_subagent(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=consult parentMessageId=lc_run--#1 + "{\\"question\\": \\"why?\\"}" END',
@@ -87,7 +86,6 @@ async def test_a_tool_that_runs_a_graph_is_a_subagent(play: Player) -> None:
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=lc_run--#7 role=assistant + Done. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )
 
@@ -115,7 +113,6 @@ async def test_two_subagents_at_once(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=consult parentMessageId=lc_run--#1 + "{\\"name\\": \\"ann\\"}"',
@@ -142,7 +139,6 @@ async def test_two_subagents_at_once(play: Player) -> None:
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=lc_run--#8 role=assistant + Done. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )
 
@@ -161,13 +157,11 @@ async def test_structured_output_is_not_words(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=extract",
             'TEXT_MESSAGE_START messageId=#1 role=assistant + "20 degrees." END',
             "STEP_FINISHED stepName=extract",
             'STATE_DELTA delta=[(op=add path="/report" value=(city=Rome degrees=20))]',
-            "RUN_FINISHED",
         ]
     )
 
@@ -187,7 +181,6 @@ async def test_structured_output_as_json_text(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=extract",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "{\\"city\\": \\"Rome\\", " + "\\"degrees\\": 20}" END',
@@ -195,7 +188,6 @@ async def test_structured_output_as_json_text(play: Player) -> None:
             'STATE_DELTA delta=[(op=add path="/report" value=(city=Rome degrees=20))]',
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
-            "RUN_FINISHED",
         ]
     )
 
@@ -209,14 +201,12 @@ async def test_create_agents_tool_strategy(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=model",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=Weather parentMessageId=lc_run--#1 + "{\\"city\\": \\"Rome\\"" + ", \\"degrees\\": 20}" END',
             "TOOL_CALL_RESULT messageId=#2 toolCallId=call_1 content=\"Returning structured response: city='Rome' degrees=20\" role=tool",
             "STEP_FINISHED stepName=model",
             'STATE_DELTA delta=[(op=add path="/structured_response" value=(city=Rome degrees=20))]',
-            "RUN_FINISHED",
         ]
     )
 
@@ -235,7 +225,6 @@ async def test_create_agents_tool_strategy_after_a_wrong_try(play: Player) -> No
     # langchain 1.3 does not write the response that is missing yet
     assert [line for line in played.stream if "value=null" not in line] == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=model",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=Weather parentMessageId=lc_run--#1 + "{\\"city\\": \\"Rome\\", " + "\\"degrees\\": \\"warm\\"}" END',
@@ -246,7 +235,6 @@ async def test_create_agents_tool_strategy_after_a_wrong_try(play: Player) -> No
             "TOOL_CALL_RESULT messageId=#4 toolCallId=call_2 content=\"Returning structured response: city='Rome' degrees=20\" role=tool",
             "STEP_FINISHED stepName=model",
             'STATE_DELTA delta=[(op=add path="/structured_response" value=(city=Rome degrees=20))]',
-            "RUN_FINISHED",
         ]
     )
 
@@ -260,13 +248,11 @@ async def test_create_agents_provider_strategy(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=model",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "{\\"city\\":\\"Rome\\"," + "\\"degrees\\":20}" END',
             "STEP_FINISHED stepName=model",
             'STATE_DELTA delta=[(op=add path="/structured_response" value=(city=Rome degrees=20))]',
-            "RUN_FINISHED",
         ]
     )
 
@@ -290,12 +276,10 @@ async def test_anthropics_server_tools(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Searching. " + "It is " + sunny. END',
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED",
         ]
     )
 
@@ -310,12 +294,10 @@ async def test_openais_server_tools(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Sunny. + no END",
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED",
         ]
     )
 
@@ -338,7 +320,6 @@ async def test_server_tools_beside_the_applications_own(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=toolu_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":" + " \\"Rome\\"}" END',
@@ -349,7 +330,6 @@ async def test_server_tools_beside_the_applications_own(play: Player) -> None:
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Sun. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )
 
@@ -369,12 +349,10 @@ async def test_a_chain_of_prompt_model_and_parser(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=node",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END',
             "STEP_FINISHED stepName=node",
-            "RUN_FINISHED",
         ]
     )
 
@@ -389,12 +367,10 @@ async def test_a_chain_as_a_node(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chain",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END',
             "STEP_FINISHED stepName=chain",
-            "RUN_FINISHED",
         ]
     )
 
@@ -408,12 +384,10 @@ async def test_a_model_as_a_node_of_its_own(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=model",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END',
             "STEP_FINISHED stepName=model",
-            "RUN_FINISHED",
         ]
     )
 
@@ -432,7 +406,6 @@ async def test_a_hidden_models_call_is_announced_when_its_tool_runs(play: Player
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             "STEP_FINISHED stepName=agent",
@@ -449,7 +422,6 @@ async def test_a_hidden_models_call_is_announced_when_its_tool_runs(play: Player
             '  assistant id=lc_run--#1 toolCalls=[(id=call_1 type=function function=(name=weather arguments="{\\"city\\":\\"Rome\\"}"))]',
             '  tool id=tool-#2 content="sun in Rome" toolCallId=call_1',
             "  assistant id=lc_run--#3 content=Sun.",
-            "RUN_FINISHED",
         ]
     )
 
@@ -477,7 +449,6 @@ async def test_a_model_inside_a_tool_is_silent(play: Player, passed: str) -> Non
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "I will. "',
@@ -490,7 +461,6 @@ async def test_a_model_inside_a_tool_is_silent(play: Player, passed: str) -> Non
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Done. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )
 
@@ -518,7 +488,6 @@ async def test_a_sync_tool_with_a_model_that_calls_tools_is_silent(play: Player,
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=plan parentMessageId=lc_run--#1 + "{\\"text\\": \\"long\\"}" END',
@@ -529,7 +498,6 @@ async def test_a_sync_tool_with_a_model_that_calls_tools_is_silent(play: Player,
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Done. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )
 
@@ -552,7 +520,6 @@ async def test_a_tool_that_calls_another_tool(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=outer parentMessageId=lc_run--#1 + "{\\"n\\": 1}" END',
@@ -563,6 +530,5 @@ async def test_a_tool_that_calls_another_tool(play: Player) -> None:
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Done. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )

@@ -64,7 +64,6 @@ async def test_anthropic_thinking_and_its_signature(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
@@ -74,7 +73,6 @@ async def test_anthropic_thinking_and_its_signature(play: Player) -> None:
             "REASONING_END messageId=lc_run--#1-reasoning-0",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Hel + lo. END",
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED",
         ]
     )
 
@@ -85,7 +83,6 @@ async def test_anthropic_redacted_thinking(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
@@ -103,7 +100,6 @@ async def test_anthropic_redacted_thinking(play: Player) -> None:
             "REASONING_END messageId=lc_run--#1-reasoning-2",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Hello. END",
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED",
         ]
     )
 
@@ -124,7 +120,6 @@ async def test_anthropic_thinking_between_text_and_a_call(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
@@ -147,7 +142,6 @@ async def test_anthropic_thinking_between_text_and_a_call(play: Player) -> None:
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Sun. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )
 
@@ -157,7 +151,6 @@ async def test_openai_summaries_and_encrypted_content(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
@@ -167,7 +160,6 @@ async def test_openai_summaries_and_encrypted_content(play: Player) -> None:
             "REASONING_END messageId=lc_run--#1-reasoning-0",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Hello. END",
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED",
         ]
     )
 
@@ -178,7 +170,6 @@ async def test_openai_encrypted_content_without_a_summary(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
@@ -188,7 +179,6 @@ async def test_openai_encrypted_content_without_a_summary(play: Player) -> None:
             "REASONING_END messageId=lc_run--#1-reasoning-0",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Hello. END",
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED",
         ]
     )
 
@@ -209,7 +199,6 @@ async def test_two_openai_items_around_a_call(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
@@ -234,7 +223,6 @@ async def test_two_openai_items_around_a_call(play: Player) -> None:
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant + Sun. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )
 
@@ -248,7 +236,6 @@ async def test_openai_v0_keeps_reasoning_outside_the_content(play: Player) -> No
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
@@ -256,7 +243,6 @@ async def test_openai_v0_keeps_reasoning_outside_the_content(play: Player) -> No
             "REASONING_END messageId=lc_run--#1-reasoning-0",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Hello. END",
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED",
         ]
     )
 
@@ -267,7 +253,6 @@ async def test_deepseek_reasoning_content(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
@@ -275,7 +260,6 @@ async def test_deepseek_reasoning_content(play: Player) -> None:
             "REASONING_END messageId=lc_run--#1-reasoning-0",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Hel + lo. END",
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED",
         ]
     )
 
@@ -292,7 +276,6 @@ async def test_deepseek_reasoning_before_a_call(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
@@ -309,7 +292,6 @@ async def test_deepseek_reasoning_before_a_call(play: Player) -> None:
             "REASONING_END messageId=lc_run--#3-reasoning-0",
             "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Sun. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )
 
@@ -320,7 +302,6 @@ async def test_gemini_thinking_then_plain_strings(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
@@ -328,7 +309,6 @@ async def test_gemini_thinking_then_plain_strings(play: Player) -> None:
             "REASONING_END messageId=lc_run--#1-reasoning-0",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Hel + lo. END",
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED",
         ]
     )
 
@@ -339,7 +319,6 @@ async def test_bedrock_converse_with_an_empty_flush_before_the_signature(play: P
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
@@ -349,7 +328,6 @@ async def test_bedrock_converse_with_an_empty_flush_before_the_signature(play: P
             "REASONING_END messageId=lc_run--#1-reasoning-0",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Hello. END",
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED",
         ]
     )
 
@@ -360,7 +338,6 @@ async def test_mistrals_lists_of_thoughts(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
@@ -368,7 +345,6 @@ async def test_mistrals_lists_of_thoughts(play: Player) -> None:
             "REASONING_END messageId=lc_run--#1-reasoning-0",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Hello. END",
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED",
         ]
     )
 
@@ -379,7 +355,6 @@ async def test_reasoning_as_a_plain_string_beside_the_content(play: Player) -> N
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
@@ -387,7 +362,6 @@ async def test_reasoning_as_a_plain_string_beside_the_content(play: Player) -> N
             "REASONING_END messageId=lc_run--#1-reasoning-0",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Hello. END",
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED",
         ]
     )
 
@@ -402,7 +376,6 @@ async def test_reasoning_and_answer_in_one_chunk(play: Player) -> None:
 
     assert one.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
@@ -410,12 +383,10 @@ async def test_reasoning_and_answer_in_one_chunk(play: Player) -> None:
             "REASONING_END messageId=lc_run--#1-reasoning-0",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Hello. END",
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED",
         ]
     )
     assert two.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
@@ -423,7 +394,6 @@ async def test_reasoning_and_answer_in_one_chunk(play: Player) -> None:
             "REASONING_END messageId=lc_run--#1-reasoning-0",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Hel + lo. END",
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED",
         ]
     )
 
@@ -437,7 +407,6 @@ async def test_langchains_standard_blocks(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
@@ -447,7 +416,6 @@ async def test_langchains_standard_blocks(play: Player) -> None:
             "REASONING_END messageId=lc_run--#1-reasoning-0",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Hello. END",
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED",
         ]
     )
 
@@ -462,7 +430,6 @@ async def test_reasoning_of_a_model_that_cannot_stream(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-0-reasoning-0",
@@ -477,7 +444,6 @@ async def test_reasoning_of_a_model_that_cannot_stream(play: Player) -> None:
             "REASONING_END messageId=lc_run--#1-0-reasoning-1",
             "TEXT_MESSAGE_START messageId=lc_run--#1-0 role=assistant + Hello. END",
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED",
         ]
     )
 
@@ -489,22 +455,18 @@ async def test_a_model_that_only_thinks(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 "REASONING_START messageId=lc_run--#1-reasoning-0",
                 "REASONING_MESSAGE_START messageId=lc_run--#1-reasoning-0 role=reasoning metadata=(langgraph=(form=kwargs.reasoning_content)) + Hm. END",
                 "REASONING_END messageId=lc_run--#1-reasoning-0",
                 "STEP_FINISHED stepName=chat",
-                "RUN_FINISHED",
             ],
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Two. END",
                 "STEP_FINISHED stepName=chat",
-                "RUN_FINISHED",
             ],
         ]
     )
@@ -524,7 +486,6 @@ async def test_two_thinking_models_at_once(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=both",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
@@ -538,7 +499,6 @@ async def test_two_thinking_models_at_once(play: Player) -> None:
             "REASONING_END messageId=lc_run--#2-reasoning-0",
             "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + B. END",
             "STEP_FINISHED stepName=both",
-            "RUN_FINISHED",
         ]
     )
 
@@ -555,7 +515,6 @@ async def test_other_ways_to_tell_reasoning(play: Player, mode: Any) -> None:
     assert {
         "thinking": snapshot(
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 "THINKING_START",
@@ -563,17 +522,14 @@ async def test_other_ways_to_tell_reasoning(play: Player, mode: Any) -> None:
                 "THINKING_END",
                 "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Hel + lo. END",
                 "STEP_FINISHED stepName=chat",
-                "RUN_FINISHED",
             ]
         ),
         "off": snapshot(
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Hel + lo. END",
                 "STEP_FINISHED stepName=chat",
-                "RUN_FINISHED",
             ]
         ),
     }[mode] == played.stream
@@ -616,7 +572,6 @@ async def test_reasoning_interleaved_with_text_by_index(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
@@ -628,7 +583,6 @@ async def test_reasoning_interleaved_with_text_by_index(play: Player) -> None:
             "REASONING_END messageId=lc_run--#1-reasoning-0",
             "TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta=deux. END",
             "STEP_FINISHED stepName=chat",
-            "RUN_FINISHED",
         ]
     )
 

@@ -100,7 +100,6 @@ async def test_tools_that_return_any_value(play: Player) -> None:
             'TOOL_CALL_RESULT messageId=tool-#15 toolCallId=give_datetime content="2026-01-02 00:00:00+00:00" role=tool',
             "TOOL_CALL_RESULT messageId=tool-#16 toolCallId=give_nan content=NaN role=tool",
             'TOOL_CALL_RESULT messageId=tool-#17 toolCallId=give_surrogate content="half �" role=tool',
-            "RUN_FINISHED",
         ]
     )
 
@@ -132,7 +131,6 @@ async def test_tools_that_return_content_blocks(play: Player) -> None:
             'TOOL_CALL_RESULT messageId=tool-#6 toolCallId=give_unknown content="A\\n{\\"type\\":\\"search_result\\",\\"source\\":\\"https://a.b\\"}" role=tool',
             'TOOL_CALL_RESULT messageId=tool-#7 toolCallId=give_json content="{\\"type\\":\\"json\\",\\"json\\":{\\"a\\":1}}" role=tool',
             "TOOL_CALL_RESULT messageId=tool-#8 toolCallId=give_file content=[(type=document source=(type=data value=AAAA mimeType=application/pdf) metadata=(filename=a.pdf))] role=tool",
-            "RUN_FINISHED",
         ]
     )
     assert results(play.old.stream) == snapshot(
@@ -144,7 +142,6 @@ async def test_tools_that_return_content_blocks(play: Player) -> None:
             'TOOL_CALL_RESULT messageId=tool-#6 toolCallId=give_unknown content="A\\n{\\"type\\":\\"search_result\\",\\"source\\":\\"https://a.b\\"}" role=tool',
             'TOOL_CALL_RESULT messageId=tool-#7 toolCallId=give_json content="{\\"type\\":\\"json\\",\\"json\\":{\\"a\\":1}}" role=tool',
             'TOOL_CALL_RESULT messageId=tool-#8 toolCallId=give_file content="" role=tool',
-            "RUN_FINISHED",
         ]
     )
 
@@ -157,10 +154,7 @@ async def test_an_artifact_stays_with_the_graph(play: Player) -> None:
     played = await play(build)
 
     assert results(played.stream) == snapshot(
-        [
-            "TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content=shown role=tool",
-            "RUN_FINISHED",
-        ]
+        ["TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content=shown role=tool"]
     )
 
 
@@ -183,7 +177,6 @@ async def test_a_command_with_state_and_result(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=go parentMessageId=lc_run--#1 + "{\\"city\\":" + " \\"Rome\\"}" END',
@@ -195,7 +188,6 @@ async def test_a_command_with_state_and_result(play: Player) -> None:
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + There. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )
 
@@ -212,7 +204,6 @@ async def test_a_command_beside_a_plain_result(play: Player) -> None:
             'TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content="went to Rome" role=tool',
             'TOOL_CALL_RESULT messageId=tool-#3 toolCallId=call_2 content="nice, after 2 messages" role=tool',
             'STATE_DELTA delta=[(op=add path="/city" value=Rome)]',
-            "RUN_FINISHED",
         ]
     )
 
@@ -229,7 +220,6 @@ async def test_create_agents_command_beside_a_plain_result(play: Player) -> None
             'TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content="went to Rome" role=tool',
             'TOOL_CALL_RESULT messageId=tool-#3 toolCallId=call_2 content="nice, after 2 messages" role=tool',
             'STATE_DELTA delta=[(op=add path="/city" value=Rome)]',
-            "RUN_FINISHED",
         ]
     )
 
@@ -249,7 +239,6 @@ async def test_a_list_of_commands(play: Player) -> None:
         [
             "TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content=toured role=tool",
             'STATE_DELTA delta=[(op=add path="/city" value=Rome)]',
-            "RUN_FINISHED",
         ]
     )
 
@@ -264,7 +253,6 @@ async def test_a_command_that_also_speaks(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=say parentMessageId=lc_run--#1 + "{}" END',
@@ -276,7 +264,6 @@ async def test_a_command_that_also_speaks(play: Player) -> None:
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant + There. END",
             "STEP_FINISHED stepName=agent",
-            "RUN_FINISHED",
         ]
     )
 
@@ -292,7 +279,6 @@ async def test_a_command_that_removes_messages(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=forget parentMessageId=lc_run--#1 + "{}" END',
@@ -310,7 +296,6 @@ async def test_a_command_that_removes_messages(play: Player) -> None:
             '  assistant id=lc_run--#1 toolCalls=[(id=call_1 type=function function=(name=forget arguments="{}"))]',
             "  tool id=tool-#2 content=forgot toolCallId=call_1",
             '  assistant id=lc_run--#3 content="What?"',
-            "RUN_FINISHED",
         ]
     )
 
@@ -352,7 +337,6 @@ async def test_a_fast_tool_need_not_wait_for_a_slow_one(play: Player) -> None:
         [
             'TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content="waited 1" role=tool',
             'TOOL_CALL_RESULT messageId=tool-#3 toolCallId=call_2 content="waited 2" role=tool',
-            "RUN_FINISHED",
         ]
     )
     assert [m["role"] for m in played.messages] == ["user", "assistant", "tool", "tool", "assistant"]
@@ -367,7 +351,6 @@ async def test_an_error_that_the_tool_node_handles(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=risky parentMessageId=lc_run--#1 + "{\\"n\\": 1}"',
@@ -391,7 +374,6 @@ async def test_an_error_that_the_tool_node_handles(play: Player) -> None:
             "  tool id=#3 content=\"Error: ValueError('kaboom 42')\\n Please fix your mistakes.\" toolCallId=call_1 error=\"Error: ValueError('kaboom 42')\\n Please fix your mistakes.\"",
             "  tool id=tool-#2 content=fine toolCallId=call_2",
             '  assistant id=lc_run--#4 content="One failed."',
-            "RUN_FINISHED",
         ]
     )
 
@@ -406,7 +388,6 @@ async def test_an_error_that_nobody_handles(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=agent",
                 "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Trying.",
@@ -418,7 +399,6 @@ async def test_an_error_that_nobody_handles(play: Player) -> None:
                 'RUN_ERROR message="kaboom 42" code=AGENT_ERROR',
             ],
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 'TOOL_CALL_RESULT messageId=unanswered-lc_run--#1-call_1 toolCallId=call_1 content="There is no result: the conversation went on before one came. The call may have had an effect." role=tool metadata=(langgraph=(status=error))',
                 "STEP_STARTED stepName=agent",
@@ -430,7 +410,6 @@ async def test_an_error_that_nobody_handles(play: Player) -> None:
                 '  tool id=unanswered-lc_run--#1-call_1 content="There is no result: the conversation went on before one came. The call may have had an effect." toolCallId=call_1 error="There is no result: the conversation went on before one came. The call may have had an effect."',
                 "  user id=user-2 content=again",
                 "  assistant id=lc_run--#2 content=Again.",
-                "RUN_FINISHED",
             ],
         ]
     )
@@ -446,7 +425,6 @@ async def test_create_agents_unhandled_error_beside_a_good_result(play: Player) 
     assert played.streams == snapshot(
         [
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=model",
                 'TOOL_CALL_START toolCallId=call_1 toolCallName=risky parentMessageId=lc_run--#1 + "{\\"n\\": 0}"',
@@ -462,7 +440,6 @@ async def test_create_agents_unhandled_error_beside_a_good_result(play: Player) 
                 'RUN_ERROR message="kaboom 42" code=AGENT_ERROR',
             ],
             [
-                "RUN_STARTED",
                 "STATE_SNAPSHOT snapshot=()",
                 'TOOL_CALL_RESULT messageId=unanswered-lc_run--#1-call_2 toolCallId=call_2 content="There is no result: the conversation went on before one came. The call may have had an effect." role=tool metadata=(langgraph=(status=error))',
                 "STEP_STARTED stepName=model",
@@ -475,7 +452,6 @@ async def test_create_agents_unhandled_error_beside_a_good_result(play: Player) 
                 '  tool id=unanswered-lc_run--#1-call_2 content="There is no result: the conversation went on before one came. The call may have had an effect." toolCallId=call_2 error="There is no result: the conversation went on before one came. The call may have had an effect."',
                 "  user id=user-2 content=again",
                 "  assistant id=lc_run--#3 content=Again.",
-                "RUN_FINISHED",
             ],
         ]
     )
@@ -495,7 +471,6 @@ async def test_a_tool_exception_that_the_tool_handles(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=picky parentMessageId=lc_run--#1 + "{}" END',
@@ -511,7 +486,6 @@ async def test_a_tool_exception_that_the_tool_handles(play: Player) -> None:
             '  assistant id=lc_run--#1 toolCalls=[(id=call_1 type=function function=(name=picky arguments="{}"))]',
             '  tool id=tool-#2 content="not like that" toolCallId=call_1 error="not like that"',
             "  assistant id=lc_run--#3 content=Sorry.",
-            "RUN_FINISHED",
         ]
     )
 
@@ -536,7 +510,6 @@ async def test_an_unknown_tool_beside_a_known_one(play: Player) -> None:
             '  tool id=#3 content="Error: riskier is not a valid tool, try one of [risky]." toolCallId=call_1 error="Error: riskier is not a valid tool, try one of [risky]."',
             "  tool id=tool-#2 content=fine toolCallId=call_2",
             "  assistant id=lc_run--#4 content=One.",
-            "RUN_FINISHED",
         ]
     )
 
@@ -554,7 +527,6 @@ async def test_arguments_that_the_tool_refuses(play: Player) -> None:
             '  assistant id=lc_run--#1 toolCalls=[(id=call_1 type=function function=(name=risky arguments="{\\"n\\":\\"many\\"}"))]',
             "  tool id=#2 content=\"Error invoking tool 'risky' with kwargs {'n': 'many'} with error:\\n n: Input should be a valid integer, unable to parse string as an integer\\n Please fix the error and try again.\" toolCallId=call_1 error=\"Error invoking tool 'risky' with kwargs {'n': 'many'} with error:\\n n: Input should be a valid integer, unable to parse string as an integer\\n Please fix the error and try again.\"",
             "  assistant id=lc_run--#3 content=Sorry.",
-            "RUN_FINISHED",
         ]
     )
 
@@ -571,7 +543,6 @@ async def test_a_tool_called_by_hand_without_a_call(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=node",
             'TOOL_CALL_START toolCallId=call-#1 toolCallName=risky parentMessageId=#1-message + "{\\"n\\":0}" END',
@@ -580,7 +551,6 @@ async def test_a_tool_called_by_hand_without_a_call(play: Player) -> None:
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  assistant id=#2 content="It is fine."',
-            "RUN_FINISHED",
         ]
     )
 
@@ -601,14 +571,12 @@ async def test_a_tool_called_by_hand_with_the_models_call(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=node",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=risky parentMessageId=lc_run--#1 + "{\\"n\\"" + ": 0}" END',
             "TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content=fine role=tool",
             "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Fine. END",
             "STEP_FINISHED stepName=node",
-            "RUN_FINISHED",
         ]
     )
 
@@ -628,14 +596,12 @@ async def test_a_tool_called_by_hand_with_a_models_arguments_in_the_same_node(pl
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=node",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=risky parentMessageId=lc_run--#1 + "{\\"n\\"" + ": 0}" END',
             "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Fine. END",
             "TOOL_CALL_RESULT messageId=#3 toolCallId=call_1 content=fine role=tool",
             "STEP_FINISHED stepName=node",
-            "RUN_FINISHED",
         ]
     )
 
@@ -653,7 +619,6 @@ async def test_a_tool_called_by_hand_with_a_call_that_no_model_made(play: Player
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=node",
             'TOOL_CALL_START toolCallId=mine_1 toolCallName=risky parentMessageId=#1-message + "{\\"n\\":0}" END',
@@ -665,7 +630,6 @@ async def test_a_tool_called_by_hand_with_a_call_that_no_model_made(play: Player
             "  user id=user-1 content=hi",
             '  assistant id=#2 toolCalls=[(id=mine_1 type=function function=(name=risky arguments="{\\"n\\":0}"))]',
             "  tool id=tool-#1 content=fine toolCallId=mine_1",
-            "RUN_FINISHED",
         ]
     )
 
@@ -685,7 +649,6 @@ async def test_a_tool_called_by_hand_that_fails(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=node",
             'TOOL_CALL_START toolCallId=call-#1 toolCallName=risky parentMessageId=#1-message + "{\\"n\\":1}" END',
@@ -694,7 +657,6 @@ async def test_a_tool_called_by_hand_that_fails(play: Player) -> None:
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  assistant id=#2 content="It failed."',
-            "RUN_FINISHED",
         ]
     )
 
@@ -711,7 +673,6 @@ async def test_calls_and_results_that_a_node_writes_as_constants(play: Player) -
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=node",
             "TEXT_MESSAGE_START messageId=#1 role=assistant + Checking.",
@@ -720,7 +681,6 @@ async def test_calls_and_results_that_a_node_writes_as_constants(play: Player) -
             "TOOL_CALL_RESULT messageId=#2 toolCallId=mine_1 content=found role=tool",
             'TEXT_MESSAGE_START messageId=#3 role=assistant + "Found it." END',
             "STEP_FINISHED stepName=node",
-            "RUN_FINISHED",
         ]
     )
 
@@ -744,7 +704,6 @@ async def test_a_hand_written_tool_node(play: Player) -> None:
         [
             'TOOL_CALL_RESULT messageId=#2 toolCallId=call_2 content="ran b" role=tool',
             'TOOL_CALL_RESULT messageId=#3 toolCallId=call_1 content="ran a" role=tool',
-            "RUN_FINISHED",
         ]
     )
 
@@ -766,7 +725,6 @@ async def test_a_hand_written_tool_node_that_runs_the_tools(play: Player) -> Non
 
     assert played.stream == snapshot(
         [
-            "RUN_STARTED",
             "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=risky parentMessageId=lc_run--#1 + "{\\"n\\": 0}"',
@@ -781,6 +739,5 @@ async def test_a_hand_written_tool_node_that_runs_the_tools(play: Player) -> Non
             "STEP_STARTED stepName=again",
             "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant + Done. END",
             "STEP_FINISHED stepName=again",
-            "RUN_FINISHED",
         ]
     )

@@ -29,8 +29,12 @@ _COMMON: Mapping[str, Sequence[str]] = {
 
 
 def brief(events: Iterable[WireEvent]) -> list[WireEvent]:
-    """The events without ids and version of the run, and without the metadata of steps."""
-    return [{k: v for k, v in event.items() if k not in _COMMON.get(event["type"], ())} for event in events]
+    """The events without ids and version of the run, and without the metadata of steps.
+
+    The start of the run, and an end that says nothing more, are left out: a stream without an end finished plainly.
+    """
+    left = [{k: v for k, v in event.items() if k not in _COMMON.get(event["type"], ())} for event in events]
+    return [event for event in left if event.keys() != {"type"} or event["type"] not in ("RUN_STARTED", "RUN_FINISHED")]
 
 
 def named(*streams: Sequence[WireEvent], fold: bool = True) -> list[list[str]]:

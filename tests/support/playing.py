@@ -231,6 +231,7 @@ class _Seen:
 def _check_common(events: Sequence[WireEvent], request: RunAgentInput, custom_names: bool) -> None:
     """The facts that `brief` leaves out: ids and version of the run, and where each step is in the graph."""
     run = {"threadId": request.thread_id, "runId": request.run_id}
+    assert events[-1]["type"] in ("RUN_FINISHED", "RUN_ERROR")
     assert events[0].items() >= {"type": "RUN_STARTED", "protocolVersion": "1.0", **run}.items()
     for event in events:
         if event["type"] == "RUN_FINISHED":
