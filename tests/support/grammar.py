@@ -8,10 +8,21 @@ from typing import Any
 from ag_ui.core import BaseEvent
 
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
+from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
 
 __all__ = ["brief", "live", "wire"]
 
 _NAMES = ("messageId", "toolCallId", "stepName", "entityId", "name")
+
+
+def thread_calls(*known: str, answered: Iterable[str] = ()) -> ThreadCalls:
+    """The calls of a thread: those that the client has, and those that have a result."""
+    calls = ThreadCalls()
+    for call in known:
+        calls.announce(call)
+    for call in answered:
+        calls.answer(call, f"{call}-result")
+    return calls
 
 
 def live(**options: Any) -> RunLifecycle:

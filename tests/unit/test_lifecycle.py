@@ -17,7 +17,7 @@ from ag_ui.core import (
     UserMessage,
 )
 
-from tests.support.grammar import brief, live, wire
+from tests.support.grammar import brief, live, thread_calls, wire
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
 TEXT_START, TEXT, TEXT_END = "TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"
@@ -137,7 +137,7 @@ def ask(interrupt_id: str, **fields: Any) -> Interrupt:
 
 
 def test_questions_are_asked_once_and_refer_to_what_the_client_has() -> None:
-    life = live(calls=["old"])
+    life = live(calls=thread_calls("old"))
     life.start_subagent("s", "researcher")
     [*_, end] = wire(
         life.finish(

@@ -19,7 +19,7 @@ from ag_ui.core import (
 )
 from pydantic import ValidationError
 
-from tests.support.grammar import brief, live, wire
+from tests.support.grammar import brief, live, thread_calls, wire
 
 TEXT_START, TEXT_END = "TEXT_MESSAGE_START", "TEXT_MESSAGE_END"
 
@@ -58,11 +58,11 @@ def test_a_call_may_belong_to_an_old_message_but_not_to_another_owners() -> None
 
 
 def test_a_call_is_told_once_per_thread() -> None:
-    life = live(calls=["old", "open"], answered=["old", "lost"])
+    life = live(calls=thread_calls("old", "open", answered=["old", "lost"]))
     for call in ("old", "open", "lost"):
         assert life.tool_call("L", call, "search", "m") == []
-    assert life.knows_call("open")
-    assert not life.knows_call("lost")
+    assert life.calls.is_announced("open")
+    assert not life.calls.is_announced("lost")
     life.tool_call("L", "c", "search", "m")
     assert life.tool_call("L", "c", "search", "m") == []
     assert brief(life.args("c", "{}")) == ["TOOL_CALL_ARGS c"]
@@ -72,7 +72,7 @@ def test_a_call_is_told_once_per_thread() -> None:
 
 
 def test_a_result_ends_its_call_and_comes_once() -> None:
-    life = live(calls=["old"], taken={"t": "tool"})
+    life = live(calls=thread_calls("old"), taken={"t": "tool"})
     life.tool_call("L", "c", "search", "m")
     assert wire(life.result("c", "t", "done", metadata={"n": None})) == [
         {"type": "TOOL_CALL_END", "toolCallId": "c"},
@@ -85,7 +85,7 @@ def test_a_result_ends_its_call_and_comes_once() -> None:
             "metadata": {"n": None},
         },
     ]
-    assert life.is_answered("c")
+    assert life.calls.is_answered("c")
     assert life.result("c", "t9", "again") == life.result("unknown", "t9", "x") == []
     assert brief(life.result("old", "t3", "late")) == ["TOOL_CALL_RESULT t3"]
 
@@ -100,7 +100,7 @@ def test_a_result_ends_its_call_and_comes_once() -> None:
     ],
 )
 def test_parts_become_text_for_peers_from_before_1_0(content: Any, text: str) -> None:
-    old, new = live(declared=False, calls=["c"]), live(calls=["c"])
+    old, new = live(declared=False, calls=thread_calls("c")), live(calls=thread_calls("c"))
     assert wire(old.result("c", "t", content))[0]["content"] == text
     told = wire(new.result("c", "t", content))[0]["content"]
     assert isinstance(told, list) is isinstance(content, list)
@@ -269,9 +269,9 @@ def test_what_a_snapshot_answers_is_told_before_it() -> None:
         ]
     )
     assert brief(events) == ["TOOL_CALL_RESULT t", "MESSAGES_SNAPSHOT"]
-    assert life.is_answered("c")
-    assert life.is_answered("unseen")
-    assert life.knows_call("unseen")
+    assert life.calls.is_answered("c")
+    assert life.calls.is_answered("unseen")
+    assert life.calls.is_announced("unseen")
     assert "outcome" not in wire(life.finish())[-1]
 
 

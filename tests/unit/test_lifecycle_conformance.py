@@ -31,6 +31,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from tests.support.grammar import thread_calls
 from tests.support.verifier import ClientRun, Verifier
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 from yai_nexus_agentkit.testing import conformance_problems
@@ -188,8 +189,7 @@ def play(options: dict[str, Any], early: list[Fact], sequence: list[Fact]) -> Pl
         thread_id="thread",
         run_id="run",
         taken={m["id"]: m["role"] for m in HELD},
-        calls=["old", "done"],
-        answered=["done"],
+        calls=thread_calls("old", "done", answered=["done"]),
         **options,
     )
     played = Played(options, [*early, ("start", (), {}), *sequence])

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from tests.support.messages import lc_call, told
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import tool_content
-from yai_nexus_agentkit.adapter.langgraph.messages.ids import call_ids_of, message_id, wire_call_ids
+from yai_nexus_agentkit.adapter.langgraph.messages.ids import calls_of, message_id
 from yai_nexus_agentkit.orchestration.client_tools import PENDING
 
 
@@ -302,20 +302,22 @@ def test_call_ids_that_recur_are_unique_on_the_wire() -> None:
         ("c", "call_1-c"),
         ("c", "call_0-c"),
     ]
-    known = wire_call_ids(messages)
-    assert known["b", "call_0"] == "call_0-b"
-    assert sorted(known.values()) == sorted(calls)
+    known = calls_of(messages)
+    assert known.made("b", "call_0").id == "call_0-b"
+    assert sorted(call.id for call in known) == sorted(calls)
 
 
 def test_call_ids_extend_a_thread() -> None:
-    ids = call_ids_of([AIMessage("", id="a", tool_calls=[lc_call("call_0"), lc_call(None)])])
-    assert ids.wire("a", "call_0") == "call_0"
-    assert ids.wire("b", "call_0") == ids.wire("b", "call_0") == "call_0-b"
-    assert ids.latest("call_0") == "call_0-b"
-    assert ids.raw("call_0-b") == "call_0"
-    assert (ids.raw("unknown"), ids.latest("unknown")) == ("unknown", "unknown")
-    assert ids.raw("a-call-1") == "a-call-1"
-    assert ids.wire("c", "call_0-b") == "call_0-b-c"  # a model that invents the very id
+    calls = calls_of([AIMessage("", id="a", tool_calls=[lc_call("call_0"), lc_call(None)])])
+    first, second = calls.made("a", "call_0"), calls.made("b", "call_0", scope="inner")
+    assert (first.id, second.id) == ("call_0", "call_0-b")
+    assert calls.made("b", "call_0") is second is calls.get("call_0-b") is calls.meant("call_0", ["inner", ""])
+    assert calls.meant("call_0") is first
+    assert (calls.get("unknown"), calls.meant("unknown")) == (None, None)
+    assert [call.raw for call in calls] == ["call_0", "a-call-1", "call_0"]
+    assert calls.answer("call_0", "t") is first
+    assert (first.result, second.result) == ("t", None)
+    assert calls.made("c", "call_0-b").id == "call_0-b-c"  # a model that invents the very id
 
 
 def test_two_calls_with_one_id_in_a_message() -> None:

@@ -41,7 +41,7 @@ class NativeRun:
     path: tuple[str, ...] = ()
     """Names of the nodes around it, outermost first; its own last if it is a node or task."""
     scope: str = ""
-    """Id of the innermost graph run: tool call ids are unique in it, and not beyond."""
+    """Namespace of the innermost graph, the same after a pause; empty for the root. Tool call ids recur beyond it."""
     silent: bool = False
     """Nothing of it is told as it happens."""
     settled: bool = True
@@ -57,6 +57,11 @@ class NativeRun:
         while run is not None:
             yield run
             run = run.parent
+
+    @property
+    def scopes(self) -> list[str]:
+        """Its own scope and those around it, innermost first."""
+        return list(dict.fromkeys((self.scope, *(run.scope for run in self.ancestors()))))
 
     @property
     def node(self) -> NativeRun | None:

@@ -1,4 +1,4 @@
-"""Pure. The tool calls of a thread: which were announced, which are open, which have their result."""
+"""Pure. The grammar of the events of tool calls: what is open, and what must close before a result."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from yai_nexus_agentkit.protocol.entities import OpenEntities
 from yai_nexus_agentkit.protocol.lanes import Lanes
 from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
 from yai_nexus_agentkit.protocol.subagents import Subagents
+from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
 
 __all__ = ["Calls"]
 
@@ -34,7 +35,9 @@ UNNAMED = "tool"
 
 
 @dataclass(slots=True)
-class _Call:
+class _Span:
+    """The events of one call, from its start to the end of its arguments."""
+
     parent: str | None
     """Id of the message that carries the call."""
     lane: str
@@ -55,9 +58,8 @@ class Calls:
         open_entities: OpenEntities,
         subagents: Subagents,
         lanes: Lanes,
+        thread: ThreadCalls,
         *,
-        known: Iterable[str],
-        answered: Iterable[str],
         chunks: bool,
         parts: bool,
         reuse: bool,
@@ -70,20 +72,15 @@ class Calls:
         self._chunks = chunks
         self._parts = parts
         self._reuse = reuse
-        self._calls: dict[str, _Call] = {}
+        self._thread = thread
+        self._spans: dict[str, _Span] = {}
         """The calls that this run announced, in order."""
-        self._answered = set(answered)
-        """Calls of the thread that count as answered."""
-        self._told = set(self._answered)
-        """Calls of the thread whose result the client was sent."""
-        self._earlier = set(known)
-        """Calls that earlier runs announced, or a snapshot."""
         self._renamed: list[str] = []
         """Pending calls that the client knows by another name in the end (`settle`)."""
 
     def announce(self, lane: str, call_id: str, name: str, parent: str | None) -> list[BaseEvent]:
         """``TOOL_CALL_START``, unless the thread has the call: its arguments would double (AG-UI 1.0, tool calls)."""
-        if not usable(call_id) or self.known(call_id) or call_id in self._told:
+        if not usable(call_id) or self._thread.is_announced(call_id) or self._thread.is_answered(call_id):
             return []
         it = self._lanes.get(lane)
         event = (ToolCallChunkEvent if self._chunks else ToolCallStartEvent)(
@@ -94,16 +91,17 @@ class Calls:
         )
         args_with = self._args_with(event)
         alone = reusing(args_with) if self._reuse else args_with
-        call = _Call(event.parent_message_id, lane, it.owner, args_with, alone)
+        call = _Span(event.parent_message_id, lane, it.owner, args_with, alone)
         events = [*self._lanes.make_room(lane, it), *self._subagents.introduce(it.owner), event]
-        self._calls[call_id] = call
+        self._spans[call_id] = call
+        self._thread.announce(call_id, event.tool_call_name or "")
         it.calls.append(call_id)
         self._open.add("call", call_id, call.owner, self.end)
         return events
 
     def args(self, call_id: str, delta: str, *, alone: bool) -> list[BaseEvent]:
         """A piece of an open call's argument text."""
-        call = self._calls.get(call_id)
+        call = self._spans.get(call_id)
         if call is None or not call.open or not delta:
             return []
         return [call.alone(delta) if alone else call.args_with(delta)]
@@ -118,7 +116,7 @@ class Calls:
 
     def end(self, call_id: str) -> list[BaseEvent]:
         """``TOOL_CALL_END``: the arguments are complete, or cut off."""
-        call = self._calls.get(call_id)
+        call = self._spans.get(call_id)
         if call is None or not call.open:
             return []
         call.open = False
@@ -137,10 +135,8 @@ class Calls:
         metadata: dict[str, Any] | None,
     ) -> list[BaseEvent]:
         """``TOOL_CALL_RESULT`` of a known call, once per call: a client would show a second one beside the first."""
-        if not self.known(call_id) or call_id in self._answered:
-            return []
-        if call_id in self._told:
-            self._answered.add(call_id)
+        call = self._thread.get(call_id)
+        if call is None or not call.announced or call.result is not None:
             return []
         owner = usable(owner)
         event = ToolCallResultEvent(
@@ -151,38 +147,29 @@ class Calls:
             subagent_run_id=owner,
             metadata=metadata,
         )
-        self._answered.add(call_id)
-        self._told.add(call_id)
+        call.result = event.message_id
         return [*self.end(call_id), *self._subagents.introduce(owner), event]
-
-    def known(self, call_id: str | None) -> bool:
-        """The call was announced, in this run or an earlier one of the thread."""
-        return call_id in self._calls or call_id in self._earlier
-
-    def answered(self, call_id: str) -> bool:
-        """The call has its result, from this run or an earlier one."""
-        return call_id in self._answered
 
     def parent(self, call_id: str | None) -> str | None:
         """Id of the message that carries a call of this run."""
-        call = self._calls.get(call_id or "")
+        call = self._spans.get(call_id or "")
         return call.parent if call is not None else None
 
     @property
     def pending(self) -> list[str]:
         """The calls that this run announced and nobody answered, in order (AG-UI 1.0, frontend tools)."""
-        return [call for call in (*self._calls, *self._renamed) if call not in self._told]
+        return [call for call in (*self._spans, *self._renamed) if not self._thread.is_answered(call)]
 
     def settle(self, live: Sequence[str]) -> list[BaseEvent]:
         """Of the pending calls, only those of `live` can still be answered (by the names the client knows them by in
         the end). The others get a result that says so: a client that is named no pending call counts for itself."""
         events: list[BaseEvent] = []
-        for call_id, call in self._calls.items():
-            if call_id not in self._told and call_id not in live:
+        for call_id, call in self._spans.items():
+            if call_id not in live and not self._thread.is_answered(call_id):
                 # Not from the call's id alone, which may recur when no thread has it.
                 own_id, facts = f"{call.lane}-{call_id}", {"langgraph": {"status": "dropped"}}
                 events += self.result(call_id, own_id, DROPPED, call.owner, facts)
-        self._renamed = [call_id for call_id in dict.fromkeys(live) if call_id not in self._calls]
+        self._renamed = [call_id for call_id in dict.fromkeys(live) if call_id not in self._spans]
         return events
 
     def restate(self, messages: Iterable[Message]) -> list[BaseEvent]:
@@ -194,16 +181,17 @@ class Calls:
         events: list[BaseEvent] = []
         for message in messages:
             if isinstance(message, AssistantMessage):
-                self._earlier.update(call.id for call in message.tool_calls or ())
+                for call in message.tool_calls or ():
+                    scope = "" if message.subagent_run_id is None else None
+                    self._thread.shown(call.id, message.id, scope=scope, name=call.function.name)
             elif isinstance(message, ToolMessage):
                 call_id = message.tool_call_id
-                if call_id in self._calls and self._ids.kind(message.id) != "tool":
+                if call_id in self._spans and self._ids.kind(message.id) != "tool":
                     events += self.result(
                         call_id, message.id, message.content, message.subagent_run_id, message.metadata
                     )
                 else:
-                    self._answered.add(call_id)
-                    self._told.add(call_id)
+                    self._thread.answer(call_id, message.id)
         return events
 
     def _content(self, content: str | list[Any]) -> str | list[Any]:

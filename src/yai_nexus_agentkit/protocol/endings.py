@@ -21,6 +21,7 @@ from yai_nexus_agentkit.errors import Code
 from yai_nexus_agentkit.protocol.calls import Calls
 from yai_nexus_agentkit.protocol.message_ids import usable
 from yai_nexus_agentkit.protocol.subagents import Subagents
+from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
 
 __all__ = ["Endings", "asks", "with_questions"]
 
@@ -45,9 +46,11 @@ def asks(terminal: BaseEvent) -> bool:
 class Endings:
     """The ways one run can end. Whether it has ended, `RunLifecycle` knows."""
 
-    def __init__(self, thread_id: str, run_id: str, calls: Calls, subagents: Subagents, *, declared: bool) -> None:
+    def __init__(
+        self, thread_id: str, run_id: str, calls: Calls, thread: ThreadCalls, subagents: Subagents, *, declared: bool
+    ) -> None:
         self._thread_id, self._run_id = thread_id, run_id
-        self._calls = calls
+        self._calls, self._thread = calls, thread
         self._subagents = subagents
         self._declared = declared
 
@@ -81,7 +84,7 @@ class Endings:
             interrupt_id, call, owner = interrupt.id, interrupt.tool_call_id, interrupt.subagent_run_id
             mended = {
                 "id": usable(interrupt_id) or "interrupt",
-                "tool_call_id": call if self._calls.known(call) else None,
+                "tool_call_id": call if self._thread.is_announced(call) else None,
                 "subagent_run_id": owner if self._subagents.knows(owner) else None,
                 # Clients 0.0.54 to 0.0.59 refuse any answer to an expired question, which blocks the thread for good.
                 "expires_at": interrupt.expires_at if self._declared else None,

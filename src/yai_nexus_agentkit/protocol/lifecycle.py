@@ -13,7 +13,7 @@ the message by another where that is taken (`RunLifecycle.message_id`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from ag_ui.core import (
@@ -38,6 +38,7 @@ from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
 from yai_nexus_agentkit.protocol.reasoning import ReasoningMode, reasoning_writer
 from yai_nexus_agentkit.protocol.steps import Spans, Steps
 from yai_nexus_agentkit.protocol.subagents import Subagents
+from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
 
 __all__ = ["RunLifecycle", "run_started"]
 
@@ -55,8 +56,7 @@ class RunLifecycle:
     """One run. Not shared between runs; methods return the events to send, in order.
 
     `declared`: the peer named a protocol version (AG-UI 1.0, versions). `taken`: id → role of every message that the
-    client or the thread holds. `calls`, `answered`: tool call ids of the thread so far, and those of them that have a
-    result.
+    client or the thread holds. `calls`: the tool calls of the thread so far.
     """
 
     def __init__(
@@ -71,8 +71,7 @@ class RunLifecycle:
         reuse_events: bool = False,
         announce_subagents: bool = True,
         taken: Mapping[str, str] | None = None,
-        calls: Iterable[str] = (),
-        answered: Iterable[str] = (),
+        calls: ThreadCalls | None = None,
     ) -> None:
         self.thread_id, self.run_id, self.parent_run_id = thread_id, run_id, parent_run_id
         self.declared = declared
@@ -95,18 +94,19 @@ class RunLifecycle:
             reuse=reuse_events,
         )
         self._by_name = self._lanes.by_name
+        self.calls = calls or ThreadCalls()
+        """The tool calls of the thread. This run adds its own."""
         self._calls = Calls(
             self._ids,
             self._open,
             self._subagents,
             self._lanes,
-            known=calls,
-            answered=answered,
+            self.calls,
             chunks=text_chunks,
             parts=declared,
             reuse=reuse_events,
         )
-        self._endings = Endings(thread_id, run_id, self._calls, self._subagents, declared=declared)
+        self._endings = Endings(thread_id, run_id, self._calls, self.calls, self._subagents, declared=declared)
 
     # ------------------------------------------------------------------ the run
 
@@ -274,14 +274,6 @@ class RunLifecycle:
         """Say at the run's end which of the pending calls can still be answered; the others are answered as dropped."""
         return self._calls.settle(live) if self._phase == "live" else []
 
-    def knows_call(self, call_id: str) -> bool:
-        """The call was announced, in this run or an earlier one of the thread."""
-        return self._calls.known(call_id)
-
-    def is_answered(self, call_id: str) -> bool:
-        """The call has its result, from this run or an earlier one."""
-        return self._calls.answered(call_id)
-
     # ------------------------------------------------------------------ steps, spans, subagents
 
     def start_step(
@@ -317,7 +309,7 @@ class RunLifecycle:
         """Announce an invocation, before anything is tagged with it. `call_id`: the tool call that spawned it."""
         if self._phase != "live":
             return []
-        call = call_id if self._calls.known(call_id) else None
+        call = call_id if self.calls.is_announced(call_id) else None
         carrier = usable(message_id) or self._calls.parent(call)
         return self._subagents.start(subagent, name, parent=parent, call_id=call, message_id=carrier)
 

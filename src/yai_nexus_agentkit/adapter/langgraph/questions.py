@@ -3,16 +3,15 @@ the answer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ag_ui.core import Interrupt
-from langchain_core.messages import BaseMessage
 from langgraph.types import Interrupt as NativeInterrupt
 
-from yai_nexus_agentkit.adapter.langgraph.messages.ids import calls_made
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe, json_text
+from yai_nexus_agentkit.protocol.thread_calls import Call
 
 __all__ = ["Breakpoint", "describe", "describe_breakpoint", "schema_of"]
 
@@ -28,21 +27,20 @@ def describe(
     native: NativeInterrupt,
     *,
     owner: str | None,
-    wire: Callable[[str], str],
-    messages: Sequence[BaseMessage],
+    calls: Sequence[Call],
     declared: bool = True,
 ) -> Interrupt:
-    """The AG-UI interrupt of a LangGraph one. `wire` maps the model's call ids; `messages` are searched for the calls a
-    batch is about."""
+    """The AG-UI interrupt of a LangGraph one. `calls`: the open calls that it may be about, the likeliest first."""
     value = native.value
     raw = json_safe(value)
     facts: dict[str, Any] = {"value": raw}
     reason, call, schema = "langgraph:interrupt", None, schema_of(native)
     if isinstance(value, Mapping) and value.get("type") == "tool_approval" and value.get("tool_call_id"):
-        reason, call = "tool_call", wire(str(value["tool_call_id"]))
+        raw = str(value["tool_call_id"])
+        reason, call = "tool_call", next((call.id for call in calls if call.raw == raw), raw)
     elif isinstance(value, Mapping) and isinstance(value.get("action_requests"), list):
         reason = "langgraph:tool_approval"
-        facts["toolCallIds"] = [wire(i) for i in _calls_of(value["action_requests"], messages)]
+        facts["toolCallIds"] = _calls_of(value["action_requests"], calls)
     elif schema is not None:
         reason = "confirmation" if schema.get("type") == "boolean" else "input_required"
     expires = value.get("expires_at") if isinstance(value, Mapping) else None
@@ -140,19 +138,13 @@ def _action_text(request: Mapping[str, Any]) -> str:
     return f"{clean_text(str(request.get('name')))} {json_text(request.get('args') or {})}"
 
 
-def _calls_of(requests: Sequence[Any], messages: Sequence[BaseMessage]) -> list[str]:
-    """The model's ids of the calls a batch asks about: LangChain's middleware names them by name and arguments only, in
-    order."""
-    calls = next((list(made) for m in reversed(messages) if (made := calls_made(m))), [])
+def _calls_of(requests: Sequence[Any], calls: Sequence[Call]) -> list[str]:
+    """Ids of the calls that a batch asks about. LangChain's middleware gives their names and arguments, in order."""
     found: list[str] = []
     for request in requests:
-        if not isinstance(request, Mapping):
-            continue
-        for call in calls:
-            if call["name"] == request.get("name") and call["args"] == request.get("args") and call["id"]:
-                found.append(call["id"])
-                calls.remove(call)
-                break
+        if isinstance(request, Mapping):
+            wanted = (request.get("name"), request.get("args"))
+            found += [c.id for c in calls if (c.name, c.args) == wanted and c.id not in found][:1]
     return found
 
 

@@ -132,8 +132,7 @@ class LangGraphRun(SourceRun):
             source="langgraph",
             shape=shape,
             taken=plan.taken,
-            calls=plan.call_ids.known().values(),
-            answered=plan.answered.union(m.tool_call_id for m in plan.foreign if m.role == "tool"),
+            calls=plan.calls,
         )
         self.translator = LangGraphTranslator(plan, reports, notes, shape=shape)
 

@@ -19,6 +19,7 @@ from yai_nexus_agentkit.adapter.shared.predicted import Predictor
 from yai_nexus_agentkit.adapter.shared.state import OpenState, SharedState, StateShape
 from yai_nexus_agentkit.protocol.endings import with_questions
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
+from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
 
 __all__ = ["Reports"]
 
@@ -38,13 +39,11 @@ class Reports:
         source: str = "agent",
         shape: StateShape | None = None,
         taken: Mapping[str, str] | None = None,
-        calls: Iterable[str] = (),
-        answered: Iterable[str] = (),
+        calls: ThreadCalls | None = None,
     ) -> None:
         """`source`: the key of the framework's facts in the metadata of events. `shape`: the keys of the agent's state;
         None for an agent without one. `taken`: id -> role of every message that the client or the thread holds; None
-        for those of the request. `calls`, `answered`: ids of the thread's tool calls so far, and of those that have a
-        result.
+        for those of the request. `calls`: the thread's tool calls so far.
         """
         options, given, hook = run.options, run.run_input, run.hooks.on_state
         self._run, self._source = run, source
@@ -60,7 +59,6 @@ class Reports:
             announce_subagents=options.subagents == "always" or (options.subagents == "auto" and run.declared),
             taken={message.id: message.role for message in given.messages} if taken is None else taken,
             calls=calls,
-            answered=answered,
         )
         self.life.start()  # the driver has sent RUN_STARTED
         redact = None if hook is None else guarded(run, "on_state", hook, None, run)

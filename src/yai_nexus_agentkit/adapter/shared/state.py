@@ -113,7 +113,7 @@ class SharedState:
         self._values = values
         if not self._begun or not isinstance(values, Mapping):
             return []
-        waiting = {key for key, call in self._awaited.items() if not self._life.is_answered(call)}
+        waiting = {key for key, call in self._awaited.items() if not self._life.calls.is_answered(call)}
         # Some channels empty themselves in the step after, without a write.
         gone = self._tracker.current.keys() - values.keys() - self._ahead
         keys = {key for key in self._written | self._shape.fleeting if self._shape.shows(key)}

@@ -37,10 +37,10 @@ from langgraph.prebuilt.tool_node import msg_content_output
 from yai_nexus_agentkit.adapter.langgraph.messages.content import read_whole
 from yai_nexus_agentkit.adapter.langgraph.messages.ids import message_id, model_calls
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import reasoning_message, restore
-from yai_nexus_agentkit.adapter.shared.call_ids import CallIds
 from yai_nexus_agentkit.orchestration.client_tools import PENDING
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe, json_text
 from yai_nexus_agentkit.protocol.parts import for_old_peer, part_from_block, parts_text
+from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
 
 __all__ = ["KEPT", "is_shown", "result_content", "to_agui", "to_langchain", "tool_content"]
 
@@ -112,7 +112,7 @@ class _ToAGUI:
         self.out: list[Message] = []
         self._declared = declared
         self._reasoning = reasoning
-        self._ids = CallIds()
+        self._calls = ThreadCalls()
 
     def human(self, message: lc.BaseMessage, own_id: str) -> None:
         content = message.content
@@ -149,7 +149,7 @@ class _ToAGUI:
             arguments = json_text(args) if isinstance(args, Mapping) else clean_text(args or "")
             function = FunctionCall(name=clean_text(call.get("name") or ""), arguments=arguments)
             extra = kept.get(raw_id) if isinstance(kept, Mapping) else None
-            calls.append(ToolCall(id=self._ids.wire(own_id, raw_id), function=function, **_extra(extra)))
+            calls.append(ToolCall(id=self._calls.made(own_id, raw_id).id, function=function, **_extra(extra)))
         return calls
 
     def tool(self, message: lc.BaseMessage, own_id: str) -> None:
@@ -161,7 +161,9 @@ class _ToAGUI:
             error = _kept(message).get("error")
             text = content if isinstance(content, str) else parts_text(content, "\n")
             fields["error"] = error if isinstance(error, str) else text or "error"
-        call_id = self._ids.latest(clean_text(str(message.tool_call_id)))
+        raw = clean_text(str(message.tool_call_id))
+        call = self._calls.meant(raw)
+        call_id = raw if call is None else call.id
         self.out.append(ToolMessage(id=own_id, content=content, tool_call_id=call_id, **fields))
 
     def function(self, message: lc.BaseMessage, own_id: str) -> None:

@@ -9,32 +9,42 @@ from typing import Any
 from langchain_core import messages as lc
 
 from yai_nexus_agentkit.adapter.langgraph.messages.content import minted_call_id
-from yai_nexus_agentkit.adapter.shared.call_ids import CallIds
+from yai_nexus_agentkit.orchestration.client_tools import is_pending
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_text
+from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
 
-__all__ = ["call_ids_of", "calls_made", "message_id", "model_calls", "wire_call_ids"]
+__all__ = ["calls_made", "calls_of", "give_result", "message_id", "model_calls"]
 
 
-def call_ids_of(messages: Sequence[lc.BaseMessage]) -> CallIds:
-    """The ids of a thread's messages, to be extended while a run streams."""
-    ids = CallIds()
+def calls_of(messages: Sequence[lc.BaseMessage], scopes: Mapping[str, str] | None = None) -> ThreadCalls:
+    """The tool calls of a thread's messages, and which of them have a result. A run adds its own while it streams.
+
+    `scopes`: namespace of the subgraph by id, of the messages that a subgraph holds and not the thread itself.
+    """
+    calls, scopes = ThreadCalls(), scopes or {}
     for position, message in enumerate(messages):
-        if isinstance(message, lc.AIMessage) and (message.tool_calls or message.invalid_tool_calls):
-            own_id = message_id(message, position)
-            for raw_id, _ in model_calls(message, own_id):
-                ids.wire(own_id, raw_id)
-    return ids
+        if isinstance(message, lc.AIMessage):
+            if message.tool_calls or message.invalid_tool_calls:
+                own_id = message_id(message, position)
+                for raw, call in model_calls(message, own_id):
+                    scope, name, args = scopes.get(own_id, ""), call.get("name") or "", call.get("args")
+                    calls.made(own_id, raw, scope=scope, name=name, args=args).announced = True
+        elif isinstance(message, lc.ToolMessage) and not is_pending(message):
+            give_result(calls, message, message_id(message, position), scopes.get(message.id or "", ""))
+    return calls
+
+
+def give_result(calls: ThreadCalls, message: lc.ToolMessage, own_id: str, scope: str = "") -> None:
+    """Record that a tool message of the thread answers its call. The call may be missing: threads are trimmed."""
+    raw = clean_text(str(message.tool_call_id))
+    call = calls.meant(raw, (scope, ""))
+    calls.answer(raw if call is None else call.id, own_id)
 
 
 def calls_made(message: lc.BaseMessage | None) -> Sequence[lc.ToolCall]:
     """The calls of a model's answer: the very list, for comparing by identity. None of any other message, which is not
     asked for the attribute: a pydantic model that lacks it takes 3 µs to say so."""
     return message.tool_calls if isinstance(message, lc.AIMessage) else ()
-
-
-def wire_call_ids(messages: Sequence[lc.BaseMessage]) -> dict[tuple[str, str], str]:
-    """Wire ids by (message id, raw call id) of a thread's messages."""
-    return call_ids_of(messages).known()
 
 
 def message_id(message: lc.BaseMessage, position: int) -> str:

@@ -69,7 +69,7 @@ class RunTree:
         if parent is None:
             if kind is RunKind.CHAIN:
                 run.kind = RunKind.ROOT
-            self.root, run.scope = run, run.id
+            self.root = run
         else:
             run.owner, run.path, run.scope, run.silent = parent.owner, parent.path, parent.scope, parent.silent
         if kind in (RunKind.NODE, RunKind.TASK):
@@ -79,20 +79,22 @@ class RunTree:
         self._runs[run.id] = run
         return run
 
-    def settle(self, run: NativeRun, child: RunKind | None, child_name: str = "") -> str | None:
-        """A chain showed its first child (or, with None, ended or emitted without one). Returns the title to show it
-        under, if any."""
+    def settle(self, run: NativeRun, child: RunKind | None, native: Mapping[str, Any]) -> str | None:
+        """A chain showed its first child, whose start event is `native`, or (with None) ended or emitted without one.
+        Returns the title to show the chain under, if any."""
         run.settled = True
         if run.kind is RunKind.ROOT:
             return None
         if child is RunKind.NODE:
-            run.kind, run.scope = RunKind.GRAPH, run.id
+            run.kind = RunKind.GRAPH
+            namespace = str((native.get("metadata") or {}).get("langgraph_checkpoint_ns") or "").rpartition("|")[0]
+            run.scope = run.id if namespace in run.scopes else namespace
             host = run.host
             if host is not None and host.kind is RunKind.TOOL:
                 run.owner = run.id
             return None
         shown = self._spans == "all" or (
-            self._spans == "named" and _named(run) and not (child is RunKind.MODEL and child_name == run.name)
+            self._spans == "named" and _named(run) and not (child is RunKind.MODEL and native.get("name") == run.name)
         )
         return run.name if shown and not run.silent else None
 

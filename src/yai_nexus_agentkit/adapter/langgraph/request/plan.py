@@ -12,7 +12,7 @@ from langchain_core.messages import BaseMessage, ToolMessage
 from langgraph.types import Interrupt as NativeInterrupt
 
 from yai_nexus_agentkit.adapter.langgraph.questions import Breakpoint
-from yai_nexus_agentkit.adapter.shared.call_ids import CallIds
+from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
 
 __all__ = ["Plan"]
 
@@ -28,11 +28,10 @@ class Plan:
     messages that may only come after the answers of open calls. It makes None if they must wait for another request."""
     unsaid: Sequence[BaseMessage] = ()
     """What the user says in `follow_up`: the client shows it, the thread gets it only then."""
-    call_ids: CallIds = field(default_factory=CallIds)
+    calls: ThreadCalls = field(default_factory=ThreadCalls)
+    """The thread's tool calls."""
     taken: Mapping[str, str] = field(default_factory=dict)
     """Role of every message id that the client or the thread holds."""
-    answered: frozenset[str] = frozenset()
-    """Wire ids of the calls that have a result."""
     request: Sequence[Message] = ()
     """The request's messages: the conversation of a graph that keeps none."""
     held: Sequence[str] = ()

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from functools import partial
 from typing import Any, cast
 
 from ag_ui.core import Message
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.types import Command
+from pydantic_core import from_json
 
 from yai_nexus_agentkit.adapter.hook_calls import call_hook
 from yai_nexus_agentkit.adapter.langgraph.capabilities import tool_objects
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui, to_langchain
-from yai_nexus_agentkit.adapter.langgraph.messages.ids import call_ids_of
+from yai_nexus_agentkit.adapter.langgraph.messages.ids import calls_of, give_result
 from yai_nexus_agentkit.adapter.langgraph.request.answers import answers, has_answers, leaves
 from yai_nexus_agentkit.adapter.langgraph.request.graph_input import changed_state, graph_input
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Plan
@@ -27,8 +28,8 @@ from yai_nexus_agentkit.adapter.langgraph.threads.branches import History, Place
 from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import Thread, read_thread, settle
 from yai_nexus_agentkit.adapter.langgraph.threads.savers import RunSaver
 from yai_nexus_agentkit.adapter.run_context import RunContext
-from yai_nexus_agentkit.adapter.shared.call_ids import CallIds
 from yai_nexus_agentkit.errors import RunInputError
+from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
 
 __all__ = ["Planner", "message_roles"]
 
@@ -53,18 +54,18 @@ class Planner:
         self.agent = self._in_front(saver, thread)
         held = thread.held
         given = [] if held else to_langchain(self._request)  # all there is, or nothing that the thread would keep
-        call_ids = self._call_ids(held or given)
+        calls = self._calls(held or given, thread.scopes)
         resuming = has_answers(self._run.run_input)
         paused = thread.paused
         if self._shape.functional:
             found = Reconciliation(append=given or to_langchain(self._request))  # no channel keeps them
         elif held:
             found = reconcile(
-                self._request, held, call_ids, resuming=resuming, paused=paused, redacted=self._redacted(held)
+                self._request, held, calls, resuming=resuming, paused=paused, redacted=self._redacted(held)
             )
         else:
             found = Reconciliation(append=given if self._takes_messages else [])
-        plan = self._base_plan(thread, call_ids, found)
+        plan = self._base_plan(thread, calls, found)
         state = self._changed(thread)
         if found.fork is not None:
             return await self._on_own_branch(thread, found) or await self._forked(plan, thread, found, state)
@@ -113,12 +114,18 @@ class Planner:
         await settle(self._graph, self.config)
         return await read_thread(self._graph, self._shape, self.config)
 
-    def _call_ids(self, known: Sequence[BaseMessage]) -> CallIds:
-        call_ids = call_ids_of(known)
+    def _calls(self, known: Sequence[BaseMessage], scopes: Mapping[str, str] | None = None) -> ThreadCalls:
+        """The calls of the thread, and those of subagents, which only the client holds."""
+        calls = calls_of(known, scopes)
         for message in self._foreign():
-            for call in message.tool_calls or () if message.role == "assistant" else ():
-                call_ids.wire(message.id, call.id)  # a later delegation may number its calls alike
-        return call_ids
+            if message.role == "assistant":
+                for call in message.tool_calls or ():  # a later delegation may number its calls alike
+                    made = calls.shown(call.id, message.id, scope=None, name=call.function.name)
+                    with suppress(ValueError):
+                        made.args = from_json(call.function.arguments)
+            elif message.role == "tool":
+                calls.answer(message.tool_call_id, message.id)
+        return calls
 
     async def _idle(self, plan: Plan, thread: Thread, *, resuming: bool) -> Plan:
         """Nothing new. An answer that was taken before its run failed is sent again to go on from there: what
@@ -172,26 +179,24 @@ class Planner:
             raise RunInputError("the graph has no checkpointer, so there is no question to answer", path="/resume")
         messages = to_langchain(self._request)
         calls = dangling(messages)
-        plan = Plan(resumable=False, call_ids=call_ids_of(messages), foreign=self._foreign())
+        plan = Plan(resumable=False, calls=self._calls(messages), foreign=self._foreign())
         plan.held, plan.taken = [m.id for m in self._request], message_roles(self._request, messages)
         if calls and messages[-1].type == "human":
             messages = _with_answers(messages, calls, plan)
-        plan.answered = frozenset(m.tool_call_id for m in messages if isinstance(m, ToolMessage)) - {
-            a.tool_call_id for a in plan.answers
-        }
         state = changed_state(self._run.run_input.state, {}, self._shape)
         plan.input = graph_input(self._run.run_input, messages, state, self._shape)
         plan.values = {}
         self._show_unseen(plan)
         return plan
 
-    def _base_plan(self, thread: Thread, call_ids: CallIds, found: Reconciliation) -> Plan:
+    def _base_plan(self, thread: Thread, calls: ThreadCalls, found: Reconciliation) -> Plan:
         held = thread.held
-        answered = _answered([*held, *found.given], call_ids)
+        for message in found.given:
+            if isinstance(message, ToolMessage):
+                give_result(calls, message, message.id or "")
         return Plan(
-            call_ids=call_ids,
+            calls=calls,
             taken=message_roles(self._request, held),
-            answered=answered,
             request=self._request,
             held=[m.id for m in self._request],
             foreign=self._foreign(),
@@ -267,8 +272,7 @@ class Planner:
         at = found.fork or ""
         start = next(n for n, m in enumerate(thread.messages) if m.id == at)
         before = thread.messages[:start]
-        plan.call_ids = call_ids_of(before)
-        plan.answered = _answered(before, plan.call_ids)
+        plan.calls = self._calls(before)
         plan.nested, plan.lacking = (), True
         parts = (self._graph, self._shape, self.config)
         head = cast("CheckpointTuple", thread.saved)
@@ -290,10 +294,10 @@ class Planner:
         if place is None:
             return None
         branch = Thread(place.saved, place.values, place.messages)
-        call_ids = self._call_ids(place.messages)
+        calls = self._calls(place.messages)
         redacted = self._redacted(place.messages)
-        found = reconcile(self._request, place.messages, call_ids, resuming=False, redacted=redacted)
-        plan = self._base_plan(branch, call_ids, found)
+        found = reconcile(self._request, place.messages, calls, resuming=False, redacted=redacted)
+        plan = self._base_plan(branch, calls, found)
         state = await self._changed_since(history, place)
         if found.fork is not None:
             return await self._forked(plan, branch, found, state)
@@ -315,8 +319,8 @@ class Planner:
 
     async def _at_head(self, thread: Thread) -> Plan:
         """A tab with a branch of its own and nothing to say: it is shown what the thread holds now."""
-        call_ids = self._call_ids(thread.held)
-        plan = self._base_plan(thread, call_ids, Reconciliation(lacking=True, surplus=True))
+        calls = self._calls(thread.held, thread.scopes)
+        plan = self._base_plan(thread, calls, Reconciliation(lacking=True, surplus=True))
         if thread.paused:
             return self._restated(plan, thread, Reconciliation())
         plan.idle = True
@@ -329,21 +333,6 @@ class Planner:
         self.config = {**self.config, "configurable": {**self.config["configurable"], **branch["configurable"]}}
         plan.input = None
         return plan
-
-
-def _answered(messages: Sequence[BaseMessage], call_ids: CallIds) -> frozenset[str]:
-    """Wire ids of the calls that have a result: each tool message answers the last call before it that has its id."""
-    makers: dict[str, str] = {}
-    found: set[str] = set()
-    for message in messages:
-        if isinstance(message, AIMessage):
-            for call in (*message.tool_calls, *message.invalid_tool_calls):
-                if call["id"]:
-                    makers[call["id"]] = message.id or ""
-        elif isinstance(message, ToolMessage):
-            raw = message.tool_call_id
-            found.add(call_ids.wire(makers[raw], raw) if raw in makers else call_ids.latest(raw))
-    return frozenset(found)
 
 
 def _with_answers(messages: list[BaseMessage], calls: dict[str, str], plan: Plan) -> list[BaseMessage]:

@@ -15,9 +15,9 @@ from ag_ui.core import Message
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, to_agui, to_langchain
-from yai_nexus_agentkit.adapter.shared.call_ids import CallIds
 from yai_nexus_agentkit.orchestration.client_tools import is_pending
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text
+from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
 
 __all__ = ["Reconciliation", "dangling", "holder", "reconcile", "saved_as"]
 
@@ -67,7 +67,7 @@ class Reconciliation:
 def reconcile(
     request: Sequence[Message],
     thread: Sequence[BaseMessage],
-    call_ids: CallIds,
+    calls: ThreadCalls,
     *,
     resuming: bool,
     paused: bool = False,
@@ -92,12 +92,12 @@ def reconcile(
     found = Reconciliation()
     known = [n for n, m in enumerate(own) if m.id in at]
     last_known = known[-1] if known else -1
-    differing = _differing(found, [own[n] for n in known], shown, at, call_ids, redacted)
+    differing = _differing(found, [own[n] for n in known], shown, at, calls, redacted)
     if not resuming and known:
         found.fork = _fork(own, shown, at, known, differing, paused=paused)
     changed = [m for m in differing if m.role in ("system", "developer")]
     if found.fork is not None:
-        return _forked(found, own, shown, stored, call_ids, changed)
+        return _forked(found, own, shown, stored, calls, changed)
     fresh = _fresh(own, last_known)
     found.lacking = len(known) < len(shown) or any(m.role not in ("system", "developer") for m in differing)
     taken = {m.id for m in fresh}
@@ -105,7 +105,7 @@ def reconcile(
     found.surplus = bool(surplus)
     # The calls of a message that got lost must go before the model numbers its next ones alike.
     found.lacking = found.lacking or any(getattr(m, "tool_calls", None) for m in surplus)
-    _compose(found, fresh, stored, call_ids, to_langchain(changed))
+    _compose(found, fresh, stored, calls, to_langchain(changed))
     return found
 
 
@@ -114,18 +114,18 @@ def _differing(
     messages: Sequence[Message],
     shown: Sequence[BaseMessage],
     at: Mapping[str, int],
-    call_ids: CallIds,
+    calls: ThreadCalls,
     redacted: Mapping[str, Message] | None,
 ) -> list[Message]:
     """Those of the client's that are not as the thread has them, nor as the client was told them."""
     differing: list[Message] = []
     for message in messages:
         held = shown[at[message.id]]
-        if _alike(message, held, call_ids):
+        if _alike(message, held, calls):
             continue
         if redacted is not None and _repeats(message, redacted.get(message.id)):
             found.masked[message.id] = held
-        elif _is_saved_as(message, held, call_ids):
+        elif _is_saved_as(message, held, calls):
             found.told[message.id] = _text(message.content) or ""
         else:
             differing.append(message)
@@ -137,7 +137,7 @@ def _forked(
     own: Sequence[Message],
     shown: Sequence[BaseMessage],
     stored: Sequence[BaseMessage],
-    call_ids: CallIds,
+    calls: ThreadCalls,
     changed: Sequence[Message],
 ) -> Reconciliation:
     """The new tail: the edited or repeated message and what the request has after it. The thread keeps what lies
@@ -155,7 +155,7 @@ def _forked(
     known = {m.id for m in shown}
     found.strange = frozenset(m.id for m in own if m.role == "assistant" and m.id not in known)
     instructions = [m for m in changed if m.id in before and m.id in kept]
-    _compose(found, tail, thread_before, call_ids, to_langchain(instructions))
+    _compose(found, tail, thread_before, calls, to_langchain(instructions))
     return found
 
 
@@ -197,7 +197,7 @@ def _compose(
     found: Reconciliation,
     fresh: Sequence[Message],
     before: Sequence[BaseMessage],
-    call_ids: CallIds,
+    calls: ThreadCalls,
     changed: Sequence[BaseMessage],
 ) -> None:
     """Order the new messages: the open calls' answers, in call order, then the rest. A call without answer gets one
@@ -208,7 +208,8 @@ def _compose(
     open_calls = dangling(before)
     for message in converted:
         if isinstance(message, ToolMessage):
-            raw = call_ids.raw(message.tool_call_id)
+            call = calls.get(message.tool_call_id)
+            raw = call.raw if call is not None else message.tool_call_id
             if raw in open_calls and raw not in given:
                 given[raw] = message.model_copy(update={"tool_call_id": raw, "name": message.name or open_calls[raw]})
             else:
@@ -247,7 +248,7 @@ def holder(messages: Sequence[BaseMessage]) -> str:
     return next((m.id or "" for m in reversed(messages) if isinstance(m, AIMessage)), "")
 
 
-def _alike(message: Message, held: BaseMessage, call_ids: CallIds) -> bool:
+def _alike(message: Message, held: BaseMessage, calls: ThreadCalls) -> bool:
     """The client shows this message as the thread has it. Plain text is compared without conversion: there may be
     thousands."""
     if held.type == "human" and message.content.__class__ is str and message.content == held.content:
@@ -264,7 +265,7 @@ def _alike(message: Message, held: BaseMessage, call_ids: CallIds) -> bool:
         return (message.content or "") == held.content and not getattr(message, "tool_calls", None)
     if isinstance(held, ToolMessage) and message.content.__class__ is str and message.content == held.content:
         return True
-    return _converted(message, held, call_ids)
+    return _converted(message, held, calls)
 
 
 def _repeats(message: Message, shown: Message | None) -> bool:
@@ -278,21 +279,21 @@ def _repeats(message: Message, shown: Message | None) -> bool:
     return _calls(message) == _calls(shown)
 
 
-def _converted(message: Message, held: BaseMessage, call_ids: CallIds) -> bool:
+def _converted(message: Message, held: BaseMessage, calls: ThreadCalls) -> bool:
     shown = _shown(message, held)
     if shown is None:
         return False
     if (shown.content or "") != (message.content or "") and not _same_content(message, held):
         return False
-    return _calls(message) == [(call_ids.wire(held.id or "", raw), name) for raw, name in _calls(shown)]
+    return _calls(message) == [(calls.made(held.id or "", raw).id, name) for raw, name in _calls(shown)]
 
 
-def _is_saved_as(message: Message, held: BaseMessage, call_ids: CallIds) -> bool:
+def _is_saved_as(message: Message, held: BaseMessage, calls: ThreadCalls) -> bool:
     """The message differs by what savers make of text that UTF-8 cannot encode, and by nothing else."""
     shown = _shown(message, held)
     if shown is None or not _same_text(message, shown):
         return False
-    return _calls(message) == [(call_ids.wire(held.id or "", raw), name) for raw, name in _calls(shown)]
+    return _calls(message) == [(calls.made(held.id or "", raw).id, name) for raw, name in _calls(shown)]
 
 
 def _shown(message: Message, held: BaseMessage) -> Message | None:

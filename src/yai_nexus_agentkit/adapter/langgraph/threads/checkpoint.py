@@ -39,6 +39,8 @@ class Thread:
     nested: Sequence[BaseMessage] = ()
     """Messages of subgraphs that a question paused or a failure ended, beyond the thread's own. Of a failed subgraph
     they are those that the thread would have got."""
+    scopes: Mapping[str, str] = field(default_factory=dict)
+    """Namespace of the subgraph by id of such a message."""
     loose: bool = False
     """Some tasks of the last step ended and some did not. What the former wrote counts, but the checkpoint lacks it."""
 
@@ -91,6 +93,7 @@ def _from_state(
     questions, waiting = _open(state), breakpoints(graph, state)
     known = {m.id for m in messages}
     nested: list[BaseMessage] = []
+    scopes: dict[str, str] = {}
     for inner in _inner_states(state, None if questions or waiting else graph):
         found = inner.values.get("messages") if isinstance(inner.values, Mapping) else None
         for message in found if isinstance(found, list) else ():
@@ -98,7 +101,8 @@ def _from_state(
             if isinstance(message, AIMessage | ToolMessage) and message.id and message.id not in known:
                 known.add(message.id)
                 nested.append(message)
-    return Thread(saved, state.values, messages, questions, waiting, nested, loose)
+                scopes[message.id] = inner.config["configurable"].get("checkpoint_ns") or ""
+    return Thread(saved, state.values, messages, questions, waiting, nested, scopes, loose)
 
 
 def _open(state: StateSnapshot) -> list[NativeInterrupt]:

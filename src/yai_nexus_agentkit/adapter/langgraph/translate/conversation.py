@@ -16,7 +16,6 @@ from ag_ui.core import BaseEvent, Message
 from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolMessage
 
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown
-from yai_nexus_agentkit.adapter.langgraph.messages.ids import call_ids_of
 from yai_nexus_agentkit.adapter.langgraph.messages.raw import UNREADABLE
 from yai_nexus_agentkit.adapter.langgraph.native.run_tree import RunTree
 from yai_nexus_agentkit.adapter.langgraph.native.written import written_messages
@@ -26,7 +25,7 @@ from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import Judgement, Transcript
 from yai_nexus_agentkit.adapter.langgraph.translate.model_stream import ModelLane
 from yai_nexus_agentkit.adapter.langgraph.translate.node_steps import Steps
-from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolCalls
+from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolRuns
 from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
 from yai_nexus_agentkit.adapter.shared.reports import Reports
 
@@ -42,7 +41,7 @@ class Conversation:
         reports: Reports,
         tree: RunTree,
         transcript: Transcript,
-        calls: ToolCalls,
+        calls: ToolRuns,
         steps: Steps,
         *,
         shape: GraphShape | None,
@@ -78,15 +77,13 @@ class Conversation:
                 and self._is_untold(message, run, [*beside, *messages])
             ):
                 events += self.tell_stored(message, run)
-        return [*events, *self._calls.left_unanswered(run)]
+        return [*events, *self._calls.node_ended(run)]
 
     def tell_stored(self, message: AIMessage, run: NativeRun) -> list[BaseEvent]:
         """An answer of the graph that was not streamed (a constant, a cached node): stream it now."""
         source = NativeRun(f"stored:{message.id}", RunKind.MODEL, run.name, run, scope=run.scope, owner=run.owner)
-        lane = ModelLane(source, self._life, self._plan.call_ids)
+        lane = ModelLane(source, self._life)
         events = lane.end(message)
-        self._calls.announced(run.scope, lane.calls)
-        self._calls.made(run.scope, message)
         if is_shown(message):
             self._transcript.tell(message.id or "", source, message if lane.faithful else None)
         return events
@@ -255,11 +252,7 @@ class Conversation:
 
     def _misnamed(self) -> bool:
         """Calls whose ids recur were numbered as they were streamed, and the thread has them in another order."""
-        told = self._plan.call_ids.known()
-        if all(raw == wire for (_, raw), wire in told.items()):
-            return False
-        stored = call_ids_of(self._transcript.latest).known()
-        return any(told.get(key, wire) != wire for key, wire in stored.items())
+        return self._calls.are_renamed()
 
     def _still_running(self, run: NativeRun) -> bool:
         """What told this has not ended at the root: the thread will store it later."""

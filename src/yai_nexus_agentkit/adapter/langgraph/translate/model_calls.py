@@ -12,9 +12,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import Transcript
 from yai_nexus_agentkit.adapter.langgraph.translate.model_stream import ModelLane
-from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolCalls
 from yai_nexus_agentkit.adapter.native_run import NativeRun
-from yai_nexus_agentkit.adapter.shared.call_ids import CallIds
 from yai_nexus_agentkit.adapter.shared.reports import Reports
 
 __all__ = ["ModelCalls"]
@@ -23,16 +21,8 @@ __all__ = ["ModelCalls"]
 class ModelCalls:
     """Starts, chunks and ends of model runs, keyed by their run id."""
 
-    def __init__(
-        self,
-        reports: Reports,
-        transcript: Transcript,
-        calls: ToolCalls,
-        call_ids: CallIds,
-        notes: RunNotes,
-    ) -> None:
-        self._reports, self._life, self._transcript, self._calls = reports, reports.life, transcript, calls
-        self._call_ids, self._notes = call_ids, notes
+    def __init__(self, reports: Reports, transcript: Transcript, notes: RunNotes) -> None:
+        self._reports, self._life, self._transcript, self._notes = reports, reports.life, transcript, notes
         self._lanes: dict[str, ModelLane] = {}
 
     def start(self, run: NativeRun) -> list[BaseEvent]:
@@ -45,7 +35,7 @@ class ModelCalls:
         if self._notes.is_structured(run.id):
             run.silent = True
         if not run.silent:
-            self._lanes[run.id] = ModelLane(run, self._life, self._call_ids)
+            self._lanes[run.id] = ModelLane(run, self._life)
         return events
 
     def stream(self, native: Mapping[str, Any]) -> list[BaseEvent]:
@@ -62,8 +52,6 @@ class ModelCalls:
             self._transcript.show(lane.message_id, lane.run)
         elif lane.spoke and not spoke:
             self._transcript.tell(lane.message_id, lane.run)
-        if lane.calls:
-            self._calls.announced(lane.run.scope, lane.calls)
         return events
 
     def stream_text(self, native: Mapping[str, Any]) -> list[BaseEvent]:
@@ -97,8 +85,6 @@ class ModelCalls:
         elif lane.spoke:
             faithful = message is not None and lane.told_all_of(message)
             self._transcript.tell(lane.message_id, lane.run, message if faithful else None)
-        self._calls.announced(lane.run.scope, lane.calls)
-        self._calls.made(lane.run.scope, message)
         if lane.run.owner is not None and message is not None:
             self._transcript.add_foreign(lane.as_shown(message))
         return events

@@ -27,7 +27,6 @@ from yai_nexus_agentkit.adapter.langgraph.messages.content import (
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import METADATA_KEY, form_metadata
 from yai_nexus_agentkit.adapter.native_run import NativeRun
-from yai_nexus_agentkit.adapter.shared.call_ids import CallIds
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_text
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
@@ -115,14 +114,13 @@ class _Thought:
 class ModelLane:
     """One model call. `stream` and `end` return the events; after `end` the lane is used up."""
 
-    def __init__(self, run: NativeRun, life: RunLifecycle, call_ids: CallIds) -> None:
+    def __init__(self, run: NativeRun, life: RunLifecycle) -> None:
         self.run = run
         self.key = run.id
         self.message_id = f"lc_run--{run.id}"
         self.calls: dict[str, str] = {}
         """Wire id by the model's id, of the announced calls."""
         self._life = life
-        self._call_ids = call_ids
         self._plain = False
         """The message is open and nothing but text is: a chunk with text alone takes the short way."""
         self.faithful = True
@@ -334,7 +332,8 @@ class ModelLane:
         self.spoke = self.shown = True
         self._plain = False
         raw = call.raw if call.raw and call.raw not in self.calls else minted_call_id(self.message_id, call.position)
-        call.wire = self._call_ids.wire(self.message_id, raw)
+        made = self._life.calls.made(self.message_id, raw, scope=self.run.scope, name=call.name or "")
+        call.wire = made.id
         self.calls[raw] = call.wire
         return self._life.tool_call(self.key, call.wire, call.name or "", self.message_id)
 
@@ -356,6 +355,8 @@ class ModelLane:
                 continue
             if call.wire is None:
                 events += self._announce(call)
+            if (known := self._life.calls.get(call.wire)) is not None:
+                known.args = made.get("args")
             if call.pieces:
                 self.faithful = self.faithful and _same_arguments("".join(call.pieces), made.get("args"))
             elif call.wire is not None:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from ag_ui.core import BaseEvent, Interrupt
-from langchain_core.messages import BaseMessage
 from langgraph.types import Interrupt as NativeInterrupt
 
 from yai_nexus_agentkit.adapter.langgraph.native.run_tree import RunTree
 from yai_nexus_agentkit.adapter.langgraph.questions import Breakpoint, describe, describe_breakpoint
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Plan
-from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolCalls
-from yai_nexus_agentkit.adapter.native_run import RunKind
+from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolRuns
+from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
 __all__ = ["Ending"]
@@ -23,7 +21,7 @@ __all__ = ["Ending"]
 class Ending:
     """The questions of one run. The same interrupt shows once per graph level and stream mode; its id tells."""
 
-    def __init__(self, plan: Plan, tree: RunTree, calls: ToolCalls) -> None:
+    def __init__(self, plan: Plan, tree: RunTree, calls: ToolRuns) -> None:
         self._tree, self._calls = tree, calls
         self._asked: dict[str, tuple[NativeInterrupt, tuple[str, ...]]] = {i.id: (i, ()) for i in plan.open}
         """Question and the deepest namespace it was seen in."""
@@ -51,21 +49,14 @@ class Ending:
         """Where the graph stopped, as its state says."""
         self._breakpoints = list(breakpoints)
 
-    def interrupts(self, messages: Sequence[BaseMessage], *, declared: bool) -> list[Interrupt]:
+    def interrupts(self, *, declared: bool) -> list[Interrupt]:
         """The questions for the client."""
         questions = []
         for native, namespace in self._asked.values():
             graph = self._tree.graph(namespace)
-            scope = graph.scope if graph is not None else self._tree.root.scope if self._tree.root else ""
-            questions.append(
-                describe(
-                    native,
-                    owner=graph.owner if graph is not None else None,
-                    wire=partial(self._calls.wire, scope),
-                    messages=messages,
-                    declared=declared,
-                )
-            )
+            place = graph or self._tree.root or NativeRun("root", RunKind.ROOT, "", None)
+            owner = graph.owner if graph is not None else None
+            questions.append(describe(native, owner=owner, calls=self._calls.askable(place), declared=declared))
         return [*questions, *(describe_breakpoint(b.task_id, b.node, before=b.before) for b in self._breakpoints)]
 
     def suspend_subagents(self, life: RunLifecycle, interrupts: Sequence[Interrupt]) -> list[BaseEvent]:

@@ -1,7 +1,7 @@
-"""Pure. Tool calls and their results: announced from the model's output, answered from what the graph stores.
+"""Tool runs and results: which tool run executes which call, and what answers the call. Pure.
 
-A call id is the model's and recurs (``call_0`` of many servers; parallel subagents), so calls are looked up by the
-graph run they belong to first.
+Calls are recorded in `RunLifecycle.calls`. A result is read where it is final: in what the tool returns, or, if the
+node around the tool may still rewrite it, in what the node writes.
 """
 
 from __future__ import annotations
@@ -12,217 +12,223 @@ from typing import Any
 
 from ag_ui.core import BaseEvent, ToolCallResultEvent
 from ag_ui.core import ToolMessage as ShownResult
-from langchain_core.messages import BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import result_content, to_agui
-from yai_nexus_agentkit.adapter.langgraph.messages.ids import call_ids_of, calls_made
+from yai_nexus_agentkit.adapter.langgraph.messages.ids import calls_of, model_calls
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
-from yai_nexus_agentkit.adapter.langgraph.native.written import tool_messages
+from yai_nexus_agentkit.adapter.langgraph.native.written import is_single_call, tool_messages
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import Transcript
 from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
-from yai_nexus_agentkit.adapter.shared.call_ids import CallIds
 from yai_nexus_agentkit.orchestration.approvals import APPROVAL
 from yai_nexus_agentkit.orchestration.client_tools import is_pending
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_text
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
+from yai_nexus_agentkit.protocol.thread_calls import Call
 
-__all__ = ["ToolCalls"]
+__all__ = ["ToolRuns"]
+
+_NOTHING: Any = object()
 
 
 @dataclass(slots=True)
-class _Made:
-    """A model's call."""
+class _Work:
+    """A tool run and the call that it executes."""
 
-    wire: str
-    name: str
-    args: Any
-    taken: bool = False
-    """A tool run by hand executes it."""
+    run: NativeRun
+    call: Call
+    by_hand: bool = False
+    """A node runs the tool with plain arguments, and no model made this call: the tool's return value is its result."""
+    borrowed: bool = False
+    """The same, but for a call of a model: a message of the node is its result, or else the return value."""
+    messages: Iterable[ToolMessage] = ()
+    value: Any = _NOTHING
+    """What the tool returned, while the node around it may still say something else."""
 
 
-class ToolCalls:
-    """The calls of one run, and which tool runs and messages belong to them."""
+class ToolRuns:
+    """The tool runs of one run of the agent."""
 
-    def __init__(self, life: RunLifecycle, transcript: Transcript, call_ids: CallIds, notes: RunNotes) -> None:
-        self._life, self._transcript, self._call_ids, self._notes = life, transcript, call_ids, notes
-        self._scoped: dict[tuple[str, str], str] = {}
-        """Wire id by (graph run, the model's id); grows with the run's calls."""
-        self._single: dict[str, list[ToolMessage]] = {}
-        """Results held by node runs that execute one call: what the node returns is the last word (middleware may
-        rewrite or retry)."""
-        self._made: list[_Made] = []
-        """Calls of this run's models, for tools that a node runs by hand."""
-        self._borrowed: dict[str, _Made] = {}
-        """Call that a tool run by hand executes, by tool run."""
-        self._outputs: dict[str, list[tuple[_Made, NativeRun, Any]]] = {}
-        """What such tools gave, by node: told when the node ends without a message that answers the call."""
-        self._by_hand: dict[str, str] = {}
-        """Wire id of calls that no model made, by tool run; dropped when the tool ends."""
+    def __init__(self, life: RunLifecycle, transcript: Transcript, notes: RunNotes) -> None:
+        self._life, self._transcript, self._notes = life, transcript, notes
+        self._calls = life.calls
+        self._works: dict[str, _Work] = {}
+        """By tool run, until that ends."""
+        self._held: dict[str, list[_Work]] = {}
+        """Ended tool runs whose results wait for the end of their node, by node run."""
 
-    def announced(self, scope: str, calls: Mapping[str, str]) -> None:
-        """A model of this graph run made these calls: the model's id → wire id."""
-        for raw, wire in calls.items():
-            self._scoped[scope, raw] = wire
-
-    def made(self, scope: str, message: BaseMessage | None) -> None:
-        """A model of this graph run made the calls of this message."""
-        for call in calls_made(message):
-            if call["id"]:
-                self._made.append(_Made(self.wire(scope, call["id"]), call["name"], call["args"]))
-
-    def wire(self, scope: str, raw: str) -> str:
-        """The id on the wire of a call known by the model's id."""
-        return self._scoped.get((scope, raw)) or self._call_ids.latest(raw)
+    def call_meant(self, raw: str, run: NativeRun, name: str | None = None) -> Call | None:
+        """The call that `raw` means at this place of the graph."""
+        hosts = [self._works[a.id].call.id for a in run.ancestors() if a.id in self._works]
+        return self._calls.meant(raw, run.scopes, name=name or "", hosts=hosts)
 
     def call_of(self, run: NativeRun) -> str | None:
-        """The wire id of the call that a tool run executes."""
-        raw = self._notes.tool_call_id(run.id)
-        return self._by_hand.get(run.id) if raw is None else self.wire(run.scope, raw)
+        """Id on the wire of the call that a tool run executes."""
+        work = self._works.get(run.id)
+        return work.call.id if work is not None else None
+
+    def askable(self, place: NativeRun) -> list[Call]:
+        """The open calls that a question of this graph may be about: its own first, then those around it."""
+        order: dict[str | None, int] = {scope: n for n, scope in enumerate(place.scopes)}
+        return sorted(self._calls.open(), key=lambda call: order.get(call.scope, len(order)))
 
     # ------------------------------------------------------------------ tool runs
 
-    def execute_single(self, node: NativeRun) -> None:
-        """This node run executes one call and nothing else."""
-        self._single[node.id] = []
-
     def started(self, run: NativeRun, tool_input: Any) -> list[BaseEvent]:
-        """A tool began. A call that the client has not seen (made by hand, or by a hidden model) is announced with the
+        """A tool began. A call that the client does not have (made by hand, or by a hidden model) is announced with the
         tool's input."""
         raw = self._notes.tool_call_id(run.id)
-        if run.silent or (raw is None and not self._notes.complete):
+        if raw is None and (run.silent or not self._notes.complete):
             return []
-        if raw is not None and self._life.knows_call(self.wire(run.scope, raw)):
+        call = self._open_call(run, tool_input) if raw is None else self._call_with(raw, run)
+        if run.silent and call is None:
             return []
-        if raw is None and (made := self._open_call(run, tool_input)) is not None:
-            made.taken = True
-            self._borrowed[run.id] = made
-            return []
-        return self._announce(run, raw, tool_input)
+        events: list[BaseEvent] = []
+        work = _Work(run, call or self._by_hand(run, raw), by_hand=raw is None and call is None, borrowed=raw is None)
+        if not run.silent and not work.call.announced:
+            events = self._announce(run, work.call, tool_input)
+        work.call.run = run.id
+        self._works[run.id] = work
+        return events
 
-    def _open_call(self, run: NativeRun, tool_input: Any) -> _Made | None:
+    def _call_with(self, raw: str, run: NativeRun) -> Call | None:
+        call = self.call_meant(raw, run, run.name)
+        if call is None or not call.announced:
+            call = next((hidden for hidden in self._hidden() if hidden.raw == raw), call)
+        return call
+
+    def _open_call(self, run: NativeRun, tool_input: Any) -> Call | None:
         """The model's call that a tool run without call id executes: a node may run the tool with the arguments alone.
 
-        An open one with the same arguments; the thread's last message may hold it, too. Other arguments are another
-        call (to warm a cache, to compare), and what comes of it is no answer to the model's.
+        An open one with the same arguments. Other arguments are another call (to warm a cache, to compare), and its
+        result does not answer the model's.
         """
-        if not self._made:
-            self._seed()
         text = self._notes.tool_text(run.id)
-        for made in self._made:
-            if made.name != run.name or made.taken or self._life.is_answered(made.wire):
+        for call in (*self._calls.open(), *self._hidden()):
+            if call.name != run.name or call.run is not None or not isinstance(call.args, Mapping):
                 continue
-            if made.args == tool_input if text is None else list(map(str, made.args.values())) == [text]:
-                return made
+            if call.args == tool_input if text is None else list(map(str, call.args.values())) == [text]:
+                return call
         return None
 
-    def _seed(self) -> None:
-        for message in reversed(self._transcript.latest[-8:]):
-            if calls_made(message):
-                self.made("", message)
-                return
+    def _hidden(self) -> list[Call]:
+        """The calls of the thread's newest messages that the client does not have: a hidden model made them."""
+        found: list[Call] = []
+        for message in self._transcript.latest[-8:]:
+            if isinstance(message, AIMessage) and message.tool_calls and message.id:
+                for raw, made in model_calls(message, message.id):
+                    twin = self._calls.meant(raw, name=made.get("name") or "")  # a node may make the message anew
+                    if twin is None or twin.maker == message.id or twin.result is not None:
+                        name, args = made.get("name") or "", made.get("args")
+                        found.append(self._calls.made(message.id, raw, name=name, args=args))
+        return [call for call in found if not call.announced]
+
+    def _by_hand(self, run: NativeRun, raw: str | None) -> Call:
+        """A new call, which no message made."""
+        parent = f"{run.id}-message"
+        self._transcript.tell(parent, run)
+        return self._calls.made(parent, raw or f"call-{run.id}", scope=run.scope, name=run.name)
+
+    def _announce(self, run: NativeRun, call: Call, tool_input: Any) -> list[BaseEvent]:
+        lane = f"tool:{run.id}"
+        self._life.lane(lane, owner=run.owner, within=tuple(a.id for a in run.ancestors() if a.span))
+        return [
+            *self._life.tool_call(lane, call.id, run.name, call.maker),
+            *self._life.args(call.id, json_text(tool_input if tool_input is not None else {})),
+            *self._life.end_lane(lane),
+        ]
 
     def ended(self, run: NativeRun, output: Any, tool_input: Any) -> list[BaseEvent]:
         """A tool returned. Its messages are results, at once or when its node returns."""
+        work, node, messages = self._works.pop(run.id, None), run.node, tool_messages(output)
         if run.silent:
-            self._by_hand.pop(run.id, None)
             return []
-        if (made := self._borrowed.pop(run.id, None)) is not None:
-            node = run.node
-            if node is not None and not tool_messages(output):
-                self._outputs.setdefault(node.id, []).append((made, run, output))
-            return []
-        if (messages := tool_messages(output)) or self._notes.tool_call_id(run.id) is not None:
-            node = run.node
-            if node is not None and node.id in self._single:
-                self._single[node.id] = messages
+        if work is None and not messages:  # of a recording, which does not say which tool run executes which call
+            work = _Work(run, self._by_hand(run, None), by_hand=True)
+            return [*self._announce(run, work.call, tool_input), *self._give_value(work, output)]
+        if work is None or not work.borrowed:
+            if work is not None and node is not None and is_single_call(node.given):
+                self._hold(node, work, messages=messages)
                 return []
             return [event for message in messages for event in self.result(message, run)]
-        events = [] if run.id in self._by_hand else self._announce(run, None, tool_input)
-        return [*events, *self._answer_by_hand(run, output if isinstance(output, str) else json_text(output))]
+        if work.by_hand and not messages:
+            return self._give_value(work, output)
+        if node is not None and not messages:
+            self._hold(node, work, value=output)
+        return [event for message in messages for event in self.result(message, run)] if work.by_hand else []
+
+    def _hold(
+        self, node: NativeRun, work: _Work, *, messages: Iterable[ToolMessage] = (), value: Any = _NOTHING
+    ) -> None:
+        """Middleware may run a tool several times for one call: the last time counts."""
+        work.messages, work.value = messages, value
+        others = [held for held in self._held.get(node.id, ()) if held.call is not work.call]
+        self._held[node.id] = [*others, work]
 
     def failed(self, run: NativeRun, error: Any) -> list[BaseEvent]:
         """A tool raised. A call made by hand is answered with the error; others by the message the graph stores, if it
         goes on."""
-        if (made := self._borrowed.pop(run.id, None)) is not None:
-            made.taken = False  # the node may try again
-        if run.id not in self._by_hand:
+        work = self._works.pop(run.id, None)
+        if work is None:
             return []
-        return self._answer_by_hand(run, f"Error: {error!r}", failed=True)
+        work.call.run = None  # the node may try again
+        return self._give_value(work, f"Error: {error!r}", failed=True) if work.by_hand else []
 
-    def left_unanswered(self, node: NativeRun) -> list[BaseEvent]:
-        """The node ended and what it wrote was told, which is the last word; it kept what some tools gave to itself:
-        their calls are answered with it."""
-        events = [event for message in self._single.pop(node.id, ()) for event in self.result(message, node)]
-        for made, run, output in self._outputs.pop(node.id, ()):
-            text = output if isinstance(output, str) else json_text(output)
-            message_id = f"tool-{run.id}"
-            told = self._life.result(made.wire, message_id, clean_text(text), owner=run.owner)
-            self._told(told, message_id, None, run)
-            events += told
+    def node_ended(self, node: NativeRun) -> list[BaseEvent]:
+        """The node returned, and what it wrote was reported. Calls that it did not answer get what their tools
+        returned."""
+        events: list[BaseEvent] = []
+        for work in self._held.pop(node.id, ()):
+            events += [event for message in work.messages for event in self.result(message, node)]
+            if work.value is not _NOTHING:
+                events += self._give_value(work, work.value)
         return events
 
-    def abandoned(self, node: NativeRun) -> list[BaseEvent]:
-        """The node will not return; results it held are told as they were."""
-        return [event for message in self._single.pop(node.id, ()) for event in self.result(message, node)]
+    def node_left(self, node: NativeRun) -> list[BaseEvent]:
+        """The node will not return. The messages of its tools are results as they are."""
+        held = self._held.pop(node.id, ())
+        return [event for work in held for message in work.messages for event in self.result(message, node)]
 
     # ------------------------------------------------------------------ results
 
     def result(self, message: ToolMessage, run: NativeRun) -> list[BaseEvent]:
         """``TOOL_CALL_RESULT`` for a tool message, unless its call is unknown or has one, or the message is of old: a
         node or tool may write the history again, and call ids recur."""
-        wire = self.wire(run.scope, message.tool_call_id)
-        if self._life.is_answered(wire) or not self._life.knows_call(wire):
+        call = self.call_meant(message.tool_call_id, run, message.name)
+        if call is None or not call.announced or call.result is not None:
             return []
         if self._transcript.is_told(message.id or "") or self._transcript.holds_result(message.id or ""):
             return []
-        return [] if _was_given(run, message) else self.answer(message, run)
+        return [] if _was_given(run, message) else self._answer(call, message, run)
 
     def answer(self, message: ToolMessage, run: NativeRun) -> list[BaseEvent]:
         """``TOOL_CALL_RESULT`` for a tool message that is new."""
+        call = self.call_meant(message.tool_call_id, run, message.name)
+        return self._answer(call, message, run) if call is not None else []
+
+    def _answer(self, call: Call, message: ToolMessage, run: NativeRun) -> list[BaseEvent]:
         if is_pending(message):
             return []
-        wire = self.wire(run.scope, message.tool_call_id)
         message_id = message.id or f"tool-{run.id}"
         content = result_content(message, declared=self._life.declared)
-        events = self._life.result(wire, message_id, content, owner=run.owner, metadata=_facts(message))
+        events = self._life.result(call.id, message_id, content, owner=run.owner, metadata=_facts(message))
         self._told(events, message_id, message, run)
         if events and message.status == "error":
-            self._transcript.in_sync = (
-                False  # the event has no field for it; the message in a snapshot has (AG-UI 1.0 §6)
-            )
+            # The event has no field for it; the message in a snapshot has (AG-UI 1.0 §6).
+            self._transcript.in_sync = False
         if run.owner is not None:
             [shown] = to_agui([message], declared=self._life.declared)
-            patch = {"id": message_id, "tool_call_id": wire, "subagent_run_id": run.owner}
+            patch = {"id": message_id, "tool_call_id": call.id, "subagent_run_id": run.owner}
             self._transcript.add_foreign([shown.model_copy(update=patch)])
         return events
 
-    def settle(self, *, stored: bool) -> list[BaseEvent]:
-        """The run ends. Of the calls that nobody answered, a client can still answer those that the thread holds, or
-        (`stored` is False: there is none) all but those of models that failed."""
-        pending = self._life.pending_calls
-        if not pending:
-            return []
-        if stored:
-            return self._settled(list(self.stored(pending).values()))
-        makers = {wire: message_id for (message_id, _), wire in self._call_ids.known().items()}
-        return self._settled([wire for wire in pending if not self._transcript.is_lost(makers.get(wire, ""))])
-
-    def stored(self, calls: Iterable[str]) -> dict[str, str]:
-        """Those of the calls that the thread holds, and the names it gives them: by the message that made each, or by
-        one that a node made anew with the same call. Takes time with the thread's length."""
-        told = {wire: key for key, wire in self._call_ids.known().items()}
-        names = call_ids_of(self._transcript.latest).known()
-        rebuilt = set(names.values()) - {names[key] for key in told.values() if key in names}
-        found = {wire: names.get(told.get(wire, ("", "")), wire if wire in rebuilt else "") for wire in calls}
-        return {wire: name for wire, name in found.items() if name}
-
-    def _settled(self, live: list[str]) -> list[BaseEvent]:
-        events = self._life.settle_calls(live)
-        if events:
-            self._transcript.in_sync = False  # no thread has these results: the snapshot withdraws them
-        for event in events:
-            if isinstance(event, ToolCallResultEvent) and event.subagent_run_id is not None:
-                self._transcript.add_foreign([ShownResult(**event.model_dump(exclude={"type"}, exclude_none=True))])
+    def _give_value(self, work: _Work, value: Any, *, failed: bool = False) -> list[BaseEvent]:
+        """Answer a call with what its tool returned."""
+        run, message_id = work.run, f"tool-{work.run.id}"
+        text = clean_text(value if isinstance(value, str) else json_text(value))
+        metadata = {"langgraph": {"status": "error"}} if failed else None
+        events = self._life.result(work.call.id, message_id, text, owner=run.owner, metadata=metadata)
+        self._told(events, message_id, None, run)
         return events
 
     def _told(self, events: list[BaseEvent], wanted: str, message: BaseMessage | None, run: NativeRun) -> None:
@@ -232,39 +238,41 @@ class ToolCalls:
                 if event.message_id != wanted:
                     self._transcript.in_sync = False  # the id was taken: the snapshot puts it right
 
-    def _announce(self, run: NativeRun, raw: str | None, tool_input: Any) -> list[BaseEvent]:
-        lane = f"tool:{run.id}"
-        wire = self.wire(run.scope, raw) if raw is not None else f"call-{run.id}"
-        parent = self._holder(raw)
-        if parent is None:
-            parent = f"{run.id}-message"
-            self._transcript.tell(parent, run)
-        if raw is None:
-            self._by_hand[run.id] = wire
-        else:
-            self._scoped[run.scope, raw] = wire
-        self._life.lane(lane, owner=run.owner, within=tuple(a.id for a in run.ancestors() if a.span))
-        return [
-            *self._life.tool_call(lane, wire, run.name, parent),
-            *self._life.args(wire, json_text(tool_input if tool_input is not None else {})),
-            *self._life.end_lane(lane),
-        ]
+    # ------------------------------------------------------------------ the end of the run
 
-    def _holder(self, raw: str | None) -> str | None:
-        """The id of the stored message that made the call, if the thread has it: a hidden model's."""
-        if raw is None:
-            return None
-        for message in reversed(self._transcript.latest[-8:]):
-            if any(call.get("id") == raw for call in calls_made(message)):
-                return message.id
-        return None
+    def settle(self, *, stored: bool) -> list[BaseEvent]:
+        """The run ends. Of the calls that nobody answered, a client can still answer those that the thread holds, or
+        (`stored` is False: there is none) all but those of models that failed."""
+        pending = self._life.pending_calls
+        if not pending:
+            return []
+        if stored:
+            return self._settled(list(self.stored(pending).values()))
+        made = [call for wire in pending if (call := self._calls.get(wire)) is not None]
+        return self._settled([call.id for call in made if not self._transcript.is_lost(call.maker)])
 
-    def _answer_by_hand(self, run: NativeRun, text: str, *, failed: bool = False) -> list[BaseEvent]:
-        wire = self._by_hand.pop(run.id)
-        message_id = f"tool-{run.id}"
-        metadata = {"langgraph": {"status": "error"}} if failed else None
-        events = self._life.result(wire, message_id, clean_text(text), owner=run.owner, metadata=metadata)
-        self._told(events, message_id, None, run)
+    def stored(self, calls: Iterable[str]) -> dict[str, str]:
+        """Those of the calls that the thread holds, and the names it gives them: by the message that made each, or by
+        one that a node made anew with the same call. Takes time with the thread's length."""
+        thread = calls_of(self._transcript.latest)
+        same = {call.id: held.id for call in self._calls if (held := thread.of(call.maker, call.raw)) is not None}
+        rebuilt = {held.id for held in thread}.difference(same.values())
+        return {wire: same.get(wire, wire) for wire in calls if wire in same or wire in rebuilt}
+
+    def are_renamed(self) -> bool:
+        """Calls whose ids recur were numbered as they were streamed, and the thread has them in another order."""
+        if not self._calls.renumbered:
+            return False
+        thread = calls_of(self._transcript.latest)
+        return any((call := self._calls.of(held.maker, held.raw)) and call.id != held.id for held in thread)
+
+    def _settled(self, live: list[str]) -> list[BaseEvent]:
+        events = self._life.settle_calls(live)
+        if events:
+            self._transcript.in_sync = False  # no thread has these results: the snapshot withdraws them
+        for event in events:
+            if isinstance(event, ToolCallResultEvent) and event.subagent_run_id is not None:
+                self._transcript.add_foreign([ShownResult(**event.model_dump(exclude={"type"}, exclude_none=True))])
         return events
 
 

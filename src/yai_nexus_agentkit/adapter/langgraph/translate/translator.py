@@ -17,7 +17,7 @@ from langgraph.errors import GraphBubbleUp
 
 from yai_nexus_agentkit.adapter.langgraph.native.run_tree import ERROR_HANDLER, RunTree, is_node
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
-from yai_nexus_agentkit.adapter.langgraph.native.written import is_single_call, written_messages
+from yai_nexus_agentkit.adapter.langgraph.native.written import written_messages
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Plan
 from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import Transcript
@@ -25,7 +25,7 @@ from yai_nexus_agentkit.adapter.langgraph.translate.conversation import Conversa
 from yai_nexus_agentkit.adapter.langgraph.translate.model_calls import ModelCalls
 from yai_nexus_agentkit.adapter.langgraph.translate.node_steps import Steps
 from yai_nexus_agentkit.adapter.langgraph.translate.pause import Ending
-from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolCalls, hosting_call
+from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolRuns, hosting_call
 from yai_nexus_agentkit.adapter.langgraph_events import LangGraphEventType as Kind
 from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
 from yai_nexus_agentkit.adapter.shared.reports import Reports
@@ -63,9 +63,9 @@ class LangGraphTranslator:
             held=plan.held,
             in_sync=plan.in_sync,
         )
-        self._calls = ToolCalls(life, self._transcript, plan.call_ids, notes)
+        self._calls = ToolRuns(life, self._transcript, notes)
         self._steps = Steps(life, options.step_name)
-        self._models = ModelCalls(reports, self._transcript, self._calls, plan.call_ids, notes)
+        self._models = ModelCalls(reports, self._transcript, notes)
         self._conversation = Conversation(
             plan, reports, self._tree, self._transcript, self._calls, self._steps, shape=shape
         )
@@ -105,9 +105,9 @@ class LangGraphTranslator:
         events: list[BaseEvent] = []
         for run in self._tree.open():
             if run.kind is RunKind.NODE:
-                events += self._calls.abandoned(run)
+                events += self._calls.node_left(run)
         events += self._models.abandon_all()
-        interrupts = self.ending.interrupts(self._transcript.latest, declared=self._life.declared)
+        interrupts = self.ending.interrupts(declared=self._life.declared)
         if interrupts and not self._plan.resumable:
             message = "the graph asked the user a question, but it has no checkpointer to wait for the answer"
             return [*events, *self.reports.fail(message, Code.AGENT_ERROR)]
@@ -145,11 +145,13 @@ class LangGraphTranslator:
         around = self._tree.parent(native) if self._tree.root is not None else None
         if around is not None and not around.settled:
             child = RunKind.NODE if kind is RunKind.CHAIN and is_node(native) else kind
-            events = self._settle(around, child, str(native.get("name") or ""))
+            events = self._settle(around, child, native)
         return self._tree.start(native, kind, around), events
 
-    def _settle(self, run: NativeRun, child: RunKind | None = None, name: str = "") -> list[BaseEvent]:
-        title = self._tree.settle(run, child, name)
+    def _settle(
+        self, run: NativeRun, child: RunKind | None = None, native: Mapping[str, Any] | None = None
+    ) -> list[BaseEvent]:
+        title = self._tree.settle(run, child, native or {})
         if title is not None:
             run.span = True
             return self._life.open_span(run.id, title, owner=run.owner)
@@ -165,8 +167,6 @@ class LangGraphTranslator:
         run, events = self._enter(native, RunKind.CHAIN)
         if run.kind in (RunKind.NODE, RunKind.TASK):
             events += self._restart(run)
-            if is_single_call(native["data"].get("input")):
-                self._calls.execute_single(run)
             events += self._steps.start(run)
         return events
 
@@ -215,7 +215,7 @@ class LangGraphTranslator:
             if inner.kind is RunKind.MODEL:
                 events += self._models.abandon(inner.id)
             elif inner.kind in (RunKind.NODE, RunKind.TASK):
-                events += self._calls.abandoned(inner)
+                events += self._calls.node_left(inner)
                 events += self._steps.end(inner, wait=wait and inner is run)
             elif inner.kind is RunKind.GRAPH and inner.owner == inner.id:
                 failed = self._notes.error(inner.id) if inner is not run else None
