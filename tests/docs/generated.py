@@ -37,6 +37,7 @@ from typing import Any
 
 from tests.docs.blocks import blocks_of
 from yai_nexus_agentkit.cli import parser_of
+from yai_nexus_agentkit.cli.arguments import OPTIONS
 
 __all__ = ["DOCS", "PAGES", "fresh", "groups_of", "regions"]
 
@@ -176,12 +177,11 @@ def _usage(action: argparse.Action) -> str:
 
 
 def _help(action: argparse.Action) -> str:
-    """What the program says; settings of `AdapterOptions` are told on their own page."""
-    if action.help is None:
-        return f"[`{action.dest}`](hooks-and-options.md#{action.dest})"
-    text = action.help % {**vars(action)}
+    """The help that the program prints; an option of the adapter leads to its section, too."""
+    link = f"[`{action.dest}`](hooks-and-options.md#{action.dest}): " if action.dest in OPTIONS else ""
+    text = (action.help or "") % {**vars(action)}
     more = "; may be repeated" if isinstance(action, argparse._AppendAction) else ""
-    return f"{text}{more}".replace("|", "\\|").replace("*", "\\*")
+    return link + f"{text}{more}".replace("|", "\\|").replace("*", "\\*")
 
 
 _FROM_CODE: Mapping[str, Callable[[str], str]] = {

@@ -16,7 +16,7 @@ import pytest
 from tests.support.command_line import Project, project_in
 from yai_nexus_agentkit.adapter import options
 from yai_nexus_agentkit.adapter.options import AdapterOptions
-from yai_nexus_agentkit.cli.arguments import OPTION_CHOICES, OPTION_SECONDS, OPTION_SWITCHES
+from yai_nexus_agentkit.cli.arguments import OPTIONS
 from yai_nexus_agentkit.testing import assert_conformant
 
 AGENT = """
@@ -171,13 +171,13 @@ def test_adapter_options_are_flags(project: Project) -> None:
 def test_every_setting_that_can_be_written_on_a_command_line_is_a_flag() -> None:
     written = {field.name: str(field.type) for field in fields(AdapterOptions)}
 
-    for name, choices in OPTION_CHOICES.items():
-        literal = get_args(eval(written[name].removesuffix(" | None"), vars(options)))
-        assert tuple(choices) == literal, name
-    assert {name for name, kind in written.items() if kind == "bool"} == set(OPTION_SWITCHES)
-    assert {name for name, kind in written.items() if kind == "PositiveFloat | None"} == set(OPTION_SECONDS)
-    others = {"step_name", "visible", "predict_state"}  # functions, and one that has a form of its own
-    assert written.keys() == {*OPTION_CHOICES, *OPTION_SWITCHES, *OPTION_SECONDS, *others}
+    for name, (kind, help_text) in OPTIONS.items():
+        assert help_text, name
+        if choices := kind.get("choices"):
+            assert tuple(choices) == get_args(eval(written[name].removesuffix(" | None"), vars(options))), name
+        elif name != "predict_state":
+            assert written[name] == ("PositiveFloat | None" if kind.get("type") is float else "bool"), name
+    assert written.keys() == {*OPTIONS, "step_name", "visible"}, "all but the functions"
 
 
 @pytest.mark.parametrize(
@@ -223,6 +223,28 @@ def test_wrong_usage_ends_with_2(project: Project, arguments: list[str]) -> None
     assert "usage: yai-nexus-agentkit run AGENT [message] [options]" in result.err
 
 
+def test_a_model_for_a_graph_that_is_made_already_is_warned_about(project: Project) -> None:
+    project.write("made.py", "from my_agent import echoing\ndef graph():\n    return echoing")
+    warned = project.run("my_agent:echoing", "hi", "--model", "provider:name")
+    silent = project.run("made:graph", "hi", "--model", "provider:name")
+
+    assert "yai-nexus-agentkit: warning: --model: my_agent:echoing is made already" in warned.err
+    assert (warned.code, silent.code, silent.err) == (0, 0, "")
+
+
+@pytest.mark.parametrize("name", ["starts", "AGUI", "agui001", ""])
+def test_a_rule_that_does_not_exist_cannot_be_ignored(project: Project, name: str) -> None:
+    result = project.verify("my_agent:echoing", "--ignore", name)
+
+    assert result.code == 2
+    assert f"--ignore: there is no rule {name!r}; the rules are model, start, terminal," in result.err
+
+
+@pytest.mark.parametrize("name", ["start", "id-drift", "model", "AGUI504"])
+def test_rules_that_exist_can_be_ignored(project: Project, name: str) -> None:
+    assert project.verify("my_agent:echoing", "--ignore", name).code == 0
+
+
 # ---------------------------------------------------------------- how a run ends
 
 
@@ -232,7 +254,7 @@ def test_a_run_that_fails_ends_with_1_and_says_where(project: Project) -> None:
     assert result.code == 1
     assert "RUN_ERROR          AGENT_ERROR: no luck\n" in result.out
     line = 1 + AGENT.split("\n").index('        raise ValueError("no luck")')
-    assert result.err == f"ValueError at my_agent.py:{line}, in fail; --traceback shows the way there\n"
+    assert result.err == f"ValueError at my_agent.py:{line}, in fail; use --traceback for the full traceback\n"
 
 
 def test_the_traceback_of_a_run_that_fails(project: Project) -> None:

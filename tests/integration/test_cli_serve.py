@@ -200,7 +200,7 @@ def project(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
         (["my_agent:graph", "--identity", "my_agent:not_a_function"], "--identity: my_agent:not_a_function is of type"),
         (["my_agent:graph", "--checkpointer", "disk"], "--checkpointer takes memory, sqlite:PATH or postgres"),
         (["my_agent:graph", "--store", "disk"], "--store takes memory, sqlite:PATH or postgres"),
-        (["my_agent:graph", "--host", "256.1.1.1"], "256.1.1.1:0 cannot be listened on: "),
+        (["my_agent:graph", "--host", "256.1.1.1"], "cannot listen on 256.1.1.1:0: "),
     ],
 )  # fmt: skip
 def test_what_cannot_be_served_is_one_line(
@@ -219,7 +219,22 @@ def test_a_port_in_use_is_found_before_anything_is_loaded(project: Project, caps
         result = run_main(capsys, "serve", "nowhere:graph", "--port", port)
 
     assert result.code == 2
-    assert f"127.0.0.1:{port} cannot be listened on: Address already in use" in result.err
+    assert f"Port {port} is in use; choose another with --port (0 = any free port).\n" in result.err
+
+
+@pytest.mark.parametrize(
+    ("more", "warned"),
+    [(["--host", "0.0.0.0"], True), (["--host", "0.0.0.0", "--identity", "my_agent:who"], False), ([], False)],
+)
+def test_an_address_for_everybody_without_an_identity_is_warned_about(
+    project: Project, capsys: pytest.CaptureFixture[str], more: list[str], warned: bool
+) -> None:
+    result = run_main(capsys, "serve", "--port", "0", "nowhere:graph", *more)
+
+    assert result.code == 2, "the agent does not exist, so that the server does not stay"
+    assert (
+        "everybody who can reach 0.0.0.0 shares the same threads; --identity separates users" in result.err
+    ) is warned
 
 
 @pytest.mark.parametrize("port", ["70000", "-1", "http"])

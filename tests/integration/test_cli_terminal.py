@@ -50,9 +50,11 @@ def folder(tmp_path: Path) -> Path:
 
 def test_questions_are_asked_in_the_terminal(folder: Path) -> None:
     with in_a_terminal(folder, "run", "my_agent:asking", "hi") as (screen, process):
-        screen.wait_for("A number?\n                   an answer as JSON (true, 7, ...) or text, or /cancel\n> ")
+        screen.wait_for("? A number?\n                   type an answer as JSON (true, 7, ...) or text, or /cancel\n> ")
         screen.type("41\n")
-        screen.wait_for("And a city?\n                   an answer as JSON (true, 7, ...) or text, or /cancel\n> ")
+        screen.wait_for(
+            "? And a city?\n                   type an answer as JSON (true, 7, ...) or text, or /cancel\n> "
+        )
         screen.type("Köln\n")
         screen.wait_for("TEXT_MESSAGE       │ Köln 42\n")
         screen.wait_for("RUN_FINISHED       success\n")
@@ -109,6 +111,12 @@ def test_the_installed_command_says_its_version() -> None:
     done = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
 
     assert done.stdout == "yai-nexus-agentkit 1.0.0\n"
+
+
+def test_the_package_can_be_run_as_a_module() -> None:
+    done = subprocess.run([sys.executable, "-m", "yai_nexus_agentkit", "--version"], capture_output=True, check=True)
+
+    assert done.stdout == b"yai-nexus-agentkit 1.0.0\n"
 
 
 def test_help_costs_little(folder: Path) -> None:

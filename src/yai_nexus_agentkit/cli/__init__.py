@@ -14,33 +14,33 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from yai_nexus_agentkit import __version__
-from yai_nexus_agentkit.cli.failures import CommandError
+from yai_nexus_agentkit.cli.failures import PROGRAM, CommandError
 
 __all__ = ["COMMANDS", "Command", "main", "parse", "parser_of"]
 
-PROGRAM = "yai-nexus-agentkit"
-
 COMMANDS: Mapping[str, str] = {
-    "bench": "what the adapter costs on an agent, as a gate in CI",
-    "run": "one turn of an agent in the terminal, as a live trace of its AG-UI events",
-    "serve": "agents behind an HTTP server, with a page to try them",
-    "verify": "one turn of an agent through the conformance checks",
+    "bench": "measure the adapter's CPU time on an agent, as a gate in CI",
+    "run": "run one turn of an agent in the terminal and show its AG-UI events live",
+    "serve": "serve agents over HTTP, with a page to try them",
+    "verify": "run one turn of an agent through the conformance checks",
 }
-"""Subcommand, which is also the name of its module here, and what it does."""
+"""Subcommands, which are also the names of their modules here, and their summaries."""
 
+_WRONG = 2
+"""Of wrong usage, as argparse has it."""
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
-"""What a shell reports of a program that SIGINT or SIGPIPE ended."""
+"""As a shell reports them for a program that SIGINT or SIGPIPE ended."""
 
 
 class Command(Protocol):
-    """What the module of a subcommand has."""
+    """The module of a subcommand."""
 
     configure: Callable[[argparse.ArgumentParser], None]
-    """Adds the arguments, and a description."""
+    """Adds the arguments and a description."""
 
     execute: Callable[[argparse.Namespace], int]
-    """Does the work; returns the exit code. Raises `CommandError` for what the user can mend."""
+    """Does the work and returns the exit code. Raises `CommandError` for anything that the user can correct."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parse(argv: Sequence[str]) -> tuple[Command, argparse.Namespace]:
-    """The command that is meant, and its arguments. Raises ``SystemExit`` as argparse does."""
+    """The command that `argv` names, and its arguments. Raises ``SystemExit`` as argparse does."""
     given = list(argv)
     if not given or given[0] not in COMMANDS:
         _overview().parse_args(given or ["--help"])
@@ -60,16 +60,16 @@ def parse(argv: Sequence[str]) -> tuple[Command, argparse.Namespace]:
 
 
 def parser_of(name: str) -> tuple[Command, argparse.ArgumentParser]:
-    """The command of this name, one of `COMMANDS`, and what reads its arguments."""
+    """The command of this name, one of `COMMANDS`, and the parser of its arguments."""
     command = cast(Command, import_module(f"{__name__}.{name.replace('-', '_')}"))
     parser = argparse.ArgumentParser(prog=f"{PROGRAM} {name}", allow_abbrev=False)
-    parser.add_argument("--traceback", action="store_true", help="show the traceback of what went wrong")
+    parser.add_argument("--traceback", action="store_true", help="show the full traceback of an error")
     command.configure(parser)
     return command, parser
 
 
 def _overview() -> argparse.ArgumentParser:
-    """Help, the version, and what is wrong with the name of a command."""
+    """The parser for everything that is no command: help, the version, an unknown name."""
     width = max(map(len, COMMANDS))
     listed = "\n".join(f"  {name:{width}}  {summary}" for name, summary in COMMANDS.items())
     parser = argparse.ArgumentParser(
@@ -84,14 +84,14 @@ def _overview() -> argparse.ArgumentParser:
 
 
 def _guarded(execute: Callable[[argparse.Namespace], int], args: argparse.Namespace) -> int:
-    """Every way a command can end, as an exit code and at most one line."""
+    """Run a command. However it ends, there is an exit code and at most one line."""
     try:
         return execute(args)
     except CommandError as error:
         if args.traceback:
             traceback.print_exception(error.__cause__ or error)
         sys.stderr.write(f"{PROGRAM}: {error}\n")
-        return error.exit_code
+        return _WRONG
     except KeyboardInterrupt:
         sys.stderr.write("\ninterrupted\n")
         return _INTERRUPTED

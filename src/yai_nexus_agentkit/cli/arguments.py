@@ -1,4 +1,4 @@
-"""Edge. Command line arguments that several subcommands take, and what they mean."""
+"""Edge. Command line arguments that several subcommands take, and their values."""
 
 from __future__ import annotations
 
@@ -17,79 +17,87 @@ from uuid import uuid4
 from yai_nexus_agentkit.cli.failures import CommandError
 
 if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
     from yai_nexus_agentkit import AdapterOptions
 
 __all__ = [
-    "OPTION_CHOICES",
-    "OPTION_SECONDS",
-    "OPTION_SWITCHES",
+    "AGENT",
+    "OPTIONS",
     "adapter_options",
-    "add_adapter_options",
     "add_agent_arguments",
-    "add_request_arguments",
-    "configurable",
-    "json_file",
-    "pairs",
+    "add_turn_arguments",
     "request",
+    "run_config",
+    "runtime_context",
 ]
 
-OPTION_CHOICES: Mapping[str, Sequence[str]] = {
-    "custom_events": ("emitter", "all"),
-    "messages_snapshot": ("auto", "always", "never"),
-    "reasoning": ("standard", "thinking", "off"),
-    "chain_spans": ("named", "all", "off"),
-    "interrupts": ("outcome", "custom", "both"),
-    "subagents": ("auto", "always", "never"),
-    "source": ("events", "callbacks"),
-    "durability": ("sync", "async", "exit"),
-}
-"""The fields of `AdapterOptions` with a closed set of values, as flags."""
+AGENT = "module:attribute or path/to/file.py:attribute"
 
-OPTION_SWITCHES = ("final_state_snapshot", "text_chunks", "predict_state_event", "raw_events")
-OPTION_SECONDS = ("execution_timeout", "idle_timeout", "tool_timeout")
+_SWITCH: Mapping[str, Any] = {"action": argparse.BooleanOptionalAction}
+_SECONDS: Mapping[str, Any] = {"type": float, "metavar": "SECONDS"}
+OPTIONS: Mapping[str, tuple[Mapping[str, Any], str]] = {
+    "custom_events": ({"choices": ("emitter", "all")}, "which custom events clients get"),
+    "messages_snapshot": ({"choices": ("auto", "always", "never")}, "when a run ends with MESSAGES_SNAPSHOT"),
+    "reasoning": ({"choices": ("standard", "thinking", "off")}, "reasoning as REASONING_*, as THINKING_*, or not"),
+    "chain_spans": ({"choices": ("named", "all", "off")}, "which chains are shown as titled reasoning"),
+    "interrupts": ({"choices": ("outcome", "custom", "both")}, "questions as outcome, as CUSTOM event, or both"),
+    "subagents": ({"choices": ("auto", "always", "never")}, "when SUBAGENT_* events are sent"),
+    "source": ({"choices": ("events", "callbacks")}, "observe the graph by astream_events or by callbacks"),
+    "durability": ({"choices": ("sync", "async", "exit")}, "when LangGraph writes checkpoints"),
+    "final_state_snapshot": (_SWITCH, "send STATE_SNAPSHOT at the end of each run"),
+    "text_chunks": (_SWITCH, "send TEXT_MESSAGE_CHUNK and TOOL_CALL_CHUNK"),
+    "predict_state_event": (_SWITCH, "also send CopilotKit's PredictState event"),
+    "raw_events": (_SWITCH, "attach the native events, for debugging"),
+    "execution_timeout": (_SECONDS, "longest time of a run"),
+    "idle_timeout": (_SECONDS, "longest time without a native event"),
+    "tool_timeout": (_SECONDS, "longest time of one tool"),
+    "predict_state": (
+        {"action": "append", "metavar": "KEY=TOOL.ARGUMENT"},
+        "fill a state key from a tool's argument while the model writes it",
+    ),
+}
+"""The fields of `AdapterOptions` that are flags: how argparse reads them, and their help."""
+
+
+def add_turn_arguments(parser: argparse.ArgumentParser) -> None:
+    """The agent and the request of one turn."""
+    parser.usage = "%(prog)s AGENT [message] [options]"
+    parser.add_argument("agent", metavar="AGENT", help=AGENT)
+    group = parser.add_argument_group("the request")
+    group.add_argument("message", nargs="?", help="the user's message")
+    group.add_argument(
+        "--attach", action="append", default=[], metavar="FILE", help="a file that is sent with the message"
+    )
+    group.add_argument("--state", metavar="FILE", help="the client's state, JSON; - reads standard input")
+    group.add_argument("--tools", metavar="FILE", help="tools that the client offers, a JSON list")
+    group.add_argument("--thread", metavar="ID", help="the thread (default: a new one)")
+    group.add_argument("--input", metavar="FILE", help="a whole RunAgentInput, JSON; other arguments override it")
 
 
 def add_agent_arguments(parser: argparse.ArgumentParser) -> None:
-    """What a factory, the graph's configuration and its runtime context get."""
+    """The configuration of the agent, and the options of its adapter."""
     group = parser.add_argument_group("the agent")
     group.add_argument(
         "--configurable", action="append", default=[], metavar="KEY=VALUE", help="a key of config['configurable']"
     )
-    group.add_argument("--context", action="append", default=[], metavar="KEY=VALUE", help="LangGraph's context")
+    group.add_argument(
+        "--context", action="append", default=[], metavar="KEY=VALUE", help="a key of LangGraph's runtime context"
+    )
     group.add_argument("--model", metavar="PROVIDER:NAME", help="short for --configurable model=PROVIDER:NAME")
     group.add_argument(
-        "--checkpointer", metavar="WHERE", help="where the graph keeps its threads: memory, sqlite:PATH, postgres://..."
+        "--checkpointer",
+        metavar="WHERE",
+        help="where the graph stores its threads: memory, sqlite:PATH, postgres://...",
     )
-    group.add_argument("--store", metavar="WHERE", help="the graph's long-term store: the same")
-
-
-def add_request_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the request holds."""
-    group = parser.add_argument_group("the request")
-    group.add_argument("message", nargs="?", help="what the user says")
-    group.add_argument(
-        "--attach", action="append", default=[], metavar="FILE", help="a file that goes with the message"
-    )
-    group.add_argument("--state", metavar="FILE", help="the client's state, JSON; - reads standard input")
-    group.add_argument("--tools", metavar="FILE", help="tools that the client offers, a JSON list")
-    group.add_argument("--thread", metavar="ID", help="the thread; a new one without it")
-    group.add_argument("--input", metavar="FILE", help="a whole RunAgentInput, JSON; the other arguments go over it")
-
-
-def add_adapter_options(parser: argparse.ArgumentParser) -> None:
-    """The settings of `AdapterOptions` that can be written on a command line."""
+    group.add_argument("--store", metavar="WHERE", help="where the graph's long-term store is: the same")
     group = parser.add_argument_group("the adapter (AdapterOptions)")
-    for name, choices in OPTION_CHOICES.items():
-        group.add_argument(_flag(name), choices=choices, dest=name)
-    for name in OPTION_SWITCHES:
-        group.add_argument(_flag(name), action=argparse.BooleanOptionalAction, dest=name)
-    for name in OPTION_SECONDS:
-        group.add_argument(_flag(name), type=float, metavar="SECONDS", dest=name)
-    group.add_argument("--predict-state", action="append", metavar="KEY=TOOL.ARGUMENT", dest="predict_state")
+    for name, (kind, text) in OPTIONS.items():
+        group.add_argument(f"--{name.replace('_', '-')}", dest=name, help=text, **kind)
 
 
 def adapter_options(args: argparse.Namespace, own: AdapterOptions) -> AdapterOptions:
-    """The adapter's own options with those of the command line over them."""
+    """The adapter's own options, overridden by those of the command line. Raises `CommandError`."""
     given = {field.name: value for field in fields(own) if (value := getattr(args, field.name, None)) is not None}
     if "predict_state" in given:
         given["predict_state"] = dict(map(_prediction, given["predict_state"]))
@@ -99,13 +107,19 @@ def adapter_options(args: argparse.Namespace, own: AdapterOptions) -> AdapterOpt
         raise CommandError(str(error)) from error
 
 
-def configurable(args: argparse.Namespace) -> dict[str, Any]:
-    """``config["configurable"]`` of the command line."""
-    return pairs("--configurable", args.configurable) | ({"model": args.model} if args.model else {})
+def run_config(args: argparse.Namespace) -> RunnableConfig:
+    """The configuration for factories and for the run."""
+    model = {"model": args.model} if args.model else {}
+    return {"configurable": _pairs("--configurable", args.configurable) | model}
 
 
-def pairs(flag: str, given: Sequence[str]) -> dict[str, Any]:
-    """``KEY=VALUE``, each value as JSON where it is JSON, else as text."""
+def runtime_context(args: argparse.Namespace) -> dict[str, Any] | None:
+    """LangGraph's runtime context, if one is given."""
+    return _pairs("--context", args.context) or None
+
+
+def _pairs(flag: str, given: Sequence[str]) -> dict[str, Any]:
+    """``KEY=VALUE``; each value as JSON if it is JSON, else as text."""
     found: dict[str, Any] = {}
     for pair in given:
         key, equals, value = pair.partition("=")
@@ -118,16 +132,21 @@ def pairs(flag: str, given: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def request(args: argparse.Namespace) -> dict[str, Any]:
-    """The fields of the request that were given, wire names."""
-    fields = json_file("--input", args.input, dict) if args.input else {}
+def request(args: argparse.Namespace, *, default: str | None = None) -> dict[str, Any]:
+    """The fields of the request that were given, by their wire names. `default`: the message if there is no other.
+
+    Raises `CommandError`.
+    """
+    if args.message is None and not args.input and not args.attach:
+        args.message = default
+    fields = _json_file("--input", args.input, dict) if args.input else {}
     fields["messages"] = fields.get("messages") or []
     if not isinstance(fields["messages"], list) or not all(map(_is_message, fields["messages"])):
         raise CommandError("--input: messages must be a list of objects with an id and a role")
     if args.state:
-        fields["state"] = json_file("--state", args.state, dict)
+        fields["state"] = _json_file("--state", args.state, dict)
     if args.tools:
-        fields["tools"] = json_file("--tools", args.tools, list)
+        fields["tools"] = _json_file("--tools", args.tools, list)
     if args.thread:
         fields["threadId"] = args.thread
     if args.message is not None or args.attach:
@@ -135,8 +154,7 @@ def request(args: argparse.Namespace) -> dict[str, Any]:
         if args.attach:
             text = [{"type": "text", "text": args.message}] if args.message else []
             content = [*text, *map(_part, args.attach)]
-        said = {"id": str(uuid4()), "role": "user", "content": content}
-        fields["messages"].append(said)
+        fields["messages"].append({"id": str(uuid4()), "role": "user", "content": content})
     return fields
 
 
@@ -144,7 +162,7 @@ def _is_message(value: Any) -> bool:
     return isinstance(value, dict) and {"id", "role"} <= value.keys()
 
 
-def json_file(flag: str, name: str, expected: type[dict[Any, Any]] | type[list[Any]]) -> Any:
+def _json_file(flag: str, name: str, expected: type[dict[Any, Any]] | type[list[Any]]) -> Any:
     """The JSON value in a file, or on standard input for ``-``. Raises `CommandError` unless it is of that type."""
     try:
         value = json.loads(sys.stdin.read() if name == "-" else Path(name).read_text("utf-8"))
@@ -153,8 +171,7 @@ def json_file(flag: str, name: str, expected: type[dict[Any, Any]] | type[list[A
     except ValueError as error:
         raise CommandError(f"{flag}: {name} is not JSON: {error}") from error
     if not isinstance(value, expected):
-        kind = "object" if expected is dict else "list"
-        raise CommandError(f"{flag}: {name} must hold a JSON {kind}")
+        raise CommandError(f"{flag}: {name} must hold a JSON {'object' if expected is dict else 'list'}")
     return value
 
 
@@ -177,7 +194,3 @@ def _prediction(text: str) -> tuple[str, tuple[str, str]]:
     if not (key and tool and argument):
         raise CommandError(f"--predict-state takes KEY=TOOL.ARGUMENT, not {text!r}")
     return key, (tool, argument)
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"

@@ -15,7 +15,7 @@ from uuid import uuid4
 import jsonpatch
 from jsonpointer import JsonPointerException
 
-from yai_nexus_agentkit.cli.plain_events import Event, PlainEvents
+from yai_nexus_agentkit.cli.chunks import Event
 
 __all__ = ["Client"]
 
@@ -31,7 +31,6 @@ class Client:
         self.thread_id: str = self._base.setdefault("threadId", f"cli-{uuid4().hex[:12]}")
         self.messages: list[Json] = copy.deepcopy(self._base.pop("messages", []))
         self.state: Any = self._base.pop("state", {})
-        self._plain = PlainEvents()
         self._calls: dict[str, Json] = {}
         """Tool calls of `messages` by id, to append arguments to."""
 
@@ -45,17 +44,12 @@ class Client:
             fields["resume"] = list(resume)
         return {**self._base, **fields, **first}
 
+    def call(self, call_id: str) -> Json | None:
+        """A tool call's name and arguments (JSON text) under ``name`` and ``arguments``; None for an unknown call."""
+        return self._calls[call_id]["function"] if call_id in self._calls else None
+
     def apply(self, event: Event) -> None:
-        """Hold what an event tells."""
-        for single in self._plain.feed(event):
-            self._apply(single)
-
-    def arguments(self, call_id: str) -> tuple[str, str]:
-        """A tool call's name and arguments (JSON text). Raises `KeyError`."""
-        function = self._calls[call_id]["function"]
-        return function["name"], function["arguments"]
-
-    def _apply(self, event: Event) -> None:
+        """Take over what an event says. Chunk events are not known here."""
         match event["type"]:
             case "TEXT_MESSAGE_START":
                 self._message(event["messageId"], event.get("role", "assistant"))
@@ -104,4 +98,4 @@ class Client:
 
     def _replace(self, messages: list[Json]) -> None:
         self.messages = messages
-        self._calls = {call["id"]: call for message in messages for call in message.get("toolCalls") or ()}
+        self._calls |= {call["id"]: call for message in messages for call in message.get("toolCalls") or ()}

@@ -1,13 +1,16 @@
-"""Pure. What goes wrong in a user's code, in one line: which error, and at which line of which file."""
+"""Edge. Errors and warnings of the command line, each in one line; of an error in the user's code also its place."""
 
 from __future__ import annotations
 
 import os
+import sys
 import sysconfig
 import traceback
 from pathlib import Path
 
-__all__ = ["CommandError", "place", "summary"]
+__all__ = ["PROGRAM", "CommandError", "place", "summary", "warn"]
+
+PROGRAM = "yai-nexus-agentkit"
 
 _OURS = str(Path(__file__).resolve().parent.parent)
 _LIBRARIES = tuple(
@@ -18,11 +21,15 @@ _LIBRARIES = tuple(
 
 
 class CommandError(Exception):
-    """A command cannot do what it was asked to. The text is one line for the user; a cause is chained."""
+    """A command cannot do its work. The text is one line for the user; the cause is chained."""
 
-    def __init__(self, message: str, *, exit_code: int = 2) -> None:
+    def __init__(self, message: str) -> None:
         super().__init__(" ".join(message.split()))
-        self.exit_code = exit_code
+
+
+def warn(message: str) -> None:
+    """Write a warning to standard error."""
+    sys.stderr.write(f"{PROGRAM}: warning: {message}\n")
 
 
 def summary(error: BaseException) -> str:
@@ -34,7 +41,7 @@ def summary(error: BaseException) -> str:
 
 
 def place(error: BaseException) -> str | None:
-    """``my_agent.py:12, in build``: the innermost line of the user's own code, or, if none is involved, of any code."""
+    """``my_agent.py:12, in build``: the innermost line of the user's own code; without one, of any code."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{_shown(error.filename)}:{error.lineno}"
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<")]

@@ -1,4 +1,4 @@
-"""Edge. What the package logs while a command runs, as single lines on standard error."""
+"""Edge. The package's log while a command runs, as single lines on standard error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["warnings_shown"]
 
 
 class _OneLine(logging.Handler):
-    """Of an exception where it was raised, since ``RUN_ERROR`` says what it is; of everything else its text."""
+    """The place of an exception, since ``RUN_ERROR`` has its text; of any other record the text."""
 
     def __init__(self, level: int, *, tracebacks: bool) -> None:
         super().__init__(logging.DEBUG if tracebacks else level)
@@ -29,12 +29,12 @@ class _OneLine(logging.Handler):
 def _location(error: BaseException) -> str:
     if isinstance(error, AGUIAdapterError) and error.__cause__ is not None:
         error = error.__cause__  # what a hook raised
-    return f"{type(error).__name__} at {place(error) or 'an unknown place'}; --traceback shows the way there"
+    return f"{type(error).__name__} at {place(error) or 'an unknown place'}; use --traceback for the full traceback"
 
 
 @contextlib.contextmanager
 def warnings_shown(*, tracebacks: bool, level: int = logging.WARNING) -> Iterator[None]:
-    """Show what the package logs, from `level` on; with `tracebacks` everything, in full."""
+    """Show log records from `level` on; with `tracebacks` all of them, in full."""
     logger = logging.getLogger("yai_nexus_agentkit")
     handler = _OneLine(level, tracebacks=tracebacks)
     logger.addHandler(handler)

@@ -1,9 +1,11 @@
-"""Edge. ``--checkpointer`` and ``--store``: where a graph keeps its threads, and what outlives them."""
+"""Edge. ``--checkpointer`` and ``--store``: where a graph stores its threads and its long-term data."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -11,35 +13,56 @@ from yai_nexus_agentkit.cli.failures import CommandError, summary
 
 __all__ = ["persistence", "with_persistence"]
 
-_SETUP = ("checkpointer", "store")
+_WHERE = re.compile(r"(memory)|(sqlite):(.+)|(postgres)(?:ql)?://.*")
+_PLACES = {
+    ("checkpointer", "memory"): ("langgraph.checkpoint.memory", "InMemorySaver"),
+    ("checkpointer", "sqlite"): ("langgraph.checkpoint.sqlite.aio", "AsyncSqliteSaver"),
+    ("checkpointer", "postgres"): ("langgraph.checkpoint.postgres.aio", "AsyncPostgresSaver"),
+    ("store", "memory"): ("langgraph.store.memory", "InMemoryStore"),
+    ("store", "sqlite"): ("langgraph.store.sqlite.aio", "AsyncSqliteStore"),
+    ("store", "postgres"): ("langgraph.store.postgres.aio", "AsyncPostgresStore"),
+}
 
 
 @asynccontextmanager
 async def persistence(*, checkpointer: str | None, store: str | None) -> AsyncIterator[dict[str, Any]]:
-    """The graph's attributes that ``memory``, ``sqlite:PATH`` or a Postgres URL mean; without those that are None.
+    """The graph's attributes that ``memory``, ``sqlite:PATH`` or a Postgres URL stand for; none for None.
 
     Raises `CommandError`: one cannot be opened, or the extra for it is not installed.
     """
     async with AsyncExitStack() as stack:
         found: dict[str, Any] = {}
-        for kind, where in zip(_SETUP, (checkpointer, store), strict=True):
-            if where is None:
-                continue
-            manager = _manager(kind, where)
-            try:
-                found[kind] = await stack.enter_async_context(manager)
-                if hasattr(found[kind], "setup"):
-                    await found[kind].setup()
-            except Exception as error:
-                raise CommandError(f"--{kind} {_without_password(where)}: {summary(error)}") from error
+        for kind, where in (("checkpointer", checkpointer), ("store", store)):
+            if where is not None:
+                found[kind] = await _opened(kind, where, stack)
         yield found
 
 
-def with_persistence(agent: Any, attributes: dict[str, Any], name: str) -> Any:
-    """The graph with these attributes instead of its own; the graph itself is left as it is.
+async def _opened(kind: str, where: str, stack: AsyncExitStack) -> Any:
+    match = _WHERE.fullmatch(where)
+    if match is None:
+        raise CommandError(f"--{kind} takes memory, sqlite:PATH or postgres://..., not {where!r}")
+    place, path = match[1] or match[2] or match[4], match[3]
+    if path and not Path(path).parent.is_dir():
+        raise CommandError(f"--{kind}: there is no folder {Path(path).parent}")
+    module, name = _PLACES[kind, place]
+    try:
+        made = getattr(import_module(module), name)
+    except ImportError as error:
+        extra = f"pip install 'yai-nexus-agentkit[{place}]'"
+        raise CommandError(f"--{kind} {place} needs an extra: {extra}") from error
+    if place == "memory":
+        return made()
+    try:
+        saver = await stack.enter_async_context(made.from_conn_string(path or where))
+        await saver.setup()
+    except Exception as error:
+        raise CommandError(f"--{kind} {_without_password(where)}: {summary(error)}") from error
+    return saver
 
-    Raises `CommandError`: the agent is no graph.
-    """
+
+def with_persistence(agent: Any, attributes: dict[str, Any], name: str) -> Any:
+    """A copy of the graph with these attributes. Raises `CommandError`: the agent is no graph."""
     if not attributes:
         return agent
     from langgraph.pregel import Pregel
@@ -48,54 +71,6 @@ def with_persistence(agent: Any, attributes: dict[str, Any], name: str) -> Any:
         flag = next(iter(attributes))
         raise CommandError(f"--{flag} needs a compiled graph; {name} is of type {type(agent).__name__}")
     return agent.copy(attributes)
-
-
-def _manager(kind: str, where: str) -> Any:
-    if where == "memory":
-        return _in_memory(kind)
-    if where.startswith("sqlite:") and (path := where.removeprefix("sqlite:")):
-        return _sqlite(kind, path)
-    if where.startswith(("postgres://", "postgresql://")):
-        return _postgres(kind, where)
-    raise CommandError(f"--{kind} takes memory, sqlite:PATH or postgres://..., not {where!r}")
-
-
-@asynccontextmanager
-async def _in_memory(kind: str) -> AsyncIterator[Any]:
-    if kind == "store":
-        from langgraph.store.memory import InMemoryStore
-
-        yield InMemoryStore()
-    else:
-        from langgraph.checkpoint.memory import InMemorySaver
-
-        yield InMemorySaver()
-
-
-def _sqlite(kind: str, path: str) -> Any:
-    if not Path(path).parent.is_dir():
-        raise CommandError(f"--{kind}: there is no folder {Path(path).parent}")
-    try:
-        if kind == "store":
-            from langgraph.store.sqlite.aio import AsyncSqliteStore
-
-            return AsyncSqliteStore.from_conn_string(path)
-        from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-    except ImportError as error:
-        raise CommandError(f"--{kind} needs SQLite: pip install 'yai-nexus-agentkit[sqlite]'") from error
-    return AsyncSqliteSaver.from_conn_string(path)
-
-
-def _postgres(kind: str, url: str) -> Any:
-    try:
-        if kind == "store":
-            from langgraph.store.postgres.aio import AsyncPostgresStore
-
-            return AsyncPostgresStore.from_conn_string(url)
-        from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
-    except ImportError as error:
-        raise CommandError(f"--{kind} needs Postgres: pip install 'yai-nexus-agentkit[postgres]'") from error
-    return AsyncPostgresSaver.from_conn_string(url)
 
 
 def _without_password(url: str) -> str:

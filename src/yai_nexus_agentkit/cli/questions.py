@@ -1,4 +1,4 @@
-"""Pure. What a run waits for at its end, as questions for a terminal, and what is typed there, as answers.
+"""Pure. The open questions of a run, as text for a terminal, and what a person types there, as answers.
 
 A run waits for the answers to its interrupts (AG-UI 1.0 §16), or for the results of the client tools that it called.
 """
@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 from uuid import uuid4
 
+from yai_nexus_agentkit.cli.chunks import Event
 from yai_nexus_agentkit.cli.client import Client
-from yai_nexus_agentkit.cli.plain_events import Event
 
 __all__ = ["Question", "questions"]
 
@@ -23,41 +23,41 @@ _CANCEL = "/cancel"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One thing that a person, or the application, has to say before the thread goes on."""
+    """One thing that a person, or the application, must answer before the thread continues."""
 
     id: str
-    """The interrupt's id, or the tool call's."""
-    kind: Literal["interrupt", "client tool"]
+    """Of the interrupt, or of the tool call."""
     text: str
+    is_call: bool = False
+    """A client tool, and not an interrupt."""
     schema: Mapping[str, Any] = field(default_factory=dict)
-    """JSON Schema of an interrupt's answer; empty where anything will do."""
+    """JSON Schema of an interrupt's answer; empty if any answer will do."""
     reason: str = ""
 
     @property
     def hint(self) -> str:
-        """What may be typed."""
-        if self.kind == "client tool":
-            return "its result, as JSON or text"
-        if self._yes is not None:
-            return f"y, n, {_CANCEL}, or an answer as JSON"
+        """What a person can type."""
+        if self.is_call:
+            return "type its result, as JSON or text"
+        if self._decision(approved=True) is not None:
+            return f"type y, n, {_CANCEL}, or an answer as JSON"
         choices = self.schema.get("enum")
         if isinstance(choices, list):
-            return f"{', '.join(map(str, choices))}, or {_CANCEL}"
-        return f"an answer as {self.schema.get('type', 'JSON (true, 7, ...) or text')}, or {_CANCEL}"
+            return f"type {', '.join(map(str, choices))}, or {_CANCEL}"
+        return f"type an answer as {self.schema.get('type', 'JSON (true, 7, ...) or text')}, or {_CANCEL}"
 
-    def tool_message(self, typed: str) -> dict[str, Any]:
-        """What was typed as the result of the client tool."""
-        return {"id": str(uuid4()), "role": "tool", "toolCallId": self.id, "content": typed}
-
-    def resume_entry(self, typed: str) -> dict[str, Any]:
-        """What was typed as the answer to the interrupt."""
+    def answered(self, typed: str) -> dict[str, Any]:
+        """What a person typed: as the client tool's message, or as the entry of ``resume`` for the interrupt."""
+        if self.is_call:
+            return {"id": str(uuid4()), "role": "tool", "toolCallId": self.id, "content": typed}
         if typed == _CANCEL:
             return {"interruptId": self.id, "status": "cancelled"}
         return {"interruptId": self.id, "status": "resolved", "payload": self._payload(typed)}
 
     def _payload(self, typed: str) -> Any:
-        if self._yes is not None and typed.lower() in _YES + _NO:
-            return self._yes if typed.lower() in _YES else self._no
+        decision = self._decision(approved=typed.lower() in _YES)
+        if decision is not None and typed.lower() in _YES + _NO:
+            return decision
         if self.schema.get("type") == "string" and not typed.startswith('"'):
             return typed
         try:
@@ -65,43 +65,32 @@ class Question:
         except ValueError:
             return typed
 
-    @property
-    def _yes(self) -> Any:
-        """The payload of a yes, None where yes is no answer."""
-        return self._approval(approved=True)
-
-    @property
-    def _no(self) -> Any:
-        return self._approval(approved=False)
-
-    def _approval(self, *, approved: bool) -> Any:
+    def _decision(self, *, approved: bool) -> Any:
+        """The payload of a yes or no; None if the question takes neither."""
         match self.reason:
-            case "confirmation":
-                return approved
             case "tool_call":
                 return {"approved": approved}
             case "langgraph:tool_approval":
                 # LangChain's middleware asks about several calls at once.
                 decisions = self.schema.get("properties", {}).get("decisions", {})
-                count = decisions.get("minItems", 1)
-                return {"decisions": [{"type": "approve" if approved else "reject"}] * count}
-            case _:
-                return approved if self.schema.get("type") == "boolean" else None
+                return {"decisions": [{"type": "approve" if approved else "reject"}] * decisions.get("minItems", 1)}
+            case reason:
+                return approved if reason == "confirmation" or self.schema.get("type") == "boolean" else None
 
 
 def questions(finished: Event, client: Client) -> list[Question]:
-    """What the run that ended with this ``RUN_FINISHED`` waits for."""
+    """The open questions of the run that ended with this ``RUN_FINISHED``."""
     outcome = finished.get("outcome") or {}
     if outcome.get("type") == "interrupt":
-        return [_interrupt(interrupt) for interrupt in outcome["interrupts"]]
-    asked = []
-    for call in outcome.get("pendingToolCallIds") or ():
-        name, arguments = client.arguments(call)
-        asked.append(Question(call, "client tool", f"{name}({arguments})"))
-    return asked
-
-
-def _interrupt(interrupt: Mapping[str, Any]) -> Question:
-    schema = interrupt.get("responseSchema") or {}
-    text = interrupt.get("message") or interrupt["reason"]
-    return Question(interrupt["id"], "interrupt", text, schema, interrupt["reason"])
+        return [
+            Question(
+                asked["id"],
+                asked.get("message") or asked["reason"],
+                False,
+                asked.get("responseSchema") or {},
+                asked["reason"],
+            )
+            for asked in outcome["interrupts"]
+        ]
+    pending = [(call_id, client.call(call_id)) for call_id in outcome.get("pendingToolCallIds") or ()]
+    return [Question(call_id, f"{call['name']}({call['arguments']})", True) for call_id, call in pending if call]

@@ -1,7 +1,7 @@
-"""Edge. ``run``: one turn of an agent in the terminal, with the questions it asks and the answers to them.
+"""Edge. ``run``: one turn of an agent in the terminal, with its questions and their answers.
 
 Exit codes: 0 the run succeeded, 1 it ended with ``RUN_ERROR``, 2 wrong usage or no such agent, 3 it waits for an answer
-and there is nobody to ask.
+and nobody can be asked.
 """
 
 from __future__ import annotations
@@ -14,18 +14,19 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from yai_nexus_agentkit.cli.agents import adapter_opened, run_config
+from yai_nexus_agentkit.cli.agents import adapter_opened
 from yai_nexus_agentkit.cli.arguments import (
-    add_adapter_options,
+    AGENT,
     add_agent_arguments,
-    add_request_arguments,
-    pairs,
+    add_turn_arguments,
     request,
+    run_config,
+    runtime_context,
 )
+from yai_nexus_agentkit.cli.chunks import Event, Unchunked
 from yai_nexus_agentkit.cli.client import Client
 from yai_nexus_agentkit.cli.layout import Page
 from yai_nexus_agentkit.cli.notes import warnings_shown
-from yai_nexus_agentkit.cli.plain_events import Event
 from yai_nexus_agentkit.cli.questions import Question, questions
 from yai_nexus_agentkit.cli.terminal import Terminal
 from yai_nexus_agentkit.cli.trace import Trace
@@ -41,24 +42,21 @@ SUCCESS, FAILED, PAUSED = 0, 1, 3
 def configure(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``run``."""
     parser.description = (
-        "Run one turn and show its AG-UI events as they happen. AGENT is module:attribute or path/to/file.py:attribute "
-        "and names a compiled graph, a runnable, an AGUIAdapter, or a function or context manager that gives one."
+        f"Run one turn and show its AG-UI events as they happen. AGENT is {AGENT} and names a compiled graph, "
+        "a runnable, an AGUIAdapter, or a function or context manager that gives one."
     )
-    parser.usage = "%(prog)s AGENT [message] [options]"
     parser.epilog = "Exit code: 0 success, 1 RUN_ERROR, 2 usage, 3 the agent waits for an answer."
-    parser.add_argument("agent", metavar="AGENT", help="module:attribute or path/to/file.py:attribute")
-    add_request_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="one AG-UI event per line, as on the wire")
+    add_turn_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="write one AG-UI event per line, as on the wire")
     parser.add_argument("--full", action="store_true", help="do not shorten long values")
     parser.add_argument(
         "--answer",
         action="append",
         default=[],
         metavar="ANSWER",
-        help="answers the agent's questions, in order: y or n where a yes or no is asked for, else JSON or text",
+        help="the answer to the agent's next question: y or n for a yes or no, else JSON or text",
     )
     add_agent_arguments(parser)
-    add_adapter_options(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -73,85 +71,73 @@ def execute(args: argparse.Namespace) -> int:
 async def _session(args: argparse.Namespace, out: Terminal) -> int:
     client = Client(request(args))
     answers = list(args.answer)
+    pending: list[Question] = []
     async with adapter_opened(args.agent, args) as adapter:
         turn = _Turn(adapter, args, client, out)
         asked = client.request()
         while True:
             last = await turn.play(asked)
-            if last["type"] == "RUN_ERROR":
-                # Refused answers consumed nothing: the same questions are still open.
-                refused = last.get("code") == "INVALID_RESUME" and turn.may_ask
-                pending = turn.asked if refused else []
-                if not pending:
-                    return FAILED
-            else:
+            if last["type"] != "RUN_ERROR":
                 pending = questions(last, client)
                 if not pending:
                     return SUCCESS
-            replies = await _replies(pending, answers, turn)
+            elif last.get("code") != "INVALID_RESUME" or not (pending and turn.may_ask):
+                return FAILED
+            # Refused answers consumed nothing: the same questions are still open.
+            replies = await turn.replies(pending, answers)
             if replies is None:
                 return PAUSED
-            turn.asked = pending
-            asked = _next_request(client, pending, replies)
+            given = [
+                (question.is_call, question.answered(reply)) for question, reply in zip(pending, replies, strict=True)
+            ]
+            results = [entry for is_call, entry in given if is_call]
+            asked = client.request(results, resume=[entry for is_call, entry in given if not is_call])
 
 
 class _Turn:
-    """Plays the runs of one session, and shows them."""
+    """Plays the runs of one session and shows them."""
 
     def __init__(self, adapter: AGUIAdapter, args: argparse.Namespace, client: Client, out: Terminal) -> None:
-        self._adapter, self._client, self.out = adapter, client, out
-        self._run_args: dict[str, Any] = {
-            "config": run_config(args),
-            "context": pairs("--context", args.context) or None,
-        }
-        self.page = Page(out.width, colour=out.colour)
-        self._trace = None if args.json else Trace(self.page, full=args.full)
+        self._adapter, self._client, self._out = adapter, client, out
+        self._run_args: dict[str, Any] = {"config": run_config(args), "context": runtime_context(args)}
+        self._page = Page(out.width, colour=out.colour)
+        self._trace = None if args.json else Trace(self._page, client, full=args.full)
         self.may_ask = out.interactive and not args.json
-        self.asked: list[Question] = []
-        """What the last request answered."""
 
     async def play(self, asked: dict[str, Any]) -> Event:
         """One run. Returns its last event."""
-        began = time.monotonic()
+        began, count = time.monotonic(), 0
         event: Event = {"type": ""}
-        trace = self._trace
-        count = trace.count if trace else 0
+        unchunked = Unchunked()
         try:
             async with contextlib.aclosing(self._adapter.stream_sse(asked, **self._run_args)) as frames:
                 async for frame in frames:
                     line = frame.decode().removeprefix("data: ").rstrip("\n")
-                    event = json.loads(line)
-                    self._client.apply(event)
-                    self.out.write(trace.feed(event) if trace else f"{line}\n")
+                    event, count = json.loads(line), count + 1
+                    for single in unchunked.feed(event):
+                        self._client.apply(single)
+                        self._show(self._trace.feed(single) if self._trace else "")
+                    self._out.write("" if self._trace else f"{line}\n")
         finally:
-            if trace is not None:
-                self.out.write(trace.close())
-        if trace is not None:
-            seconds = time.monotonic() - began
-            text = f"{trace.count - count} events in {seconds:.1f} s"
-            self.out.write(self.page.line("", text, style="dim"))
+            self._show(self._page.break_line())
+        self._show(self._page.line("", f"{count} events in {time.monotonic() - began:.1f} s", style="dim"))
         return event
 
+    async def replies(self, asked: list[Question], answers: list[str]) -> list[str] | None:
+        """The reply to each question, taken from `answers` or typed in the terminal; None if one is missing."""
+        replies: list[str] = []
+        for question in asked:
+            self._show(self._page.line("", f"? {question.text}", style="bold"))
+            if answers:
+                replies.append(answers.pop(0))
+            elif self.may_ask:
+                self._show(self._page.line("", question.hint))
+                typed = await self._out.ask("> ")
+                if not typed:
+                    return None
+                replies.append(typed)
+        return replies if len(replies) == len(asked) else None
 
-async def _replies(asked: list[Question], answers: list[str], turn: _Turn) -> list[str] | None:
-    """What was given for each question, on the command line or in the terminal; None if that is not all of them."""
-    replies: list[str] = []
-    for question in asked:
-        if answers:
-            replies.append(answers.pop(0))
-            continue
-        if not turn.may_ask:
-            return None
-        turn.out.write(turn.page.line("", f"{question.text}\n{question.hint}", style="bold"))
-        typed = await turn.out.ask("> ")
-        if not typed:
-            return None
-        replies.append(typed)
-    return replies
-
-
-def _next_request(client: Client, asked: list[Question], replies: list[str]) -> dict[str, Any]:
-    answered = list(zip(asked, replies, strict=True))
-    results = [question.tool_message(reply) for question, reply in answered if question.kind == "client tool"]
-    resume = [question.resume_entry(reply) for question, reply in answered if question.kind == "interrupt"]
-    return client.request(results, resume=resume)
+    def _show(self, text: str) -> None:
+        if self._trace:
+            self._out.write(text)

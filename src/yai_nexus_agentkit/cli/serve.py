@@ -1,9 +1,10 @@
-"""Edge. ``serve``: agents behind an HTTP server. Exit codes: 0 stopped, 2 wrong usage, no such agent, no free port."""
+"""Edge. ``serve``: agents over HTTP. Exit codes: 0 stopped; 2 wrong usage, no such agent, or no free port."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import errno
 import logging
 import socket
 import sys
@@ -12,41 +13,43 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
+from ipaddress import ip_address
 
 from yai_nexus_agentkit import __version__
-from yai_nexus_agentkit.cli.arguments import add_adapter_options, add_agent_arguments
-from yai_nexus_agentkit.cli.failures import CommandError
+from yai_nexus_agentkit.cli.arguments import AGENT, add_agent_arguments
+from yai_nexus_agentkit.cli.failures import CommandError, warn
 from yai_nexus_agentkit.cli.serving import INSPECTOR, application, inspector_wanted, named_specs
 from yai_nexus_agentkit.cli.terminal import Terminal
 
 __all__ = ["configure", "execute"]
 
 _CLOSING = 3
-"""Seconds that open streams have to end when the server stops."""
+"""Seconds that open streams get to end when the server stops."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``serve``."""
     parser.description = (
-        "Serve agents by AG-UI over HTTP. AGENT is as in `run`; one alone answers POST /, several are written "
-        "NAME=AGENT and answer POST /NAME."
+        "Serve agents as AG-UI over HTTP. AGENT is the same as for `run`. One agent answers POST /; several are "
+        "written NAME=AGENT and answer POST /NAME."
     )
     parser.usage = "%(prog)s AGENT [NAME=AGENT ...] [options]"
-    parser.add_argument("agents", nargs="+", metavar="AGENT", help="module:attribute or path/to/file.py:attribute")
+    parser.add_argument("agents", nargs="+", metavar="AGENT", help=AGENT)
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
-    parser.add_argument("--port", type=port, default=8000, help="default: %(default)s; 0 takes any free one")
-    parser.add_argument("--reload", action="store_true", help="start anew when a Python file of this folder changes")
-    parser.add_argument("--cors", action="append", default=[], metavar="ORIGIN", help="pages that may call; * for all")
+    parser.add_argument("--port", type=port, default=8000, help="the port (default: %(default)s; 0 = any free port)")
+    parser.add_argument("--reload", action="store_true", help="restart when a Python file here changes")
+    parser.add_argument(
+        "--cors", action="append", default=[], metavar="ORIGIN", help="an origin whose pages may call; * for all"
+    )
     parser.add_argument(
         "--inspector",
         action=argparse.BooleanOptionalAction,
-        help="a page to try the agents, at /inspector/ (default: where it is installed)",
+        help="serve a page to try the agents, at /inspector/ (default: if it is installed)",
     )
-    parser.add_argument("--identity", metavar="SPEC", help="module:function, from a request to an Identity")
-    parser.add_argument("--per-request", action="store_true", help="call the agents' function for each request")
+    parser.add_argument("--identity", metavar="SPEC", help="module:function that returns the Identity of a request")
+    parser.add_argument("--per-request", action="store_true", help="call the agents' functions for each request")
     parser.add_argument("--expose-errors", action="store_true", help="send clients the text of unexpected exceptions")
     add_agent_arguments(parser)
-    add_adapter_options(parser)
 
 
 def port(text: str) -> int:
@@ -58,12 +61,14 @@ def port(text: str) -> int:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Serve until somebody stops it. Returns the exit code."""
+    """Serve until Ctrl-C. Returns the exit code."""
     if find_spec("uvicorn") is None or find_spec("starlette") is None:
-        raise CommandError("serve needs the server: pip install 'yai-nexus-agentkit[server]'")
+        raise CommandError("serve needs an extra: pip install 'yai-nexus-agentkit[server]'")
     named_specs(args.agents)
     inspector_wanted(args)
     with _bound(args.host, args.port) as listening:
+        if not args.identity and not ip_address(listening.getsockname()[0]).is_loopback:
+            warn(f"everybody who can reach {args.host} shares the same threads; --identity separates users")
         try:
             if args.reload:
                 _supervise(args, listening)
@@ -76,19 +81,21 @@ def execute(args: argparse.Namespace) -> int:
 
 @contextmanager
 def _bound(host: str, port: int) -> Iterator[socket.socket]:
-    """The listening socket, taken before anything is loaded or announced. Raises `CommandError`."""
+    """The listening socket, bound before any agent is loaded. Raises `CommandError`."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.create_server(address, family=family, backlog=2048)
     except OSError as error:
-        raise CommandError(f"{host}:{port} cannot be listened on: {error.strerror or error}") from error
+        if error.errno == errno.EADDRINUSE:
+            raise CommandError(f"Port {port} is in use; choose another with --port (0 = any free port).") from error
+        raise CommandError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
     with listening:
         listening.set_inheritable(True)
         yield listening
 
 
 def _run(args: argparse.Namespace, listening: socket.socket) -> None:
-    """Serve on the event loop that uvicorn would choose: the agents' checkpointers are opened on it, too."""
+    """Serve on the event loop that uvicorn would choose; the agents' checkpointers are opened on the same loop."""
     import uvicorn
 
     with asyncio.Runner(loop_factory=uvicorn.Config("").get_loop_factory()) as runner:
@@ -105,7 +112,7 @@ async def _serve(args: argparse.Namespace, listening: socket.socket) -> None:
 
 
 def _supervise(args: argparse.Namespace, listening: socket.socket) -> None:
-    """Serve in a process of its own, and again in a new one whenever a file changes."""
+    """Serve in a process of its own; start a new one whenever a file changes."""
     import uvicorn
     from uvicorn.supervisors import ChangeReload
 
@@ -115,7 +122,7 @@ def _supervise(args: argparse.Namespace, listening: socket.socket) -> None:
 
 
 def _serve_again(args: argparse.Namespace, sockets: Sequence[socket.socket]) -> None:
-    """One life of the process under `_supervise`. What cannot be loaded now may be after the next change."""
+    """The process that `_supervise` starts. An agent that cannot be loaded waits for the next change."""
     try:
         _run(args, sockets[0])
     except CommandError as error:
@@ -140,7 +147,7 @@ def _banner(args: argparse.Namespace, listening: socket.socket) -> str:
 
 
 def _log_to_terminal(*, tracebacks: bool) -> None:
-    """Requests, warnings and errors; with `tracebacks` also what the package says about its work."""
+    """Log requests, warnings and errors; with `tracebacks` also the package's debug records."""
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
     logging.getLogger("uvicorn.access").setLevel(logging.INFO)
     logging.getLogger("yai_nexus_agentkit").setLevel(logging.DEBUG if tracebacks else logging.INFO)

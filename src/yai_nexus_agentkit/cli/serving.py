@@ -1,4 +1,4 @@
-"""Edge. The application that ``serve`` runs: agents by name, who is who, and the inspector page."""
+"""Edge. The application of ``serve``: agents by name, the identity of requests, and the inspector page."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from yai_nexus_agentkit.cli.agents import adapter_of, run_config
-from yai_nexus_agentkit.cli.arguments import pairs
+from yai_nexus_agentkit.cli.agents import adapter_of, loaded
+from yai_nexus_agentkit.cli.arguments import run_config, runtime_context
 from yai_nexus_agentkit.cli.failures import CommandError
-from yai_nexus_agentkit.cli.loading import find, made, opened, parse_spec
+from yai_nexus_agentkit.cli.loading import find, made, parse_spec
 from yai_nexus_agentkit.cli.persistence import persistence, with_persistence
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["INSPECTOR", "application", "inspector_wanted", "named_specs"]
 
 INSPECTOR = "inspector"
-"""Where the page is, and so no agent's name."""
+"""The path of the page; no agent can have this name."""
 
 _NAMED = re.compile(r"([A-Za-z0-9._~-]+)=(.+)")
 
@@ -49,10 +49,10 @@ def named_specs(given: list[str]) -> dict[str | None, str]:
 
 
 def inspector_wanted(args: argparse.Namespace) -> bool:
-    """Whether the page is served: where it is installed, unless the command line says otherwise."""
+    """Whether to serve the page: by the command line, else if it is installed."""
     installed = find_spec("agui_inspector") is not None
     if args.inspector and not installed:
-        raise CommandError("--inspector needs the page: pip install 'yai-nexus-agentkit[inspector]'")
+        raise CommandError("--inspector needs an extra: pip install 'yai-nexus-agentkit[inspector]'")
     return installed if args.inspector is None else bool(args.inspector)
 
 
@@ -74,8 +74,7 @@ async def application(args: argparse.Namespace) -> AsyncIterator[Starlette]:
             if args.per_request:
                 agents[name] = _Factory(found[name], spec, args, attributes)
                 continue
-            agent = await stack.enter_async_context(opened(found[name], spec, run_config(args)))
-            agents[name] = adapter_of(with_persistence(agent, attributes, spec), args)
+            agents[name] = await stack.enter_async_context(loaded(found[name], spec, attributes, args))
         only = agents.get(None)
         app = create_app(only or {name: agent for name, agent in agents.items() if name}, settings=settings)
         if inspector_wanted(args):
@@ -84,7 +83,7 @@ async def application(args: argparse.Namespace) -> AsyncIterator[Starlette]:
 
 
 class _Factory:
-    """Makes an adapter for each request, from a configuration that names its user."""
+    """Makes an adapter for each request; the factory gets the user in its configuration."""
 
     def __init__(self, found: Any, spec: str, args: argparse.Namespace, attributes: dict[str, Any]) -> None:
         self._found, self._spec, self._args, self._attributes = found, spec, args, attributes
@@ -97,12 +96,12 @@ class _Factory:
 
 
 def _resolver(args: argparse.Namespace) -> Resolver:
-    """Who sends a request, as the application says, with the command line's configuration and context under it."""
+    """The identity of a request, with the configuration and context of the command line as defaults."""
     from langchain_core.runnables.config import merge_configs
 
     from yai_nexus_agentkit.server import Identity
 
-    config, context = run_config(args), pairs("--context", args.context) or None
+    config, context = run_config(args), runtime_context(args)
     whose = find(parse_spec(args.identity)) if args.identity else None
     if whose is not None and not callable(whose):
         raise CommandError(f"--identity: {args.identity} is of type {type(whose).__name__}, not a function")
@@ -118,12 +117,12 @@ def _resolver(args: argparse.Namespace) -> Resolver:
 
 
 def _add_inspector(app: Starlette, specs: Mapping[str | None, str]) -> None:
-    """The page under ``/inspector``, with ``GET /`` leading there."""
+    """Serve the page at ``/inspector``; redirect ``GET /`` to it."""
     from agui_inspector import Agent, mount_inspector
     from starlette.responses import RedirectResponse
     from starlette.routing import Route
 
-    # Its warning that the page is there: the banner says so.
+    # Not its warning that the page is served: the banner says so.
     logging.getLogger("agui_inspector").setLevel(logging.ERROR)
     agents = [Agent(id=name or "agent", url=f"/{name or ''}", name=name or spec) for name, spec in specs.items()]
     mount_inspector(app, agents=agents, enabled=True, path=f"/{INSPECTOR}")
@@ -131,5 +130,5 @@ def _add_inspector(app: Starlette, specs: Mapping[str | None, str]) -> None:
     async def home(request: Request) -> RedirectResponse:
         return RedirectResponse(f"{request.scope.get('root_path', '')}/{INSPECTOR}/")
 
-    # First: the agents' routes answer the methods that they do not have with 405.
+    # First: the agents' routes answer 405 to methods that they lack.
     app.router.routes.insert(0, Route("/", home, methods=["GET"]))

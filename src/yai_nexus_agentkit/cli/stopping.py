@@ -1,4 +1,4 @@
-"""Edge. The server of ``serve``: when it is stopped, it ends the runs under way before it closes connections."""
+"""Edge. The server of ``serve``: when it stops, it ends the active runs before it closes connections."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ __all__ = ["StoppingServer"]
 
 
 class StoppingServer(uvicorn.Server):
-    """A uvicorn server for the application of `create_app`. By itself uvicorn waits for open streams, and cuts off
-    those that do not end: clients see half of a run. Here the runs are cancelled, and their streams end by saying so.
+    """A uvicorn server for the application of `create_app`. Uvicorn alone waits for open streams and cuts off those
+    that do not end, so that clients see half of a run. This server cancels the runs; clients get their last event.
 
-    `patience`: seconds that runs have to end; a second Ctrl-C ends the wait.
+    `patience`: seconds that runs get to end. A second Ctrl-C ends the wait.
     """
 
     def __init__(self, app: Starlette, *, patience: int) -> None:
-        # What does not end in that time is cut off right away: it has had its time.
+        # A stream that is still open after `patience` is cut off at once.
         super().__init__(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1))
         self._runs, self._patience = app.state.agui, patience
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Called once, when the server is to stop."""
+        """Called once, when the server stops."""
         for server in self.servers:
             server.close()  # no new requests meanwhile
         ending = asyncio.ensure_future(self._runs.aclose(patience=self._patience))

@@ -1,4 +1,4 @@
-"""Edge. The terminal: its width and colours, whole writes to it, and lines that a person types."""
+"""Edge. The terminal: its width and colours, writing to it, and reading lines that a person types."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import os
 import shutil
 import sys
-from typing import TextIO
 
 __all__ = ["Terminal"]
 
@@ -15,17 +14,17 @@ _LINE = 4096
 
 
 class Terminal:
-    """Where a command writes, and whom it may ask."""
+    """Standard output, and the person at the keyboard."""
 
-    def __init__(self, out: TextIO | None = None) -> None:
-        self._out = out or sys.stdout
-        # What a terminal cannot show must not end a run.
+    def __init__(self) -> None:
+        self._out = sys.stdout
+        # A character that the terminal cannot show must not end a run.
         if hasattr(self._out, "reconfigure"):
             self._out.reconfigure(errors="replace")
 
     @property
     def colour(self) -> bool:
-        """NO_COLOR and FORCE_COLOR decide; without them, whether it is a terminal."""
+        """Use colours: by NO_COLOR and FORCE_COLOR; without them, in a terminal."""
         if os.environ.get("NO_COLOR"):
             return False
         return bool(os.environ.get("FORCE_COLOR")) or (self._out.isatty() and os.environ.get("TERM") != "dumb")
@@ -37,17 +36,17 @@ class Terminal:
 
     @property
     def interactive(self) -> bool:
-        """Somebody reads and can type."""
+        """A person reads and can type."""
         return sys.stdin is not None and sys.stdin.isatty() and self._out.isatty()
 
     def write(self, text: str) -> None:
-        """Show it at once."""
+        """Write and flush."""
         if text:
             self._out.write(text)
             self._out.flush()
 
     async def ask(self, prompt: str) -> str | None:
-        """A line that was typed, without its end; None when there will be none."""
+        """A typed line without its line break; None at the end of the input."""
         self.write(prompt)
         line = await _typed()
         if not line:
@@ -57,8 +56,8 @@ class Terminal:
 
 
 async def _typed() -> bytes:
-    """One line from the terminal. The event loop goes on meanwhile, so that the graph's connections live, and Ctrl-C
-    ends the wait, which it does not for a thread that reads."""
+    """One line from the terminal. The event loop keeps running, so that the graph's connections live, and Ctrl-C ends
+    the wait, which it does not for a thread that reads."""
     loop = asyncio.get_running_loop()
     descriptor = sys.stdin.fileno()
     ready = asyncio.Event()

@@ -1,6 +1,6 @@
-"""Edge. ``verify``: one turn of an agent, as bytes on the wire, through the conformance checks.
+"""Edge. ``verify``: the conformance checks on the bytes of one turn.
 
-Exit codes: 0 the stream is conformant and the run did not fail, 1 it is not or did, 2 wrong usage or no such agent.
+Exit codes: 0 the stream is conformant and the run did not fail; 1 otherwise; 2 wrong usage or no such agent.
 """
 
 from __future__ import annotations
@@ -10,20 +10,22 @@ import asyncio
 import importlib.util
 import json
 import logging
+import re
 import time
 from collections import Counter
 from contextlib import aclosing
 from typing import Any
 
-from yai_nexus_agentkit.cli.agents import adapter_opened, run_config
+from yai_nexus_agentkit.cli.agents import adapter_opened
 from yai_nexus_agentkit.cli.arguments import (
-    add_adapter_options,
     add_agent_arguments,
-    add_request_arguments,
-    pairs,
+    add_turn_arguments,
     request,
+    run_config,
+    runtime_context,
 )
 from yai_nexus_agentkit.cli.client import Client
+from yai_nexus_agentkit.cli.failures import CommandError
 from yai_nexus_agentkit.cli.layout import printable
 from yai_nexus_agentkit.cli.notes import warnings_shown
 from yai_nexus_agentkit.cli.terminal import Terminal
@@ -31,6 +33,7 @@ from yai_nexus_agentkit.cli.terminal import Terminal
 __all__ = ["configure", "execute"]
 
 _DEFAULT_MESSAGE = "Hello"
+_INSTALL = "pip install 'yai-nexus-agentkit[verify]'"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -38,21 +41,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Run one turn and check its stream: every event against the models, the rules of AG-UI 1.0, and ag-ui-validate."
     )
-    parser.usage = "%(prog)s AGENT [message] [options]"
     parser.epilog = "Exit code: 0 conformant, 1 not conformant or RUN_ERROR, 2 usage."
-    parser.add_argument("agent", metavar="AGENT", help="module:attribute or path/to/file.py:attribute")
-    add_request_arguments(parser)
-    parser.add_argument("--advice", action="store_true", help="also hints about legal but unwise streams")
-    parser.add_argument("--ignore", action="append", default=[], metavar="RULE", help="leave out a rule by its name")
-    parser.add_argument("--json", action="store_true", help="the report as JSON")
+    add_turn_arguments(parser)
+    parser.add_argument("--advice", action="store_true", help="also report legal but unwise streams")
+    parser.add_argument("--ignore", action="append", default=[], metavar="RULE", help="skip a rule, by its name")
+    parser.add_argument("--json", action="store_true", help="write the report as JSON")
     add_agent_arguments(parser)
-    add_adapter_options(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
     """Run and check. Returns the exit code."""
-    if args.message is None and not args.input and not args.attach:
-        args.message = _DEFAULT_MESSAGE
+    _check_names(args.ignore)
     with warnings_shown(level=logging.ERROR, tracebacks=args.traceback):
         asked, body, seconds = asyncio.run(_stream(args))
     report = {**_report(asked, body, args), "seconds": round(seconds, 3)}
@@ -61,9 +60,9 @@ def execute(args: argparse.Namespace) -> int:
 
 
 async def _stream(args: argparse.Namespace) -> tuple[dict[str, Any], str, float]:
-    """The request, the body of the response to it, and how many seconds that took."""
-    asked = Client(request(args)).request()
-    context = pairs("--context", args.context) or None
+    """The request, the body of its response, and the seconds it took."""
+    asked = Client(request(args, default=_DEFAULT_MESSAGE)).request()
+    context = runtime_context(args)
     async with adapter_opened(args.agent, args) as adapter:
         began = time.monotonic()
         async with aclosing(adapter.stream_sse(asked, config=run_config(args), context=context)) as frames:
@@ -90,21 +89,26 @@ def _report(asked: dict[str, Any], body: str, args: argparse.Namespace) -> dict[
     }
 
 
+def _check_names(ignored: list[str]) -> None:
+    from yai_nexus_agentkit.testing.rules import ADVICE, RULES
+
+    known = ["model", *RULES, *ADVICE]
+    for name in ignored:
+        if name not in known and not re.fullmatch(r"AGUI\d+", name):
+            raise CommandError(f"--ignore: there is no rule {name!r}; the rules are {', '.join(known)}, AGUI001, ...")
+
+
 def _text(report: dict[str, Any]) -> str:
     counts = ", ".join(f"{count} {kind}" for kind, count in report["events"].items())
-    total = sum(report["events"].values())
-    lines = [f"{total} events, {report['bytes']:,} bytes in {report['seconds']:.2f} s: {counts}"]
-    lines.append(f"outcome: {report['outcome']}" + (f": {report['error']}" if report["error"] else ""))
-    layers = "the event models, the grammar and rules of AG-UI 1.0, ag-ui-validate"
-    if not report["validator"]:
-        layers = (
-            "the event models, the grammar and rules of AG-UI 1.0; "
-            "pip install 'yai-nexus-agentkit[verify]' adds ag-ui-validate"
-        )
-    lines.append(f"checked by {layers}")
-    lines += [f"  {problem}" for problem in report["problems"]]
+    more = ", ag-ui-validate" if report["validator"] else f"; {_INSTALL} adds ag-ui-validate"
+    verdict = "conformant" if report["ok"] else "conformant, but the run failed"
     if report["problems"]:
-        lines.append(f"not conformant: {len(report['problems'])} problem(s)")
-    else:
-        lines.append("conformant" if report["ok"] else "conformant, but the run failed")
+        verdict = f"not conformant: {len(report['problems'])} problem(s)"
+    lines = [
+        f"{sum(report['events'].values())} events, {report['bytes']:,} bytes in {report['seconds']:.2f} s: {counts}",
+        f"outcome: {report['outcome']}" + (f": {report['error']}" if report["error"] else ""),
+        f"checked by the event models, the grammar and rules of AG-UI 1.0{more}",
+        *(f"  {problem}" for problem in report["problems"]),
+        verdict,
+    ]
     return printable("\n".join(lines)) + "\n"

@@ -63,7 +63,7 @@ def test_an_answer_that_does_not_fit_ends_with_1(project: Project, agent: str, a
 
 def test_a_terminal_asks_until_the_answer_fits(project: Project) -> None:
     with in_a_terminal(project.folder, "run", "my_agent:choice", "hi") as (screen, process):
-        screen.wait_for("Well?\n                   red, blue, or /cancel\n> ")
+        screen.wait_for("Well?\n                   type red, blue, or /cancel\n> ")
         screen.type("green\n")
         screen.wait_for("RUN_ERROR          INVALID_RESUME")
         screen.wait_for("red, blue, or /cancel\n> ")
