@@ -5,25 +5,25 @@
     agent = create_agent(model, tools=[delete_file, pay], checkpointer=saver)
 
 The result is a tool like any other, for `create_agent` and for `ToolNode`. When the model calls it, the run pauses
-before the tool starts, with one LangGraph interrupt per call. Its value has the shape of the HITL middleware's per-call
-mode:
+before the tool starts, with one LangGraph interrupt per call. The interrupt's value has the shape of the HITL
+middleware's per-call mode:
 
     {"type": "tool_approval", "tool_call_id", "name", "args", "description", "expires_at"?}
 
 Answers: ``{"approved": bool, "editedArgs"?: {...}, "reason"?: str}`` (AG-UI's convention), a decision of the HITL
-middleware (``{"type": "approve" | "edit" | "reject", ...}``), or just ``True``. Only an explicit yes runs the tool.
-Everything else denies: a no, ``{"status": "cancelled"}``, an answer that nobody can read, one that came too late,
-edited arguments that do not fit the tool.
+middleware (``{"type": "approve" | "edit" | "reject", ...}``), or just ``True``. Only an explicit yes runs the tool. A
+no, ``{"status": "cancelled"}``, an unreadable answer, one that comes too late, and edited arguments that do not fit the
+tool deny it.
 
-A denial is the tool message of the call. Its text tells the model what happened; `APPROVAL` tells programs. Its status
-is "success": the tool did not fail, a person decided.
+A denial is the tool message of the call. Its text is for the model, its mark `APPROVAL` for programs. Its status is
+"success": the tool did not fail.
 
-Several calls in one tools node. LangGraph numbers the interrupts of a task in the order in which they are raised. In
-`ToolNode` that is a race between threads, so one call's answer can reach another. Therefore the first of a task's calls
-to arrive asks for all of them, in the order of the model's message, and no tool starts before the last answer: each
-gets its own answer and runs once. Tools beside them that need no approval still run again at every resume. Where each
-call is a task of its own (`create_agent`, `route_after_model`) they do not, and all questions are shown at once. A loop
-written by hand that calls one tool after the other has neither, so use one of those.
+Several calls in one tools node: LangGraph numbers the interrupts of a task in the order in which they are raised. In
+`ToolNode` threads race for that order, so an answer could reach the wrong call. Therefore the first call of a task asks
+for all of them, in the order of the model's message, and no tool starts before the last answer. Tools of the task that
+need no approval run again at every resume. Where each call is a task of its own (`create_agent`, `route_after_model`)
+they do not, and all questions are shown at once. A hand-written loop that calls one tool after the other has neither
+guarantee.
 """
 
 from __future__ import annotations
@@ -60,8 +60,7 @@ logger = logging.getLogger(__name__)
 APPROVAL: Final = "agui_approval"
 """``additional_kwargs`` key of the tool message of a call that did not run as the model wrote it.
 
-Its values: "denied", "cancelled", "expired", "invalid" (the answer's edits do not fit), "edited" (ran with other
-arguments)."""
+Values: "denied", "cancelled", "expired", "invalid" (the edited arguments do not fit), "edited" (ran with others)."""
 
 _RUNTIME_ARG: Final = "agui_approval_runtime"
 
@@ -110,28 +109,28 @@ def require_approval(
     expires_in: timedelta | None = None,
     allow_edit: bool = True,
 ) -> BaseTool | list[BaseTool]:
-    """The same tool, or list of tools, asking a person before each call. The graph needs a checkpointer.
+    """The same tool, or list of tools, with a question to a person before each call. The graph needs a checkpointer.
 
     Args:
-        tools: A LangChain tool, a function (made a tool as LangChain's `tool` does), or several of them. The tools
-            themselves stay as they are.
-        when: Whether a call with these arguments needs approval; every call does without it. Gets the validated
-            arguments with their defaults, without injected ones. It runs again when the run resumes, so it must depend
-            on nothing but the arguments. If it raises, the call needs approval.
-        message: What the person reads, or a function of the model's arguments that returns it. By default the tool's
-            name and arguments.
-        expires_in: How long the call may still be carried out, counted from the checkpoint at which the model made it.
-            The interrupt's value says until when in ``expires_at`` (ISO 8601, UTC). A yes after that denies.
-        allow_edit: Whether the answer may replace the arguments. If it tries and may not, the call is denied.
+        tools: A LangChain tool, a function (made a tool by LangChain's `tool`), or several of them. They are not
+            changed.
+        when: Returns whether a call with these arguments needs approval; by default every call does. Gets the
+            validated arguments with their defaults, without injected ones. It runs again when the run resumes, so it
+            must depend on the arguments alone. If it raises, the call needs approval.
+        message: The text of the question, or a function that makes it from the model's arguments. By default the
+            tool's name and arguments.
+        expires_in: How long an approval is possible, from the checkpoint at which the model made the call. The
+            interrupt's value has the end as ``expires_at`` (ISO 8601, UTC). A later yes denies.
+        allow_edit: Whether the answer may replace the arguments. If not, an answer that does so denies.
 
     Raises:
         TypeError: A tool is neither a LangChain tool nor a function.
         ValueError: `expires_in` is not positive, or a tool requires approval already.
 
-    When called:
-        RuntimeError: Outside a graph's run, or in a graph without a checkpointer, where nobody could answer.
-        pydantic.ValidationError: The model's arguments do not fit the tool. Nobody is asked; `ToolNode` tells the
-            model.
+    A call of the tool raises:
+        RuntimeError: outside a graph's run, and in a graph without a checkpointer, where nobody could answer.
+        pydantic.ValidationError: for arguments of the model that do not fit the tool. Nobody is asked; `ToolNode`
+            reports the error to the model.
     """
     if expires_in is not None and expires_in <= timedelta(0):
         raise ValueError(f"expires_in must be positive, not {expires_in}")
@@ -151,7 +150,7 @@ class _Policy(NamedTuple):
 class _Call(NamedTuple):
     id: str | None
     args: dict[str, Any]
-    """What the model wrote."""
+    """As the model wrote them."""
     injected: dict[str, Any]
     runtime: ToolRuntime[Any, Any] | None
 
@@ -166,7 +165,7 @@ class _Gate(NamedTuple):
     call: _Call
     verdict: _Verdict
     input: Any = None
-    """What the tool itself is called with: what came in, without our runtime and with the person's arguments."""
+    """The input of the tool itself: without our runtime, with the person's arguments."""
     denial: ToolMessage | str | None = None
 
 
@@ -181,7 +180,7 @@ def _asking(tool: Any, policy: _Policy) -> BaseTool:
 
 
 def _signature(tool: BaseTool, runtime_arg: str) -> Callable[..., Any]:
-    """A function that only shows `ToolNode` what to inject: what the tool wants, and the runtime."""
+    """A function whose annotations show `ToolNode` what to inject: what the tool wants, and the runtime."""
 
     def call_the_tool_instead(*_: Any, **__: Any) -> Any:
         raise RuntimeError(f"the tool {tool.name!r} requires approval: use its invoke or ainvoke")
@@ -191,7 +190,7 @@ def _signature(tool: BaseTool, runtime_arg: str) -> Callable[..., Any]:
 
 
 class _ApprovalTool(BaseTool):
-    """The asking twin of a tool. It looks the same to models and nodes, and hands approved calls to the tool itself."""
+    """The asking twin of a tool. It looks the same to models and nodes, and passes approved calls to the tool."""
 
     _inner: BaseTool = PrivateAttr()
     _policy: _Policy = PrivateAttr()
@@ -209,7 +208,7 @@ class _ApprovalTool(BaseTool):
 
     @property
     def func(self) -> Callable[..., Any]:
-        """Where `ToolNode` looks for what to inject. Calling it raises: it would skip the question."""
+        """`ToolNode` reads here what to inject. Calling it raises: that would skip the question."""
         return self._signature
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
@@ -223,7 +222,7 @@ class _ApprovalTool(BaseTool):
         return gate.denial or _noted(await self._inner.ainvoke(gate.input, config, **kwargs), gate)
 
     def run(self, tool_input: str | dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        """As `invoke`: the other public way into a tool must not lead around the question."""
+        """As `invoke`: this other public way into a tool must not lead around the question."""
         gate = self._gate(tool_input, kwargs.get("tool_call_id"))
         return gate.denial or _noted(self._inner.run(gate.input, *args, **kwargs), gate)
 
@@ -244,7 +243,7 @@ class _ApprovalTool(BaseTool):
         try:
             values = self._arguments.validated(args)
         except ValidationError:
-            if self._inner.handle_validation_error:  # The tool itself answers that, but nothing runs unasked.
+            if self._inner.handle_validation_error:  # the tool answers that itself, but nothing runs unasked
                 return True
             raise
         if self._policy.when is None:
@@ -289,7 +288,7 @@ class _ApprovalTool(BaseTool):
         return _Gate(call, verdict, {**given, "args": args} if _is_tool_call(given) else args)
 
     def _call(self, given: Any, call_id: str | None) -> _Call:
-        """What was called: a model's tool call, plain arguments or a single text."""
+        """The call in any of its forms: a model's tool call, plain arguments or a single text."""
         args = given
         if _is_tool_call(given):
             call_id, args = given["id"], given["args"]
@@ -334,13 +333,13 @@ def _questions_beside(call: _Call, config: RunnableConfig) -> list[Question]:
             try:
                 if tool.asks(args):
                     questions.append(tool.question(other["id"], args))
-            except ValidationError:  # It will say so itself, and asks nothing.
+            except ValidationError:  # that call fails by itself, and asks nothing
                 continue
     return questions
 
 
 def _read(answer: Any, name: str) -> _Verdict:
-    """What an answer says. Only an explicit yes, contradicted by nothing, approves."""
+    """The decision in an answer. Only an explicit yes, contradicted by nothing, approves."""
     if answer is True:
         return _Verdict("approved")
     if not isinstance(answer, Mapping):
@@ -364,12 +363,12 @@ def _read_edits(answer: Mapping[str, Any], name: str) -> _Verdict:
     if edits is None and action is None and answer.get("type") != "edit":
         return _Verdict("approved")
     if not isinstance(edits, Mapping):
-        return _Verdict("invalid", reason="They are no JSON object.")
+        return _Verdict("invalid", reason="They are not a JSON object.")
     return _Verdict("edited", dict(edits))
 
 
 def _denial(call: _Call, name: str, verdict: _Verdict, text: str) -> ToolMessage | str:
-    """What the model gets in place of the result: a tool message, or text for a call without an id."""
+    """The model gets this in place of the result: a tool message, or text for a call without an id."""
     text = f"{text.format(name=name)} {verdict.reason}".rstrip()
     if call.id is None:
         return text
@@ -377,7 +376,7 @@ def _denial(call: _Call, name: str, verdict: _Verdict, text: str) -> ToolMessage
 
 
 def _noted(result: Any, gate: _Gate) -> Any:
-    """The result, with a note if a person changed the arguments: the model's own message still has the old ones."""
+    """The result. If a person changed the arguments, it begins with a note: the model's message has the old ones."""
     if gate.verdict.kind != "edited":
         return result
     if isinstance(result, list):

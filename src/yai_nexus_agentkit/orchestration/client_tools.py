@@ -1,8 +1,8 @@
-"""Client tools: what a request lets the model call in the user's application, and the context it brings along.
+"""Client tools: the tools of the user's application that a request offers to the model, and the request's context.
 
-In a hand-written graph the model is offered the request's tools beside the graph's own, and two routers keep the calls
-apart. Server calls run in the graph. Client calls stay unanswered: the run ends, the application executes them, and the
-next request brings their tool messages.
+In a hand-written graph, bind the request's tools beside the graph's own and use two routers. Server calls run in the
+graph. Client calls stay unanswered: the run ends, the application executes them, and the next request has their tool
+messages.
 
     after_model, after_tools = tool_routes(server_tools=TOOLS)
 
@@ -16,11 +16,11 @@ next request brings their tool messages.
     builder.add_conditional_edges("agent", after_model, ["tools", END])
     builder.add_conditional_edges("tools", after_tools, ["agent", END])
 
-Both routers are needed: with a plain edge from the tools back to the agent, a turn that calls tools of both kinds would
-ask the model while the client's call is unanswered, which providers refuse. For `create_agent` and deepagents use
+Both routers are needed. With a plain edge from the tools to the agent, a turn that calls tools of both kinds would ask
+the model while the client's call is unanswered, and providers refuse that. For `create_agent` and deepagents use
 `yai_nexus_agentkit.orchestration.middleware.ClientToolsMiddleware` instead.
 
-Everything is read from ``config["configurable"]`` of the current run, so one compiled graph serves any number of
+Tools and context stand in ``config["configurable"]`` of the current run, so one compiled graph serves any number of
 requests with different tools at once. The adapter fills it; in a test, fill it by hand.
 """
 
@@ -66,9 +66,9 @@ CONTEXT_KEY: Final = "agui_context"
 """Key in ``config["configurable"]``: the request's context entries, a list of ``{"description", "value"}``."""
 
 PENDING: Final = "agui_pending"
-"""``additional_kwargs`` key of a tool message that only holds the place of a client's answer while a run ends.
+"""``additional_kwargs`` key of a placeholder: a tool message in the place of a client's answer while a run ends.
 
-Such a message is no result: it is never told to the client and is part of no snapshot."""
+A placeholder is no result. It is never sent to the client, and no snapshot contains it."""
 
 ServerTool: TypeAlias = "str | BaseTool | Mapping[str, Any] | Callable[..., Any]"
 """A tool of the graph: its name, a LangChain tool, a provider's tool as a dict, or a plain function."""
@@ -76,20 +76,20 @@ ServerTool: TypeAlias = "str | BaseTool | Mapping[str, Any] | Callable[..., Any]
 _MESSAGES: Final = "messages"
 
 _warned: set[str] = set()
-"""Names whose clash was reported. Only server tools get in, so a client cannot make it grow."""
+"""Names whose clash was reported. Only names of server tools get in, so a client cannot make it grow."""
 _warned_lock: Final = Lock()
 
 
 def client_tools(config: RunnableConfig | None = None, *, exclude: Iterable[ServerTool] = ()) -> list[dict[str, Any]]:
     """The request's tools as ``{"type": "function", "function": {"name", "description", "parameters"}}``.
 
-    Every provider's `bind_tools` takes this format. Parameters that are missing or no object schema become
-    ``{"type": "object", "properties": {}}``. An entry without a name, and a name for the second time, are left out.
+    Every provider's `bind_tools` takes this format. Parameters that are missing or not an object schema become
+    ``{"type": "object", "properties": {}}``. Entries without a name and repeated names are left out.
 
     Args:
-        config: The node's configuration; None finds that of the current run. Outside a run there are no tools.
-        exclude: The server's tools. A client tool of the same name is left out (the server's wins) and reported once,
-            at warning level: two tools of one name are an error for most providers.
+        config: The node's configuration; by default that of the current run. Outside a run there are no tools.
+        exclude: The server's tools. A client tool of the same name is left out and logged once, at warning level:
+            most providers refuse two tools of one name.
     """
     return [
         {
@@ -110,13 +110,12 @@ def client_tool_names(config: RunnableConfig | None = None, *, exclude: Iterable
 
 
 def context_entries(config: RunnableConfig | None = None) -> list[dict[str, str]]:
-    """What the application says about itself: ``{"description": str, "value": str}`` each, in the request's order.
+    """The application's context: ``{"description": str, "value": str}`` each, in the request's order.
 
-    Values that are no text become JSON text. It is the user's side that wrote them: never take identity or permission
-    from here.
+    Values that are not text become JSON text. The user's side wrote them: never take identity or permission from here.
 
     Args:
-        config: The node's configuration; None finds that of the current run. Outside a run the list is empty.
+        config: The node's configuration; by default that of the current run. Outside a run the list is empty.
     """
     return [
         {"description": str(entry.get("description") or ""), "value": _text(entry.get("value"))}
@@ -125,10 +124,10 @@ def context_entries(config: RunnableConfig | None = None) -> list[dict[str, str]
 
 
 def context_text(config: RunnableConfig | None = None) -> str | None:
-    """A paragraph for the system prompt with every context entry, or None if the request has none.
+    """A paragraph for the system prompt with every context entry; None if the request has none.
 
     Args:
-        config: The node's configuration; None finds that of the current run.
+        config: The node's configuration; by default that of the current run.
     """
     entries = [f"{entry['description'] or 'Context'}:\n{entry['value']}" for entry in context_entries(config)]
     return "\n\n".join(["Context from the user's application:", *entries]) if entries else None
@@ -142,8 +141,8 @@ def pending_calls(
 ) -> tuple[list[ToolCall], list[ToolCall]]:
     """The calls of the last AI message that no tool message answers yet: the server's, then the client's.
 
-    A call is the client's if the request has a tool of its name and the server has none. Everything else is the
-    server's, a name that nobody knows included: the tool node tells the model so.
+    A call is the client's if the request has a tool of its name and the server has none. All others are the server's,
+    also unknown names: the tool node reports those to the model.
     """
     client = client_tool_names(config, exclude=server_tools)
     calls, answered = _last_turn(messages)
@@ -165,8 +164,8 @@ def route_after_model(
     """Where to go after the model: every server call to the tools node, else the end.
 
     Each call goes in a `Send` of its own (a list with that one call, which `ToolNode` accepts; `InjectedState` and
-    `ToolRuntime` see the graph's state). So each is a task of its own, as in `create_agent`: when one asks the user or
-    fails, what the others returned is kept, and they are not run again.
+    `ToolRuntime` see the graph's state). So each call is a task, as in `create_agent`: if one asks the user or fails,
+    the results of the others are kept, and they do not run again.
 
     Use it with ``add_conditional_edges("agent", route_after_model, ["tools", END])``; for other names, and where the
     names of client tools may clash with yours, `tool_routes`.
@@ -207,8 +206,8 @@ def tool_routes(
     """`route_after_model` and `route_after_tools` for other names of nodes and of the messages' channel.
 
     Args:
-        server_tools: The tools of the tools node. A client tool that has the name of one of them is ignored. Without
-            this, the request's tools decide, and a client could take over a call of that name.
+        server_tools: The tools of the tools node. A client tool with the name of one of them is ignored. Without this
+            argument a client could take over calls of such a name.
     """
     names = [tool_name(tool) for tool in server_tools]
 
@@ -222,7 +221,7 @@ def tool_routes(
 
 
 def tool_name(tool: ServerTool) -> str:
-    """The name by which a model calls this tool; empty for a provider's tool that has none."""
+    """The name by which a model calls this tool; empty for a provider's tool without one."""
     if isinstance(tool, str):
         return tool
     if isinstance(tool, BaseTool):
@@ -234,12 +233,12 @@ def tool_name(tool: ServerTool) -> str:
 
 
 def is_pending(message: BaseMessage) -> bool:
-    """Whether this message only holds the place of a client's answer (`PENDING`)."""
+    """Whether this message is a placeholder for a client's answer (`PENDING`)."""
     return isinstance(message, ToolMessage) and message.additional_kwargs.get(PENDING) is True
 
 
 def _offered(config: RunnableConfig | None, exclude: Iterable[ServerTool]) -> dict[str, Mapping[str, Any]]:
-    """The request's tools by name, the first of a name, without the server's names."""
+    """The request's tools by name, the first of each name, without the server's names."""
     found: dict[str, Mapping[str, Any]] = {}
     for tool in _listed(config, TOOLS_KEY):
         name = tool.get("name")
@@ -265,14 +264,14 @@ def _listed(config: RunnableConfig | None, key: str) -> list[Mapping[str, Any]]:
     if config is None:
         try:
             config = get_config()
-        except RuntimeError:  # Outside a run.
+        except RuntimeError:  # outside a run
             return []
     values = (config.get("configurable") or {}).get(key)
     return [value for value in values if isinstance(value, Mapping)] if isinstance(values, (list, tuple)) else []
 
 
 def _parameters(schema: Any) -> dict[str, Any]:
-    """An object schema with `properties`, which some providers insist on. The request's own object is left alone."""
+    """An object schema with `properties`, which some providers require. The request's own object is not changed."""
     if not isinstance(schema, Mapping) or schema.get("type", "object") != "object":
         return {"type": "object", "properties": {}}
     properties = schema.get("properties")

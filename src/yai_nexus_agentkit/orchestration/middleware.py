@@ -2,16 +2,16 @@
 
     agent = create_agent(model, tools=TOOLS, middleware=[ClientToolsMiddleware()], checkpointer=saver)
 
-How a client call passes through an agent that knows tool nodes only:
+How a client call passes through an agent that has tool nodes only:
 
-1. The model is offered the request's tools as dicts, which `create_agent` does not try to execute.
-2. When the model calls one, the agent sends it to the tools node like any call. There it gets a placeholder, a tool
-   message marked `PENDING`, while the server's calls of the same turn run and the HITL middleware asks its questions.
-3. Before the model would speak again, the run jumps to its end.
-4. On every way out (`return_direct` and structured output included) the placeholders are removed. The thread ends with
-   the client's calls unanswered, and the next request's tool messages fit in behind.
+1. The model gets the request's tools as dicts, which `create_agent` does not try to execute.
+2. When the model calls one, the agent sends the call to the tools node like any other. There it gets a placeholder (a
+   tool message marked `PENDING`), while the server's calls run and the HITL middleware asks its questions.
+3. Before the model is called again, the run jumps to its end.
+4. Every way out, also `return_direct` and structured output, removes the placeholders. The thread ends with the
+   client's calls unanswered, and the next request's tool messages follow them.
 
-The AI message itself is never rewritten: what was streamed, stored and approved stays the same.
+The AI message is never rewritten: the streamed, the stored and the approved message are the same.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ _UNANSWERED = "The user's application did not answer this call."
 class ClientToolsMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     """Offers the request's tools to the model and ends the run when the model calls one. Adds the request's context.
 
-    Give it to the outermost agent: the calls of a subagent that ends early would be lost on their way up. Its place in
-    the list of middleware does not matter for the HITL middleware. A client tool with the name of a server tool, or of
-    a structured output's schema, is left out with a warning.
+    Give it to the outermost agent: the calls of a subagent that ends early would be lost. It may stand before or behind
+    the HITL middleware. A client tool with the name of a server tool, or of a structured output's schema, is left out
+    with a warning.
 
-    The object holds nothing of a request and may be shared by any number of agents and concurrent runs.
+    The object holds no data of a request, so any number of agents and concurrent runs may share it.
 
     Args:
         context: Add the request's context entries to the system message (`context_text`).
@@ -113,7 +113,7 @@ class ClientToolsMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return _without_placeholders(state["messages"])
 
     def _offer(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        # Dicts: a BaseTool added here makes the agent ask for somebody who executes it.
+        # As dicts: for a BaseTool added here the agent would demand somebody who executes it.
         tools = client_tools(exclude=[*request.tools, *_structured_output_names(request)])
         if tools:
             request = request.override(tools=[*request.tools, *tools])
@@ -124,7 +124,7 @@ class ClientToolsMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
 
 def _structured_output_names(request: ModelRequest[Any]) -> list[str]:
-    """The tools that the agent itself adds for structured output, which are not among the request's."""
+    """The tools that the agent adds for structured output, which are not among the request's."""
     wanted = request.response_format
     if isinstance(wanted, AutoStrategy):
         wanted = ToolStrategy(wanted.schema)
@@ -142,7 +142,7 @@ def _with_text(system: SystemMessage | None, text: str) -> SystemMessage:
 
 
 def _placeholder(request: ToolCallRequest) -> ToolMessage | None:
-    """A marked message if nobody on the server executes this call and the client offers the tool."""
+    """A placeholder if nobody on the server executes this call and the client offers the tool."""
     call = request.tool_call
     if request.tool is not None or call["name"] not in client_tool_names():
         return None
@@ -156,7 +156,7 @@ def _placeholder(request: ToolCallRequest) -> ToolMessage | None:
 
 
 def _tail(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """What follows the last AI message."""
+    """The messages behind the last AI message."""
     for position in range(len(messages) - 1, -1, -1):
         if isinstance(messages[position], AIMessage):
             return list(messages[position + 1 :])
@@ -164,11 +164,11 @@ def _tail(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
 
 
 def _before_model(messages: Sequence[AnyMessage]) -> dict[str, Any] | None:
-    """Jump to the end while placeholders hold; settle those that a failed run left behind.
+    """Jump to the end while placeholders stand; settle those that a failed run left behind.
 
     A run that fails or is cancelled between its tools and its end leaves its placeholders in the thread. They are old
-    if an answer for one of them, or anything but tool messages, follows: then answered ones go, and the others say to
-    the model that nobody answered. Ending the run for them would end every run of the thread.
+    if an answer to one of them follows, or any message of another kind. Then the answered ones are removed, and the
+    others become errors that say so to the model. To end the run for them would end every run of the thread.
     """
     tail = _tail(messages)
     held = [message for message in tail if isinstance(message, ToolMessage) and is_pending(message)]

@@ -1,11 +1,11 @@
-"""The questions that the tool calls of one graph task ask: in a fixed order, each answer for its own call.
+"""The questions of one graph task's tool calls: in a fixed order, each answer for its own call.
 
 LangGraph matches answers to the interrupts of a task by the order in which they are raised. The tools of one `ToolNode`
 task raise them from several threads, so the order differs from run to run. A `Round` raises them in its own order.
 
-This is the one module of `orchestration` that reads LangGraph's internals: the function with which a task reads its
-channels (its identity, and the list of `Send`s) and the checkpointer. Where LangGraph no longer has them, every call
-asks for itself, in the order of arrival, and a missing checkpointer is not noticed.
+This module reads LangGraph's internals: the function with which a task reads its channels (for the task's identity and
+the list of `Send`s), and the checkpointer. Where a LangGraph does not have them, each call asks for itself, in the
+order of arrival, and a missing checkpointer is not noticed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TASKS: Final = "__pregel_tasks"
 _PUSH: Final = "__pregel_push"
 
 _KNOWS_SCHEMAS: Final = "response_schema" in inspect.signature(interrupt).parameters
-"""False in the first releases of langgraph 1.2: the schema then travels inside the interrupt's value."""
+"""False in the first releases of langgraph 1.2, where the schema travels inside the interrupt's value."""
 
 _UUID_EPOCH: Final = datetime(1582, 10, 15, tzinfo=UTC)
 
@@ -41,7 +41,7 @@ class Question(NamedTuple):
     """One interrupt."""
 
     key: str | None
-    """Tells the questions of one task apart. None is asked anew every time."""
+    """Identifies the question within its task. A question with None is asked every time."""
     value: dict[str, Any]
     schema: dict[str, Any]
     """JSON Schema of the answer."""
@@ -53,17 +53,15 @@ class Round:
     def __init__(self) -> None:
         self._lock = Lock()
         self._answers: dict[str, Any] = {}
-        """By key. A call that a retry runs again is not asked again."""
+        """By key. A retry of a call does not ask again."""
 
     def answer(self, questions: Iterable[Question], mine: Question) -> Any:
         """The answer to `mine`, once all of `questions` are answered.
 
-        Args:
-            questions: The questions of all calls of the task in an order that is the same in every run; `mine` may be
-                missing.
+        `questions` are those of all calls of the task, in the same order in every run; `mine` may be missing.
 
         Raises:
-            GraphInterrupt: One of them is not answered yet.
+            GraphInterrupt: one of them has no answer yet.
         """
         with self._lock:
             for question in questions:
@@ -83,7 +81,7 @@ _rounds_lock: Final = Lock()
 
 
 def round_of(config: RunnableConfig) -> Round:
-    """The round of the task that runs with this configuration; the same for all of its calls."""
+    """The round of the task with this configuration, the same for all of its calls."""
     read = (config.get("configurable") or {}).get(_READ)
     if read is None:
         return Round()
@@ -95,7 +93,7 @@ def running_config(name: str) -> RunnableConfig:
     """The configuration of the task that calls the tool `name`.
 
     Raises:
-        RuntimeError: There is no task, or no checkpointer that could keep a question.
+        RuntimeError: there is no task, or no checkpointer to keep the question.
     """
     try:
         config = get_config()
@@ -113,10 +111,10 @@ def running_config(name: str) -> RunnableConfig:
 
 
 def asked_at() -> datetime:
-    """When the checkpoint was made from which the current task runs: the same in every run of the task.
+    """The time of the checkpoint from which the current task runs: the same in every run of the task.
 
     Raises:
-        RuntimeError: The checkpoint's id carries no time. LangGraph's ids are UUIDs of version 6 (RFC 9562, 5.6).
+        RuntimeError: the checkpoint's id has no time. LangGraph's ids are UUIDs of version 6 (RFC 9562, 5.6).
     """
     info = get_runtime().execution_info
     try:
@@ -124,7 +122,7 @@ def asked_at() -> datetime:
     except ValueError:
         stamp = None
     if stamp is None or stamp.version != 6:
-        raise RuntimeError("The checkpoint's id is no UUID of version 6, so no question of this graph can expire.")
+        raise RuntimeError("The checkpoint's id is not a UUID of version 6, so questions of this graph cannot expire.")
     ticks = (stamp.int >> 80 << 12) | (stamp.int >> 64 & 0x0FFF)  # 100 ns each
     return _UUID_EPOCH + timedelta(microseconds=ticks // 10)
 
@@ -132,14 +130,12 @@ def asked_at() -> datetime:
 def task_calls(config: RunnableConfig, state: Any, call_id: str) -> list[Mapping[str, Any]]:
     """The tool calls that run in the same task as `call_id`, in the order of the model's message.
 
-    Args:
-        config: The task's configuration.
-        state: What the task got from the graph, as in `ToolRuntime.state`.
+    `config` is the task's configuration, `state` its input from the graph, as in `ToolRuntime.state`.
     """
     path = (config.get("metadata") or {}).get("langgraph_path") or ()
     if path and path[0] == _PUSH:
         state = _sent(config, path)
-    if isinstance(state, Mapping) and "tool_call" in state:  # LangChain's older way to send one call.
+    if isinstance(state, Mapping) and "tool_call" in state:  # LangChain's older way to send one call
         return [state["tool_call"]]
     if isinstance(state, list) and state and all(_is_call(item) for item in state):
         return state
@@ -147,7 +143,7 @@ def task_calls(config: RunnableConfig, state: Any, call_id: str) -> list[Mapping
 
 
 def _sent(config: RunnableConfig, path: Sequence[Any]) -> Any:
-    """What was sent to the task at this path with `Send`; None if that cannot be found."""
+    """The argument of the `Send` that made the task at this path; None if it cannot be found."""
     read = (config.get("configurable") or {}).get(_READ)
     sends = read([_TASKS], False).get(_TASKS, ()) if read is not None else ()
     position = path[1] if len(path) > 1 else None
@@ -159,7 +155,7 @@ def _is_call(item: Any) -> bool:
 
 
 def _calls_with(state: Any, call_id: str) -> list[Mapping[str, Any]]:
-    """The calls of the AI message that makes this call, from a list of messages or any channel that holds one."""
+    """The calls of the AI message that made this call, in a list of messages or any channel that holds one."""
     if isinstance(state, Mapping):
         channels = list(state.values())
     else:

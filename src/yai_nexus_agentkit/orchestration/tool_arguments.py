@@ -1,4 +1,4 @@
-"""The arguments of a tool: which of them the model writes, whether they fit, and how a person may answer about them."""
+"""The arguments of a tool: which ones the model writes, whether they fit, and how a person may change them."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ def type_hints(tool: BaseTool) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What is known about a tool's arguments, computed once per tool."""
+    """Facts about a tool's arguments, computed once per tool."""
 
     schema: Any
     """The tool's `args_schema`: a pydantic class (of version 1 or 2) or a JSON Schema."""
 
     injected: frozenset[str]
-    """Arguments that the graph fills in (`InjectedToolArg`, `InjectedState`, `ToolRuntime` …). No model and no person
-    may set them."""
+    """Arguments that the graph fills in (`InjectedToolArg`, `InjectedState`, `ToolRuntime` …). Neither a model nor a
+    person may set them."""
 
     runtime: str | None
-    """The one of them that gets the `ToolRuntime`."""
+    """The injected argument that gets the `ToolRuntime`."""
 
     checker: type[BaseModel] | None
-    """The schema with its validators and without demands on injected arguments; None if it is no pydantic 2 class."""
+    """The schema with its validators, injected arguments optional; None if it is not a pydantic 2 class."""
 
     json_schema: Mapping[str, Any]
-    """What the model is shown."""
+    """The schema that the model sees."""
 
     @classmethod
     def of(cls, tool: BaseTool) -> Self:
@@ -54,10 +54,10 @@ class Arguments:
         return cls(schema, frozenset(injected), runtime, _checker(schema, injected), _json_schema(tool, schema))
 
     def validated(self, args: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments with the tool's types and defaults. As they are if there is no pydantic 2 class to ask.
+        """The arguments with the tool's types and defaults; unchanged if there is no pydantic 2 class.
 
         Raises:
-            pydantic.ValidationError: They do not fit.
+            pydantic.ValidationError: they do not fit.
         """
         if self.checker is None:
             return dict(args)
@@ -65,25 +65,25 @@ class Arguments:
         return {name: getattr(model, name) for name in self.checker.model_fields if name not in self.injected}
 
     def problem(self, args: Mapping[str, Any]) -> str:
-        """Why a person's arguments do not fit the tool, for the model to read; empty if they do.
+        """Why a person's arguments do not fit the tool, for the model to read; empty if they fit.
 
-        Stricter than the tool itself, which ignores names that it does not know: a person's change must not get lost.
+        Stricter than the tool, which ignores unknown names: a person's change must not get lost.
         """
         return "; ".join(self._problems(args))
 
     def answer_schema(self, *, edits: bool) -> dict[str, Any]:
-        """JSON Schema of the answers to a question about a call: AG-UI's shape for forms, a HITL decision as well."""
+        """JSON Schema of the answers to a question about a call: AG-UI's shape for forms, or a HITL decision."""
         properties: dict[str, Any] = {"approved": {"type": "boolean", "description": "Whether the call may run."}}
         schema: dict[str, Any] = {"type": "object", "properties": properties}
         decisions = ["approve", "reject"]
         if edits:
-            # References are absolute, so definitions must stay at the root.
+            # References start at the root, so definitions must stay there.
             arguments = {key: value for key, value in self.json_schema.items() if key != "$defs"}
             properties["editedArgs"] = {**arguments, "description": "All arguments, if they are to be changed."}
             if "$defs" in self.json_schema:
                 schema["$defs"] = self.json_schema["$defs"]
             decisions.append("edit")
-        properties["reason"] = {"type": "string", "description": "What the model is told about it."}
+        properties["reason"] = {"type": "string", "description": "A reason that the model reads."}
         decision = {"properties": {"type": {"enum": decisions}}, "required": ["type"]}
         return {**schema, "anyOf": [{"required": ["approved"]}, decision]}
 
@@ -105,7 +105,7 @@ class Arguments:
 def _schema(tool: BaseTool) -> Any:
     if tool.args_schema is not None:
         return tool.args_schema
-    if isinstance(tool, Tool):  # One text under any name.
+    if isinstance(tool, Tool):  # one text under any name
         return {"type": "object", "properties": tool.args, "required": list(tool.args)}
     return tool.get_input_schema()
 
@@ -141,7 +141,7 @@ def _known_names(model: type[BaseModel], args: Mapping[str, Any]) -> set[str]:
 
 
 def _json_schema_problems(schema: Mapping[str, Any], args: Mapping[str, Any]) -> Iterator[str]:
-    """All problems if the package jsonschema is there (extra ``[server]``), else only names that are missing."""
+    """All problems where the package jsonschema is installed (extra ``[server]``), else only missing names."""
     try:
         jsonschema = importlib.import_module("jsonschema")
     except ImportError:
