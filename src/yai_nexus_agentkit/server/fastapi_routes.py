@@ -12,13 +12,14 @@ from starlette.responses import Response
 
 from yai_nexus_agentkit.server.endpoints import Endpoints, Handler
 from yai_nexus_agentkit.server.routes import entries, paths_of, refusals
+from yai_nexus_agentkit.transport.agui_sse import AGUIWire
 
 __all__ = ["add_routes"]
 
 
 def add_routes(app: Any, endpoints: Endpoints, path: str, dependencies: Sequence[Any]) -> None:
-    """Add every route of an agent. `dependencies` guard all of them."""
-    name = endpoints.agent.name
+    """Add every route of an agent. `dependencies` guard all of them. The document describes AG-UI's wire only."""
+    name, described = endpoints.agent.name, isinstance(endpoints.wire, AGUIWire)
     prefix = getattr(app, "prefix", "")
     for entry in entries(endpoints):
         for position, full in enumerate(paths_of(path, entry, prefix)):
@@ -34,7 +35,7 @@ def add_routes(app: Any, endpoints: Endpoints, path: str, dependencies: Sequence
                 responses=entry.answers,
                 response_class=Response,
                 openapi_extra=entry.openapi,
-                include_in_schema=position == 0,
+                include_in_schema=position == 0 and described,
             )
     router = getattr(app, "router", app)
     router.routes.extend(refusals(endpoints, path, prefix))
@@ -43,7 +44,7 @@ def add_routes(app: Any, endpoints: Endpoints, path: str, dependencies: Sequence
 def _operation_id(route: Any) -> str:
     """Unique in the whole document. FastAPI calls this where the whole path is known, with the prefixes of routers.
 
-    Client generators reduce ids to letters, digits and underscores; what they would make equal is told apart by a hash.
+    Client generators reduce ids to letters, digits and underscores; a hash keeps apart what they would make equal.
     """
     parts = [part for part in route.path_format.split("/") if part not in ("", "{thread_id}")]
     lossy = [part for part in parts if not (part.isascii() and part.isalnum())]

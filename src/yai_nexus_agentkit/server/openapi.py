@@ -1,48 +1,92 @@
-"""What OpenAPI says of the routes. Pure."""
+"""Pure. The shapes of bodies and answers, for FastAPI's OpenAPI document."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from datetime import datetime
+from typing import Annotated, Any, Literal
 
-from ag_ui.core import RunAgentInput
+from ag_ui.core import AgentCapabilities, MessagesSnapshotEvent, RunAgentInput, StateSnapshotEvent
+from pydantic import BaseModel, Field, TypeAdapter
 
 __all__ = [
     "PATCH_BODY",
     "PATCH_PARAMETERS",
     "QUERY_LIST",
-    "QUERY_VERSION",
     "RUN_BODY",
+    "SNAPSHOT_PARAMETERS",
     "STATE_BODY",
     "THREAD_ID",
-    "json_answer",
-    "problems",
-    "run_answers",
-    "snapshot_answer",
+    "AgentCapabilities",
+    "MessagesSnapshotEvent",
+    "StateSnapshotEvent",
+    "Status",
+    "ThreadState",
+    "answers",
 ]
 
 Answers = dict[int | str, dict[str, Any]]
+Pointer = Annotated[str, Field(pattern="^(/([^/~]|~[01])*)*$")]
 
-_PYDANTIC = frozenset({"$defs", "discriminator"})
-"""Members of pydantic's schemas that mean nothing here."""
 
-_PROBLEM: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "detail": {
-            "type": "object",
-            "properties": {
-                "error": {"type": "string", "description": "a code"},
-                "error_description": {"type": "string"},
-                "path": {"type": "string", "description": "JSON Pointer into the body"},
-                "timestamp": {"type": "string", "format": "date-time"},
-                "trace_id": {"type": "string", "description": "stands in the server's log"},
-            },
-            "required": ["error", "error_description", "path", "timestamp", "trace_id"],
-        }
-    },
-    "required": ["detail"],
-}
+class Detail(BaseModel):
+    """Why a request was refused."""
+
+    error: str = Field(description="a code")
+    error_description: str
+    path: str = Field(description="JSON Pointer into the body")
+    timestamp: datetime
+    trace_id: str = Field(description="stands in the server's log")
+
+
+class Refused(BaseModel):
+    """The body of every refusal."""
+
+    detail: Detail
+
+
+class Status(BaseModel):
+    """What became of the request."""
+
+    status: str
+
+
+class StateRequest(BaseModel):
+    """Names a thread."""
+
+    threadId: str
+
+
+class ThreadState(StateRequest):
+    """State and messages of a thread."""
+
+    threadExists: bool
+    state: Any
+    messages: list[Any]
+
+
+class Setting(BaseModel):
+    """Writes or compares a value."""
+
+    op: Literal["add", "replace", "test"]
+    path: Pointer
+    value: Any
+
+
+class Removal(BaseModel):
+    """Removes a value."""
+
+    op: Literal["remove"]
+    path: Pointer
+
+
+class Transfer(BaseModel):
+    """Takes a value from elsewhere."""
+
+    op: Literal["move", "copy"]
+    path: Pointer
+    source: Pointer = Field(alias="from")
+
 
 _WHY: Mapping[int, str] = {
     400: "the body is not JSON as it should be",
@@ -59,77 +103,49 @@ _WHY: Mapping[int, str] = {
 }
 
 
-def problems(*statuses: int) -> Answers:
-    """Answers that tell what is wrong; any route may answer 401, 403 and 500."""
-    return {
-        status: {"description": _WHY[status], "content": {"application/json": {"schema": _PROBLEM}}}
-        for status in sorted({*statuses, 401, 403, 500})
-    }
-
-
-def json_answer(schema: Mapping[str, Any], *statuses: int) -> Answers:
-    """A JSON answer; 200 if nothing else is said."""
-    return {
-        status: {"description": "done", "content": {"application/json": {"schema": dict(schema)}}}
-        for status in statuses or (200,)
-    }
-
-
-def snapshot_answer(kind: str) -> Answers:
-    """An AG-UI snapshot event."""
-    schema = {
-        "type": "object",
-        "properties": {"type": {"const": kind}},
-        "required": ["type", "messages" if kind == "MESSAGES_SNAPSHOT" else "snapshot"],
-    }
-    return json_answer(schema) | problems(404)
-
-
-def run_answers() -> Answers:
-    """An event stream, or why there is none."""
+def answers(model: Any, *refusals: int, done: tuple[int, ...] = (200,)) -> Answers:
+    """Answers of a route: `model` with the statuses `done` (None: an event stream), and refusals. Any route may answer
+    401, 403 and 500."""
     stream = {
         "description": "server-sent events: one AG-UI event as JSON per `data:` line",
         "content": {"text/event-stream": {}},
     }
-    return {200: stream, **problems(400, 409, 413, 415, 422, 429)}
+    good = stream if model is None else {"description": "done", "model": model}
+    found: Answers = dict.fromkeys(done, good)
+    return found | {status: {"description": _WHY[status], "model": Refused} for status in {*refusals, 401, 403, 500}}
 
 
-def _body(schema: Mapping[str, Any], *kinds: str) -> dict[str, Any]:
-    return {"required": True, "content": {kind: {"schema": dict(schema)} for kind in kinds or ("application/json",)}}
+def _body(model: Any, *kinds: str) -> dict[str, Any]:
+    """A body that the server reads itself: FastAPI is given its schema only."""
+    schema = TypeAdapter(model).json_schema()
+    inlined = _inlined(schema, schema.get("$defs", {}))
+    return {"required": True, "content": {kind: {"schema": inlined} for kind in kinds or ("application/json",)}}
 
 
 def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
-    """The schema without references, which in pydantic's are relative to a document of their own; the members that tell
-    the kinds of a union apart are required."""
+    """The schema without references, which are relative to a document of pydantic's own. The member that tells the
+    kinds of a union apart is required."""
     if isinstance(schema, Mapping):
         if isinstance(name := schema.get("$ref"), str):
             return _inlined(definitions[name.rpartition("/")[2]], definitions)
-        told = {key: _inlined(value, definitions) for key, value in schema.items() if key not in _PYDANTIC}
-        for kind in told.get("oneOf", ()) if "discriminator" in schema else ():
+        kept = {key: _inlined(value, definitions) for key, value in schema.items() if key not in _PYDANTIC}
+        for kind in kept.get("oneOf", ()) if "discriminator" in schema else ():
             kind["required"] = [schema["discriminator"]["propertyName"], *kind.get("required", ())]
-        return told
+        return kept
     return [_inlined(item, definitions) for item in schema] if isinstance(schema, list) else schema
 
 
-def _run_input() -> dict[str, Any]:
-    """The request as it is read: a message of a role that nobody knows is dropped, not refused (AG-UI 1.0 §17)."""
-    schema = RunAgentInput.model_json_schema(by_alias=True)
-    inlined: dict[str, Any] = _inlined(schema, schema.get("$defs", {}))
-    items = inlined["properties"]["messages"]["items"]
-    known = [kind for kind in items["oneOf"] if kind["properties"]["role"]["const"] != "activity"]
-    roles = [kind["properties"]["role"]["const"] for kind in known]
-    stranger = {
-        "type": "object",
-        "properties": {"role": {"type": "string", "not": {"enum": roles}}},
-        "required": ["role"],
-    }
-    inlined["properties"]["messages"]["items"] = {"anyOf": [*known, stranger]}
-    return inlined
+_PYDANTIC = frozenset({"$defs", "discriminator"})
+"""Members of pydantic's schemas that mean nothing here."""
 
 
-RUN_BODY = _body(_run_input())
-STATE_BODY = _body({"type": "object", "properties": {"threadId": {"type": "string"}}, "required": ["threadId"]})
+def _query(name: str, description: str, **schema: Any) -> dict[str, Any]:
+    return {"name": name, "in": "query", "description": description, "schema": {"type": "string", **schema}}
 
+
+RUN_BODY = _body(RunAgentInput)
+STATE_BODY = _body(StateRequest)
+PATCH_BODY = _body(list[Setting | Removal | Transfer], "application/json", "application/json-patch+json")
 THREAD_ID: dict[str, Any] = {
     "name": "thread_id",
     "in": "path",
@@ -137,53 +153,15 @@ THREAD_ID: dict[str, Any] = {
     "description": "the client's thread id, percent-encoded",
     "schema": {"type": "string", "minLength": 1},
 }
-QUERY_VERSION: dict[str, Any] = {
-    "name": "protocolVersion",
-    "in": "query",
-    "description": "the client's protocol version; without it tool results are text, which all clients read",
-    "schema": {"type": "string"},
-}
-QUERY_LIST: list[dict[str, Any]] = [
-    {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}},
-    {
-        "name": "before",
-        "in": "query",
-        "description": "only threads last used before this moment",
-        "schema": {"type": "string", "format": "date-time"},
-    },
-]
-PATCH_PARAMETERS: list[dict[str, Any]] = [
+SNAPSHOT_PARAMETERS = [
     THREAD_ID,
-    {
-        "name": "as_node",
-        "in": "query",
-        "description": "the node that the update is ascribed to; what follows it becomes due",
-        "schema": {"type": "string"},
-    },
+    _query("protocolVersion", "the client's version; without it tool results are text, which all clients read"),
 ]
-
-
-def _operation(ops: list[str], *members: str) -> dict[str, Any]:
-    pointer = {"type": "string", "pattern": "^(/([^/~]|~[01])*)*$"}
-    known = {"op": {"enum": ops}, "path": pointer, "from": pointer, "value": {}}
-    return {
-        "type": "object",
-        "properties": {name: known[name] for name in ("op", "path", *members)},
-        "required": ["op", "path", *members],
-    }
-
-
-PATCH_BODY = _body(
-    {
-        "type": "array",
-        "items": {
-            "anyOf": [
-                _operation(["add", "replace", "test"], "value"),
-                _operation(["remove"]),
-                _operation(["move", "copy"], "from"),
-            ]
-        },
-    },
-    "application/json",
-    "application/json-patch+json",
-)
+PATCH_PARAMETERS = [
+    THREAD_ID,
+    _query("as_node", "the node that the update is ascribed to; what follows it becomes due"),
+]
+QUERY_LIST = [
+    _query("limit", "at most this many", type="integer", minimum=1, maximum=1000, default=100),
+    _query("before", "only threads last used before this moment", format="date-time"),
+]

@@ -1,4 +1,4 @@
-"""Edge. The one route table: what a Starlette application gets, and what OpenAPI says of it."""
+"""Edge. The route table of an agent, for Starlette and for OpenAPI."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from yai_nexus_agentkit.server.openapi import (
     PATCH_BODY,
     PATCH_PARAMETERS,
     QUERY_LIST,
-    QUERY_VERSION,
     RUN_BODY,
+    SNAPSHOT_PARAMETERS,
     STATE_BODY,
     THREAD_ID,
-    json_answer,
-    problems,
-    run_answers,
-    snapshot_answer,
+    AgentCapabilities,
+    MessagesSnapshotEvent,
+    StateSnapshotEvent,
+    Status,
+    ThreadState,
+    answers,
 )
 from yai_nexus_agentkit.server.problems import refused
 from yai_nexus_agentkit.transport.wire import Refusal
@@ -44,15 +46,6 @@ class _ThreadId(Convertor[str]):
 
 register_url_convertor("agui_thread", _ThreadId())
 
-_STATUS = {"type": "object", "properties": {"status": {"type": "string"}}, "required": ["status"]}
-_OBJECT = {"type": "object"}
-_LIST = {"type": "array", "items": {"type": "object"}}
-_THREAD_STATE = {
-    "type": "object",
-    "properties": {"threadId": {"type": "string"}, "threadExists": {"type": "boolean"}},
-    "required": ["threadId", "threadExists", "state", "messages"],
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -72,7 +65,7 @@ class Entry:
 
     @property
     def openapi(self) -> dict[str, Any]:
-        """What OpenAPI needs beside the answers."""
+        """The part of the operation's description that FastAPI does not make from the answers."""
         described: dict[str, Any] = {"parameters": list(self.parameters)} if self.parameters else {}
         return described | ({"requestBody": self.body} if self.body else {})
 
@@ -82,20 +75,32 @@ def entries(endpoints: Endpoints) -> list[Entry]:
     it = endpoints
     thread = "/threads/{thread_id:agui_thread}"
     table = [
-        Entry("POST", "", it.run, run_answers(), body=RUN_BODY),
-        Entry("GET", "/capabilities", it.capabilities, json_answer(_OBJECT) | problems()),
-        Entry("GET", "/health", it.health, json_answer(_STATUS)),
-        Entry("GET", "/ready", it.ready, json_answer(_STATUS) | problems(503)),
-        Entry("GET", "/threads", it.threads, json_answer(_LIST) | problems(422), QUERY_LIST),
-        Entry(
-            "GET", f"{thread}/messages", it.messages, snapshot_answer("MESSAGES_SNAPSHOT"), [THREAD_ID, QUERY_VERSION]
-        ),
-        Entry("GET", f"{thread}/state", it.state, snapshot_answer("STATE_SNAPSHOT"), [THREAD_ID, QUERY_VERSION]),
-        Entry("PATCH", f"{thread}/state", it.patch_state, _patched(), PATCH_PARAMETERS, PATCH_BODY),
-        Entry("POST", f"{thread}/cancel", it.cancel, json_answer(_STATUS, 200, 202) | problems(404), [THREAD_ID]),
-        Entry("DELETE", thread, it.delete, json_answer(_STATUS) | problems(404, 409), [THREAD_ID]),
+        Entry("POST", "", it.run, answers(None, 400, 409, 413, 415, 422, 429), body=RUN_BODY),
+        Entry("GET", "/capabilities", it.capabilities, answers(AgentCapabilities)),
+        Entry("GET", "/health", it.health, answers(Status)),
+        Entry("GET", "/ready", it.ready, answers(Status, 503)),
+        Entry("POST", f"{thread}/cancel", it.cancel, answers(Status, 404, done=(200, 202)), [THREAD_ID]),
+        *_thread_routes(it, "/threads", f"{thread}/messages", f"{thread}/state", f"{thread}/state", thread),
     ]
-    return table + _seed(it) if it.settings.seed_paths else table
+    if it.settings.seed_paths:
+        paths = ("/thread/list", "/message_snapshot/{}", "/state_snapshot/{}", "/state/{}", "/thread/{}")
+        table += _thread_routes(it, *(path.format("{thread_id:agui_thread}") for path in paths))
+        table += [
+            Entry("POST", "/agents/state", it.agent_state, answers(ThreadState, 400, 413, 415, 422), body=STATE_BODY)
+        ]
+    return table
+
+
+def _thread_routes(it: Endpoints, listed: str, messages: str, state: str, patched: str, deleted: str) -> list[Entry]:
+    """The routes that have an older set of paths, too. The last one comes last: a thread id is any text."""
+    patch = answers(Status, 400, 404, 409, 413, 415, 422)
+    return [
+        Entry("GET", listed, it.threads, answers(list[dict[str, Any]], 422), QUERY_LIST),
+        Entry("GET", messages, it.messages, answers(MessagesSnapshotEvent, 404), SNAPSHOT_PARAMETERS),
+        Entry("GET", state, it.state, answers(StateSnapshotEvent, 404), SNAPSHOT_PARAMETERS),
+        Entry("PATCH", patched, it.patch_state, patch, PATCH_PARAMETERS, PATCH_BODY),
+        Entry("DELETE", deleted, it.delete, answers(Status, 404, 409), [THREAD_ID]),
+    ]
 
 
 def starlette_routes(endpoints: Endpoints, path: str) -> list[BaseRoute]:
@@ -130,47 +135,9 @@ class _OtherMethods:
 
 
 def paths_of(path: str, entry: Entry, prefix: str = "") -> list[str]:
-    """Where an entry is served, behind a router's `prefix`: redirects of a POST are what browsers dislike, so the run
-    has both spellings."""
+    """The paths of an entry behind a router's `prefix`. Browsers dislike redirects of a POST, so the run has two: with
+    and without a trailing slash."""
     full = path + entry.path
     if entry.path:
         return [full]
     return [full, full + "/"] if prefix + full else ["/"]
-
-
-def _seed(it: Endpoints) -> list[Entry]:
-    """The older set of paths for the same handlers."""
-    return [
-        Entry("GET", "/thread/list", it.threads, json_answer(_LIST) | problems(422), QUERY_LIST),
-        Entry(
-            "DELETE",
-            "/thread/{thread_id:agui_thread}",
-            it.delete,
-            json_answer(_STATUS) | problems(404, 409),
-            [THREAD_ID],
-        ),
-        Entry(
-            "GET",
-            "/message_snapshot/{thread_id:agui_thread}",
-            it.messages,
-            snapshot_answer("MESSAGES_SNAPSHOT"),
-            [THREAD_ID, QUERY_VERSION],
-        ),
-        Entry(
-            "GET",
-            "/state_snapshot/{thread_id:agui_thread}",
-            it.state,
-            snapshot_answer("STATE_SNAPSHOT"),
-            [THREAD_ID, QUERY_VERSION],
-        ),
-        Entry("PATCH", "/state/{thread_id:agui_thread}", it.patch_state, _patched(), PATCH_PARAMETERS, PATCH_BODY),
-        Entry("POST", "/agents/state", it.agent_state, _thread_state(), body=STATE_BODY),
-    ]
-
-
-def _thread_state() -> dict[int | str, dict[str, Any]]:
-    return json_answer(_THREAD_STATE) | problems(400, 413, 415, 422)
-
-
-def _patched() -> dict[int | str, dict[str, Any]]:
-    return json_answer(_STATUS) | problems(400, 404, 409, 413, 415, 422)
