@@ -73,7 +73,7 @@ class _Slower(Source):
     """The second translator stays in the middle of the first run's answer, so that only tokens cost something."""
 
     def __init__(self, source: Source) -> None:
-        self._source = source
+        self._source, self.honours = source, source.honours
         self._shadow: Translator | None = None
 
     async def prepare(self, run: RunContext, /) -> SourceRun:

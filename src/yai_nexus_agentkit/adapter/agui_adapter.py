@@ -14,7 +14,7 @@ from yai_nexus_agentkit.adapter.frameworks import source_of
 from yai_nexus_agentkit.adapter.options import AdapterOptions
 from yai_nexus_agentkit.adapter.run_context import Hooks
 from yai_nexus_agentkit.adapter.shared.threads import Threads
-from yai_nexus_agentkit.adapter.source import Source
+from yai_nexus_agentkit.adapter.source import Source, check_honoured
 
 if TYPE_CHECKING:
     from ag_ui.core import AgentCapabilities
@@ -37,7 +37,7 @@ class AGUIAdapter:
 
     `agent`: a compiled LangGraph graph, any other LangChain runnable, or a `Source`.
 
-    Raises TypeError for anything else.
+    Raises TypeError for anything else, and ValueError for an option or hook that this kind of agent does not honour.
     """
 
     source: Source
@@ -51,13 +51,14 @@ class AGUIAdapter:
         options: AdapterOptions = _DEFAULTS,
         hooks: Hooks = _NO_HOOKS,
     ) -> None:
+        self._set(source_of(agent), options, hooks)
+
+    def _set(self, source: Source, options: AdapterOptions, hooks: Hooks) -> None:
         given: tuple[tuple[object, type], ...] = ((options, AdapterOptions), (hooks, Hooks))
         for value, kind in given:
             if not isinstance(value, kind):
                 raise TypeError(f"options and hooks are AdapterOptions and Hooks, not {type(value).__name__}")
-        self._set(source_of(agent), options, hooks)
-
-    def _set(self, source: Source, options: AdapterOptions, hooks: Hooks) -> None:
+        check_honoured(source, options, hooks)
         for name, value in (("source", source), ("options", options), ("hooks", hooks)):
             object.__setattr__(self, name, value)
 

@@ -140,9 +140,15 @@ def shown_state(run: RunContext, state: dict[str, Any]) -> dict[str, Any]:
 
 
 def shown_messages(run: RunContext, messages: list[Message]) -> list[Message]:
-    """The messages as the `on_messages` hook shows them to clients. Raises `HookError`."""
+    """The messages as the `on_messages` hook shows them to clients; the given ones stay as they are.
+
+    Raises `HookError`.
+    """
     hook = run.hooks.on_messages
-    return messages if hook is None else call_hook("on_messages", hook, messages, run)
+    if hook is None:
+        return messages
+    shown: list[Message] = call_hook("on_messages", hook, [m.model_copy(deep=True) for m in messages], run)
+    return shown
 
 
 def guarded(run: RunContext, name: str, function: Callable[..., Any], instead: Any, *more: Any) -> Callable[[Any], Any]:

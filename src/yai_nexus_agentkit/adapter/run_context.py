@@ -94,3 +94,10 @@ class RunContext:
 
     def __post_init__(self) -> None:
         self.held_state = self.run_input.state
+
+    @property
+    def thread_key(self) -> str:
+        """The thread's id in the agent's storage: the ``thread_id`` of the configuration, which a server makes from its
+        user and the client's thread id; else the client's."""
+        wanted = ((self.config or {}).get("configurable") or {}).get("thread_id")
+        return self.run_input.thread_id if wanted is None else str(wanted)

@@ -9,16 +9,41 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from yai_nexus_agentkit.adapter.run_context import RunContext
+from yai_nexus_agentkit.adapter.options import AdapterOptions
+from yai_nexus_agentkit.adapter.run_context import Hooks, RunContext
 
 if TYPE_CHECKING:
     from ag_ui.core import AgentCapabilities, BaseEvent, Message
 
-    from yai_nexus_agentkit.adapter.options import AdapterOptions
     from yai_nexus_agentkit.adapter.shared.reports import Reports
     from yai_nexus_agentkit.errors import Code
 
-__all__ = ["Source", "SourceRun", "ThreadStore", "Translator"]
+__all__ = ["OPTIONAL", "Source", "SourceRun", "ThreadStore", "Translator", "check_honoured"]
+
+
+OPTIONAL = frozenset(
+    {
+        "chain_spans",
+        "config",
+        "custom_events",
+        "durability",
+        "messages_snapshot",
+        "source",
+        "step_name",
+        "tool_timeout",
+        "visible",
+    }
+)
+"""The fields of `AdapterOptions` and `Hooks` that a source carries out itself, or not at all. The others work with
+every source."""
+
+
+def check_honoured(source: Source, options: AdapterOptions, hooks: Hooks) -> None:
+    """Raise ValueError for an option or hook that the source does not honour."""
+    for given, defaults in ((options, AdapterOptions()), (hooks, Hooks())):
+        for name in sorted(OPTIONAL - source.honours):
+            if getattr(given, name, None) != getattr(defaults, name, None):
+                raise ValueError(f"{type(given).__name__}.{name} has no effect on {source.name} agents: leave it out")
 
 
 class Translator(Protocol):
@@ -66,6 +91,11 @@ class Source(Protocol):
 
     Derive from it: everything but `prepare` has a default.
     """
+
+    name: str = "custom"
+    """How errors name this kind of agent."""
+    honours: frozenset[str] = frozenset()
+    """Which of `OPTIONAL` it carries out. `AGUIAdapter` refuses the others where they are set."""
 
     async def prepare(self, run: RunContext, /) -> SourceRun:
         """Read what the thread holds and decide what this request means. Raises `RunInputError` or `ResumeError`;

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from yai_nexus_agentkit.cli.arguments import adapter_options, run_config
-from yai_nexus_agentkit.cli.failures import warn
+from yai_nexus_agentkit.cli.failures import CommandError, warn
 from yai_nexus_agentkit.cli.loading import find, opened, parse_spec
 from yai_nexus_agentkit.cli.persistence import persistence, with_persistence
 
@@ -40,8 +40,10 @@ async def loaded(
 
 def adapter_of(agent: Any, args: argparse.Namespace) -> AGUIAdapter:
     """The adapter of an agent, or the adapter that it is, with the options of the command line."""
-    from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
+    from yai_nexus_agentkit import AGUIAdapter
 
-    if isinstance(agent, AGUIAdapter):
-        return AGUIAdapter(agent.source, options=adapter_options(args, agent.options), hooks=agent.hooks)
-    return AGUIAdapter(agent, options=adapter_options(args, AdapterOptions()))
+    adapter = agent if isinstance(agent, AGUIAdapter) else AGUIAdapter(agent)
+    try:
+        return adapter.replace(options=adapter_options(args, adapter.options))
+    except ValueError as error:  # the agent's framework does not have the option
+        raise CommandError(str(error)) from error

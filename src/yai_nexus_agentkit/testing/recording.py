@@ -236,6 +236,7 @@ class _ReplayedSource(Source):
 
     def __init__(self, source: Source, tape: _Tape) -> None:
         self._source, self.tape = source, tape
+        self.name, self.honours = source.name, source.honours
 
     async def prepare(self, run: RunContext, /) -> SourceRun:
         return _ReplayedRun(await self._source.prepare(run), self.tape)

@@ -29,7 +29,7 @@ from yai_nexus_agentkit.adapter.langgraph.threads.savers import at_head
 from yai_nexus_agentkit.adapter.langgraph.translate.translator import LangGraphTranslator
 from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.adapter.shared.reports import Reports
-from yai_nexus_agentkit.adapter.source import Source, SourceRun
+from yai_nexus_agentkit.adapter.source import OPTIONAL, Source, SourceRun
 from yai_nexus_agentkit.errors import Code, ResumeError
 from yai_nexus_agentkit.orchestration.client_tools import CONTEXT_KEY, TOOLS_KEY
 
@@ -51,6 +51,9 @@ _logger = logging.getLogger(__name__)
 
 class LangGraphSource(Source):
     """A compiled graph or any runnable. Immutable; serves any number of concurrent runs."""
+
+    name = "langgraph"
+    honours = OPTIONAL
 
     def __init__(self, agent: Runnable[Any, Any]) -> None:
         self.agent = agent
@@ -129,7 +132,7 @@ class LangGraphRun(SourceRun):
         self._notes = notes
         reports = Reports(
             run,
-            source="langgraph",
+            source=LangGraphSource.name,
             shape=shape,
             taken=plan.taken,
             calls=plan.calls,

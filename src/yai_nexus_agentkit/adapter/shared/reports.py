@@ -83,7 +83,8 @@ class Reports:
     # ------------------------------------------------------------------ messages
 
     def shown(self, messages: list[Message]) -> list[Message] | None:
-        """The messages as the `on_messages` hook shows them; None if the hook failed: nothing may be sent then."""
+        """The messages as the `on_messages` hook shows them, which may change them in place; None if it failed: nothing
+        may be sent then."""
         hook = self._run.hooks.on_messages
         if hook is None:
             return messages
@@ -92,7 +93,8 @@ class Reports:
 
     def messages(self, messages: Iterable[Message]) -> list[BaseEvent]:
         """``MESSAGES_SNAPSHOT`` of the whole conversation; none while a message or call is open."""
-        shown = self.shown(list(messages))
+        hooked = self._run.hooks.on_messages is not None
+        shown = self.shown([m.model_copy(deep=True) for m in messages] if hooked else list(messages))
         return [] if shown is None else self.life.messages_snapshot(shown)
 
     # ------------------------------------------------------------------ the end

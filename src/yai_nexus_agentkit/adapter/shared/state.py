@@ -1,20 +1,21 @@
-"""Pure. The state that the client holds: snapshots, deltas, values shown ahead of the agent, redaction."""
+"""The state that the client holds: snapshots, deltas, values shown ahead of the agent, redaction."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ag_ui.core import BaseEvent
 from pydantic_core import from_json
 
+from yai_nexus_agentkit.protocol.json.json_numbers import unrounded
 from yai_nexus_agentkit.protocol.json.json_safe import json_safe, json_text
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 from yai_nexus_agentkit.protocol.state import Operation, StateTracker, key_name
 
-__all__ = ["OpenState", "SharedState", "StateShape"]
+__all__ = ["OpenState", "SharedState", "StateShape", "client_changes"]
 
 
 _logger = logging.getLogger(__name__)
@@ -50,6 +51,26 @@ class OpenState:
     def state_of(self, values: Any, keys: Iterable[str] | None = None) -> dict[str, Any]:
         wanted = values.keys() if keys is None else set(keys)
         return {key: values[key] for key in values if key in wanted and self.shows(key)}
+
+
+def client_changes(sent: Mapping[str, Any], shown: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """The keys of a request's state that the client set to another value than it was shown: key, wanted value, and the
+    shown value as JSON data (None for a key that was not shown)."""
+    for key, value in sent.items():
+        if key not in shown:
+            if value is not None:
+                yield key, value, None
+        elif not _equal(shown[key], value):  # most clients send back what they were shown: nothing to convert
+            known = json_safe(shown[key])
+            if known != value and known != (wanted := unrounded(known, value)):
+                yield key, wanted, known
+
+
+def _equal(known: Any, value: Any) -> bool:
+    try:
+        return bool(known == value)
+    except Exception:  # the application's own `__eq__`, or one that gives no truth value (arrays)
+        return False
 
 
 class SharedState:

@@ -10,14 +10,12 @@ from typing import Any
 from ag_ui.core import RunAgentInput
 
 from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, GraphShape
+from yai_nexus_agentkit.adapter.shared.state import client_changes
 from yai_nexus_agentkit.errors import RunInputError
-from yai_nexus_agentkit.protocol.json.json_numbers import unrounded
-from yai_nexus_agentkit.protocol.json.json_safe import json_safe
 
 __all__ = ["changed_state", "context_entries", "graph_input", "request_tools"]
 
 _logger = logging.getLogger(__name__)
-_ABSENT = object()
 
 
 def request_tools(run_input: RunAgentInput) -> list[dict[str, Any]]:
@@ -62,6 +60,7 @@ def _differing(
     state: Mapping[str, Any], current: Mapping[str, Any], shape: GraphShape, shown: Mapping[str, Any] | None
 ) -> Iterator[tuple[str, Any, Any]]:
     """Key, wanted value, and what the client was sent (None: nothing), of the keys that the client may set and did."""
+    settable: dict[str, Any] = {}
     for key, value in state.items():
         if key == MESSAGES or (key not in shape.inputs and key in shape.public):
             continue
@@ -70,23 +69,8 @@ def _differing(
             continue
         if shown is not None and key in shape.public and key in current and key not in shown:
             continue  # kept from clients: not theirs to set
-        known = (current if shown is None or key not in shown else shown).get(key, shape.defaults.get(key, _ABSENT))
-        if known is _ABSENT:
-            if value is not None:
-                yield key, value, None
-            continue
-        if _equal(known, value):
-            continue  # most clients send back what they were shown: not a large value more to convert
-        sent = json_safe(known)
-        if sent != value and sent != (wanted := unrounded(sent, value)):
-            yield key, wanted, sent
-
-
-def _equal(known: Any, value: Any) -> bool:
-    try:
-        return bool(known == value)
-    except Exception:  # the application's own `__eq__`, or one that gives no truth value (arrays)
-        return False
+        settable[key] = value
+    return client_changes(settable, {**shape.defaults, **current, **(shown or {})})
 
 
 def graph_input(run_input: RunAgentInput, messages: Sequence[Any], state: Mapping[str, Any], shape: GraphShape) -> Any:
