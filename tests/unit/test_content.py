@@ -13,15 +13,8 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 
 from tests.recordings import load
-from yai_nexus_agentkit.adapter.langgraph.messages.content import (
-    Form,
-    Reasoning,
-    Text,
-    minted_call_id,
-    read_content,
-    read_whole,
-    reasoning_id,
-)
+from yai_nexus_agentkit.adapter.langgraph.messages.content import Text, minted_call_id, read_content, read_whole
+from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import SHAPES, Block, Form, Reasoning, Shape, reasoning_id
 
 Piece = Text | Reasoning
 PROVIDERS = [
@@ -101,6 +94,19 @@ def test_recorded_providers(file: str, label: str, text: str, blocks: list[Any])
     chunks, _ = recorded(file, label)
     found_text, found = told(streamed(chunks))
     assert (found_text, list(found.values())) == (text, blocks)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+def test_every_shape_is_read_as_it_is_written(shape: Shape) -> None:
+    """What a message of this shape says is known by it again."""
+    block = Block(("Hm.",), None if shape.outside else "E", shape.kind or None, Form(shape.name))
+    written = shape.write(block)
+    message = AIMessage([] if shape.outside else written)
+    if shape.outside:
+        message.additional_kwargs[shape.where] = written
+    [found] = read_whole(message)[1]
+    assert found.form.name == shape.name
+    assert found.text or found.encrypted
 
 
 def test_order_within_one_chunk_is_kept() -> None:

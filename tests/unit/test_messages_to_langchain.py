@@ -26,9 +26,9 @@ from langchain_core.messages import AIMessage
 
 from tests.recordings import FILES, load
 from tests.support.messages import assert_stable, call, lc_call, there_and_back, told, wire
-from yai_nexus_agentkit.adapter.langgraph.messages.content import Reasoning, read_content
+from yai_nexus_agentkit.adapter.langgraph.messages.content import read_content
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, to_agui, to_langchain
-from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import form_metadata
+from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import Reasoning, form_metadata
 
 
 def recorded_messages(value: Any) -> list[lc.BaseMessage]:

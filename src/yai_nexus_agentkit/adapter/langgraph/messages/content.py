@@ -6,81 +6,24 @@ every access and depends on ``response_metadata``, which only some chunks carry.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from langchain_core.messages import BaseMessage
 
-__all__ = [
-    "Block",
-    "Form",
-    "Reasoning",
-    "Text",
-    "minted_call_id",
-    "only_text",
-    "read_content",
-    "read_whole",
-    "reasoning_id",
-    "says_nothing",
-]
+from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import BLOCKS, OUTSIDE, Block, Form, Part, Reasoning, Shape
+
+__all__ = ["Text", "minted_call_id", "only_text", "read_content", "read_whole", "says_nothing"]
+
+
+_WORDS = ("text", "refusal")
+"""Types of the blocks that are words for the user; the member of the same name has them."""
 
 
 class Text(NamedTuple):
     """Text for the user; never empty."""
 
     text: str
-
-
-class Form(NamedTuple):
-    """Where in a LangChain message a reasoning block was found, to put it back there."""
-
-    name: str
-    """``thinking``, ``redacted_thinking``, ``non_standard``, ``reasoning`` (LangChain's standard block), ``summary``
-    (OpenAI's own block), ``kwargs.reasoning`` (the same outside the content), ``kwargs.reasoning_content``,
-    ``kwargs.text`` (a plain string under ``reasoning``), ``thinking.parts`` (Mistral's list), ``reasoning_content``
-    (Bedrock)."""
-
-    id: str | None = None
-    """The provider's own id of the block (OpenAI's ``rs_…``)."""
-
-
-class Reasoning(NamedTuple):
-    """A piece of one reasoning block. `text` may be empty where the piece only carries `encrypted`."""
-
-    key: Hashable
-    """The block within its message: the same in the chunks and in the message merged from them."""
-
-    section: int
-    """The part of the block's summary that the text belongs to (OpenAI Responses); a blank line stands between two."""
-
-    text: str
-    encrypted: str | None
-    """What the provider wants back in order to accept the block again."""
-
-    kind: str | None
-    """Of `encrypted`: ``"signature"`` (Anthropic, Gemini), ``"redacted"`` (Anthropic) or ``"encrypted"`` (OpenAI)."""
-
-    form: Form | None = None
-    """Where the piece was found; see `reasoning.form_metadata`."""
-
-
-class Block(NamedTuple):
-    """A whole reasoning block of a message."""
-
-    sections: tuple[str, ...]
-    encrypted: str | None
-    kind: str | None
-    form: Form
-
-    @property
-    def text(self) -> str:
-        """The sections as they are streamed: a blank line between two."""
-        return "\n\n".join(self.sections)
-
-
-def reasoning_id(message_id: str, n: int) -> str:
-    """The id of the `n`-th (from 0) reasoning block of a message; a message id of its own, never the answer's."""
-    return f"{message_id}-reasoning-{n}"
 
 
 def minted_call_id(message_id: str, position: int) -> str:
@@ -111,7 +54,7 @@ def says_nothing(content: Any) -> bool:
     if type(content) is not list or len(content) != 1:
         return not content
     kind = content[0].get("type") if type(content[0]) is dict else "text"
-    return not isinstance(kind, str) or kind not in _READERS
+    return not isinstance(kind, str) or (kind not in BLOCKS and kind not in _WORDS)
 
 
 def read_whole(message: BaseMessage) -> tuple[str, list[Block]]:
@@ -153,96 +96,38 @@ class _Reader:
             if isinstance(block, str):
                 self._add_text(block)
             elif isinstance(block, Mapping):
-                kind = block.get("type")
-                reader = _READERS.get(kind) if isinstance(kind, str) else None
-                if reader is not None:
-                    reader(self, block)
+                kind = str(block.get("type"))
+                if kind in _WORDS:
+                    self._add_text(block.get(kind))
+                for shape in BLOCKS.get(kind, ()):
+                    if (parts := shape.read(block)) is not None:
+                        self._add_parts(shape, parts, *self._place(block), block)
+                        break
 
     def _outside(self, extra: Mapping[str, Any]) -> None:
         self._add_text(extra.get("refusal"))  # OpenAI chat completions: words for the user
-        plain = extra.get("reasoning_content")
-        if isinstance(plain, str):
-            self._add("reasoning_content", 0, plain, None, "", Form("kwargs.reasoning_content"))
-        reasoning = extra.get("reasoning")
-        if isinstance(reasoning, str):
-            self._add("reasoning", 0, reasoning, None, "", Form("kwargs.text"))
-        elif isinstance(reasoning, Mapping):
-            self._summary(reasoning, "reasoning", Form("kwargs.reasoning", _string(reasoning.get("id"))))
+        for shape in OUTSIDE:
+            member = extra.get(shape.where)
+            if member is not None and (parts := shape.read(member)) is not None:
+                self._add_parts(shape, parts, shape.where, 0, member)
 
-    def text(self, block: Mapping[str, Any]) -> None:
-        self._add_text(block.get("text"))
-
-    def thinking(self, block: Mapping[str, Any]) -> None:
-        """Anthropic and Gemini: ``{"type": "thinking", "thinking"?: ..., "signature"?: ..., "index"?: ...}``; Mistral's
-        ``thinking`` is a list of text blocks."""
-        key, _ = self._place(block)
-        text, form = block.get("thinking"), Form("thinking")
-        if isinstance(text, list):
-            text, form = (
-                "".join(part.get("text") or "" for part in text if isinstance(part, Mapping)),
-                Form("thinking.parts"),
-            )
-        self._add(key, 0, text, block.get("signature"), "signature", form)
-
-    def bedrock(self, block: Mapping[str, Any]) -> None:
-        """Bedrock Converse: ``{"type": "reasoning_content", "reasoning_content": {"text"?, "signature"?}, ...}``."""
-        inner = block.get("reasoning_content")
-        if isinstance(inner, Mapping):
-            key, _ = self._place(block)
-            text = _string(inner.get("text")) or _string(inner.get("reasoning")) or ""
-            self._add(key, 0, text, inner.get("signature"), "signature", Form("reasoning_content"))
-            self._add(key, 0, "", inner.get("redacted_content"), "redacted", Form("reasoning_content"))
-
-    def refusal(self, block: Mapping[str, Any]) -> None:
-        """OpenAI Responses: words for the user."""
-        self._add_text(block.get("refusal"))
-
-    def redacted(self, block: Mapping[str, Any]) -> None:
-        key, _ = self._place(block)
-        self._add(key, 0, "", block.get("data"), "redacted", Form("redacted_thinking"))
-
-    def non_standard(self, block: Mapping[str, Any]) -> None:
-        """LangChain's wrapper around what its standard blocks do not know, such as Anthropic's redacted thinking."""
-        value = block.get("value")
-        if isinstance(value, Mapping) and value.get("type") == "redacted_thinking":
-            key, _ = self._place(block)
-            self._add(key, 0, "", value.get("data"), "redacted", Form("non_standard"))
-
-    def reasoning(self, block: Mapping[str, Any]) -> None:
-        """OpenAI's own block, whose ``summary`` is a list of parts, and LangChain's standard block, one per part."""
-        own_id = _string(block.get("id"))
-        key, section = self._place(block)
-        if isinstance(block.get("summary"), list):
-            self._summary(block, key, Form("summary", own_id))
-            return
-        extras = block.get("extras")
-        extras = extras if isinstance(extras, Mapping) else {}
-        encrypted = _string(extras.get("encrypted_content")) or _string(block.get("encrypted_content"))
-        kind = "encrypted" if encrypted else "signature"
-        encrypted = encrypted or _string(extras.get("signature")) or _string(block.get("signature"))
-        self._add(key, section, block.get("reasoning"), encrypted, kind, Form("reasoning", own_id))
-
-    def _summary(self, block: Mapping[str, Any], key: Hashable, form: Form) -> None:
-        parts = block.get("summary")
-        for position, part in enumerate(parts if isinstance(parts, list) else ()):
-            if isinstance(part, Mapping):
-                index = part.get("index")
-                self._add(key, index if isinstance(index, int) else position, part.get("text"), None, "", form)
-        self._add(key, 0, "", block.get("encrypted_content"), "encrypted", form)
-        if key in self.forms and form.id is not None:
+    def _add_parts(self, shape: Shape, parts: Sequence[Part], key: Hashable, place: int, found_in: Any) -> None:
+        form = Form(shape.name, _string(found_in.get("id")) if shape.has_id else None)
+        for part in parts:
+            self._add(key, place if part.section is None else part.section, part, form)
+        if form.id is not None and key in self.forms:
             self.forms[key] = form  # only some chunks of the block carry its id
 
     def _add_text(self, text: Any) -> None:
         if isinstance(text, str) and text:
             self.pieces.append(Text(text))
 
-    def _add(self, key: Hashable, section: int, text: Any, encrypted: Any, kind: str, form: Form) -> None:
-        text = text if isinstance(text, str) else ""
-        encrypted = _string(encrypted)
+    def _add(self, key: Hashable, section: int, part: Part, form: Form) -> None:
+        text, encrypted = _string(part.text) or "", _string(part.encrypted)
         if not text and encrypted is None:
             return
         self.forms.setdefault(key, form)
-        self.pieces.append(Reasoning(key, section, text, encrypted, None if encrypted is None else kind, form))
+        self.pieces.append(Reasoning(key, section, text, encrypted, None if encrypted is None else part.kind, form))
         if encrypted is not None and key == ("unnamed", self._unnamed):
             self._unnamed += 1
 
@@ -274,14 +159,3 @@ def _decoded(index: str) -> tuple[Hashable, int]:
 
 def _string(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
-
-
-_READERS: Mapping[str, Callable[[_Reader, Mapping[str, Any]], None]] = {
-    "text": _Reader.text,
-    "thinking": _Reader.thinking,
-    "redacted_thinking": _Reader.redacted,
-    "reasoning": _Reader.reasoning,
-    "non_standard": _Reader.non_standard,
-    "reasoning_content": _Reader.bedrock,
-    "refusal": _Reader.refusal,
-}

@@ -16,16 +16,20 @@ from langchain_core.messages import AIMessageChunk, BaseMessage
 from pydantic_core import from_json
 
 from yai_nexus_agentkit.adapter.langgraph.messages.content import (
-    Reasoning,
     Text,
     minted_call_id,
     only_text,
     read_content,
-    reasoning_id,
     says_nothing,
 )
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui
-from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import METADATA_KEY, form_metadata
+from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import (
+    METADATA_KEY,
+    Reasoning,
+    form_metadata,
+    reasoning_id,
+    shape_of,
+)
 from yai_nexus_agentkit.adapter.native_run import NativeRun
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_text
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
@@ -34,15 +38,6 @@ __all__ = ["ModelLane"]
 
 _GENERATED = "lc_"
 """Prefix of the ids LangChain makes up; any other id is the provider's, and it is the one the thread stores."""
-
-
-_THOUGHTS = {
-    "thinking": "thinking",
-    "reasoning": "reasoning",
-    "kwargs.reasoning_content": "reasoning_content",
-    "kwargs.text": "reasoning",
-}
-"""Where a chunk has the text of reasoning, by the name of its form: in a block, or outside of the content."""
 
 
 class _Joiner:
@@ -274,19 +269,17 @@ class ModelLane:
         """What the next chunk must be like to go on with the only piece of this one."""
         if isinstance(piece, Text) or piece.encrypted is not None or len(self._sections[piece.key]) != 1:
             return None
-        field = _THOUGHTS.get(piece.form.name) if piece.form is not None else None
-        outside = piece.form is not None and piece.form.name.startswith("kwargs.")
-        block: Any = message.additional_kwargs if outside else message.content[0]
-        if field is None or not isinstance(block, dict) or len(message.content) != (0 if outside else 1):
+        shape = shape_of(piece.form)
+        block: Any = message.additional_kwargs if shape.outside else message.content[0]
+        if not shape.grows or not isinstance(block, dict) or len(message.content) != (0 if shape.outside else 1):
             return None
         message_id = reasoning_id(self.message_id, self._reasoning[piece.key])
-        rest = None if outside else {**block, field: ""}
-        return _Thought(message_id, piece.section, self._sections[piece.key], field, rest)
+        rest = None if shape.outside else {**block, shape.grows: ""}
+        return _Thought(message_id, piece.section, self._sections[piece.key], shape.grows, rest)
 
-    def _about(self, piece: Reasoning, length: int) -> dict[str, Any] | None:
-        """What it takes to give the block back to its provider: where it was found, and what its encrypted value is."""
-        if piece.form is None:
-            return None
+    def _about(self, piece: Reasoning, length: int) -> dict[str, Any]:
+        """Metadata that it takes to give the block back to its provider: its shape, and the kind of its encrypted
+        value."""
         lengths = self._sections[piece.key]
         lengths[piece.section] = lengths.get(piece.section, 0) + length
         about = self._forms.setdefault(piece.key, form_metadata(piece.form, self._provider)[METADATA_KEY])
