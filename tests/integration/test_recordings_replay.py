@@ -17,7 +17,7 @@ from tests.recordings import FILES, Run, load
 from tests.support.verifier import Verifier
 from yai_nexus_agentkit import AdapterOptions, RunContext
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
-from yai_nexus_agentkit.adapter.langgraph.request.plan import Plan
+from yai_nexus_agentkit.adapter.langgraph.request.plan import Run as PlannedRun
 from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.translate.translator import LangGraphTranslator
 from yai_nexus_agentkit.adapter.shared.reports import Reports
@@ -64,7 +64,7 @@ def told(
     asked = run_input([], thread_id="thread", run_id="run")
     context = RunContext(asked, declared=declared, options=chosen, reuse_events=reuse_events)
     reports = Reports(context, source="langgraph", shape=shape())
-    translator = LangGraphTranslator(Plan(), reports, RunNotes(complete=False), shape=shape())
+    translator = LangGraphTranslator(PlannedRun(), reports, RunNotes(complete=False), shape=shape())
     yield from map(to_wire, [run_started("thread", "run", None), *translator.start()])
     for native in run:
         yield from map(to_wire, translator.feed(native))

@@ -14,13 +14,12 @@ from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, 
 from langchain_core.runnables.config import merge_configs, var_child_runnable_config
 from langgraph.errors import GraphRecursionError, is_invalid_resume
 from langgraph.pregel import Pregel
-from langgraph.types import Command
 from pydantic import ValidationError
 
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_langchain
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes, SideHandler
-from yai_nexus_agentkit.adapter.langgraph.request.graph_input import context_entries, request_tools
-from yai_nexus_agentkit.adapter.langgraph.request.plan import Plan
+from yai_nexus_agentkit.adapter.langgraph.request.graph_input import context_entries, request_tools, second_input
+from yai_nexus_agentkit.adapter.langgraph.request.plan import Idle, Known, Plan, Restate, Resume, Run
 from yai_nexus_agentkit.adapter.langgraph.request.planner import Planner, message_roles
 from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, Graph, GraphShape
 from yai_nexus_agentkit.adapter.langgraph.threads.branches import MESSAGE_KEY
@@ -65,7 +64,8 @@ class LangGraphSource(Source):
         notes = RunNotes(complete=True)
         config = self._config(run, SideHandler(notes) if run.options.source == "events" else None)
         if self.graph is None or self.shape is None:
-            plan = Plan(input=_runnable_input(self.agent, run), taken=message_roles(run.run_input.messages, ()))
+            known = Known(request=run.run_input.messages, roles=message_roles(run.run_input.messages, ()))
+            plan: Plan = Run(known=known, input=_runnable_input(self.agent, run))
             return LangGraphRun(run, self.agent, config, plan, notes, None)
         planner = Planner(run, self.graph, self.shape, config)
         plan = await planner.plan()
@@ -134,8 +134,8 @@ class LangGraphRun(SourceRun):
             run,
             source=LangGraphSource.name,
             shape=shape,
-            taken=plan.taken,
-            calls=plan.calls,
+            taken=plan.known.roles,
+            calls=plan.known.calls,
         )
         self.translator = LangGraphTranslator(plan, reports, notes, shape=shape)
 
@@ -143,18 +143,17 @@ class LangGraphRun(SourceRun):
         return self._notes.oldest_tool()
 
     def events(self) -> AsyncGenerator[Any, None]:
-        """The native events. A follow-up pass runs when the first one did not pause."""
-        plan = self._plan
+        """The native events. A second pass runs when the first one did not pause."""
         stops = self._shape is not None and self._shape.stops
-        if plan.idle or isinstance(plan.input, Command) or stops:
-            return self._passes()
-        return self._pass(plan.input)  # nothing to do between the native stream and its reader, for every token
+        if isinstance(self._plan, Run) and not stops:
+            return self._pass(self._plan.input)  # nothing between the native stream and its reader, for every token
+        return self._passes(self._plan)
 
-    async def _passes(self) -> AsyncGenerator[Any, None]:
-        if self._plan.idle:
+    async def _passes(self, plan: Plan) -> AsyncGenerator[Any, None]:
+        if isinstance(plan, Restate | Idle):
             return
         try:
-            async with aclosing(self._pass(self._plan.input)) as natives:
+            async with aclosing(self._pass(plan.input)) as natives:
                 async for native in natives:
                     yield native
         except ValidationError as error:
@@ -162,12 +161,12 @@ class LangGraphRun(SourceRun):
                 raise
             problems = "; ".join(f"{'/'.join(map(str, e['loc']))}: {e['msg']}".lstrip(": ") for e in error.errors())
             raise ResumeError(f"an answer does not fit what its question asks for: {problems}") from error
-        ending, follow_up = self.translator.ending, None
-        if self._plan.follow_up is not None and not ending.paused:
-            follow_up = self._plan.follow_up(self.translator.held)
-        if follow_up is not None:
+        ending, second = self.translator.ending, None
+        if isinstance(plan, Resume) and self._shape is not None and not ending.paused:
+            second = second_input(plan, self.translator.held, self._run.run_input, self._shape)
+        if second is not None:
             self.translator.begin_pass()
-            async with aclosing(self._pass(follow_up)) as natives:
+            async with aclosing(self._pass(second)) as natives:
                 async for native in natives:
                     yield native
         stops = self._shape is not None and self._shape.stops
@@ -180,7 +179,9 @@ class LangGraphRun(SourceRun):
         extra: dict[str, Any] = {}
         if self._shape is not None:
             extra = {"stream_mode": ["updates", "values", "custom"], "subgraphs": True}
-            if self._run.options.durability is not None and self._plan.resumable:  # else LangGraph fails at the end
+            if (
+                self._run.options.durability is not None and self._plan.known.resumable
+            ):  # else LangGraph fails at the end
                 extra["durability"] = self._run.options.durability
             if self._run.context is not None:
                 extra["context"] = self._run.context

@@ -8,12 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ag_ui.core import RunAgentInput
+from langchain_core.messages import BaseMessage
 
+from yai_nexus_agentkit.adapter.langgraph.request.plan import Resume
+from yai_nexus_agentkit.adapter.langgraph.request.reconcile import Reconciliation, dangling, holder
 from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, GraphShape
 from yai_nexus_agentkit.adapter.shared.state import client_changes
 from yai_nexus_agentkit.errors import RunInputError
 
-__all__ = ["changed_state", "context_entries", "graph_input", "request_tools"]
+__all__ = ["changed_state", "context_entries", "graph_input", "request_tools", "second_input"]
 
 _logger = logging.getLogger(__name__)
 
@@ -85,3 +88,22 @@ def graph_input(run_input: RunAgentInput, messages: Sequence[Any], state: Mappin
     if "context" in shape.inputs and "context" not in given:
         given["context"] = context_entries(run_input)
     return given
+
+
+def second_input(plan: Resume, messages: Sequence[BaseMessage], run_input: RunAgentInput, shape: GraphShape) -> Any:
+    """The input of the pass after a resumed turn: the user's messages that had to wait for it. `messages`: the thread's
+    now.
+
+    Calls of the turn that are still open get an error result. None: there is nothing to give, or the model asked
+    something of the client only now, which the client shall answer first.
+    """
+    if not plan.later:
+        return None
+    open_calls, maker = dangling(messages), holder(messages)
+    offered = {tool.name for tool in run_input.tools or ()}
+    before = {m.id for m in (*plan.held.messages, *plan.known.nested)}
+    if offered.intersection(open_calls.values()) and maker not in before:
+        return None
+    made = Reconciliation().unanswered(open_calls, maker)
+    kept = messages if shape.replaces else ()
+    return graph_input(run_input, [*kept, *made, *plan.later], {}, shape)

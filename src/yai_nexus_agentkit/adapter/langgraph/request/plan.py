@@ -1,11 +1,10 @@
-"""Pure. What a request means for the thread: what goes into the graph, and what the client is known to hold. Decided
-before the graph runs."""
+"""What a request means for its thread, decided before the graph runs: a `Run`, a `Resume`, a `Restate` or an `Idle`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from ag_ui.core import Message
 from langchain_core.messages import BaseMessage, ToolMessage
@@ -14,49 +13,93 @@ from langgraph.types import Interrupt as NativeInterrupt
 from yai_nexus_agentkit.adapter.langgraph.questions import Breakpoint
 from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
 
-__all__ = ["Plan"]
+__all__ = ["Held", "Idle", "Known", "Plan", "Restate", "Resume", "Run"]
 
 
-@dataclass(slots=True)
-class Plan:
-    """One request, understood."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What the client and the thread know of each other when the run begins."""
 
-    input: Any = None
-    """The graph's input; a ``Command`` resumes, ``None`` goes on where the thread stopped."""
-    follow_up: Callable[[Sequence[BaseMessage]], Any] | None = None
-    """Makes the input of a second pass, when the first one does not pause, from the thread's messages at its end:
-    messages that may only come after the answers of open calls. It makes None if they must wait for another request."""
-    unsaid: Sequence[BaseMessage] = ()
-    """What the user says in `follow_up`: the client shows it, the thread gets it only then."""
-    calls: ThreadCalls = field(default_factory=ThreadCalls)
-    """The thread's tool calls."""
-    taken: Mapping[str, str] = field(default_factory=dict)
-    """Role of every message id that the client or the thread holds."""
     request: Sequence[Message] = ()
-    """The request's messages: the conversation of a graph that keeps none."""
-    held: Sequence[str] = ()
-    """Ids of the request's messages, in its order."""
-    foreign: Sequence[Message] = ()
-    """Subagent messages of the request."""
+    """The client's messages, in its order."""
+    calls: ThreadCalls = field(default_factory=ThreadCalls)
+    """The tool calls that either of them holds. The run adds its own while it streams."""
+    roles: Mapping[str, str] = field(default_factory=dict)
+    """Role of every message that either of them holds, by id."""
     nested: Sequence[BaseMessage] = ()
-    """Messages of paused subgraphs."""
+    """Messages of paused subgraphs, which the thread gets when the subgraph ends."""
     in_sync: bool = True
     """Apart from the request's new messages, the client holds exactly what the thread does."""
     lacking: bool = False
-    """The thread holds messages that the client lacks, or has otherwise."""
-    told: Mapping[str, str] = field(default_factory=dict)
-    """Texts by message id that the client was told, where a saver could not keep them as they were."""
-    answers: Sequence[ToolMessage] = ()
-    """Error answers made for calls that nobody answered, so that a model accepts the conversation."""
+    """The thread holds messages that the client lacks, or holds otherwise."""
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """Texts that the client was sent, by message id, where a saver could not store them as they were."""
     resumable: bool = True
     """The graph has a checkpointer: a question can be answered."""
-    idle: bool = False
-    """The graph does not run: the request brings nothing new, or leaves the open questions unanswered."""
+
+    @property
+    def ids(self) -> list[str]:
+        """Ids of the client's messages."""
+        return [m.id for m in self.request]
+
+    @property
+    def foreign(self) -> list[Message]:
+        """The client's messages of subagents, which no thread stores."""
+        return [m for m in self.request if m.subagent_run_id is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a thread holds. For runs that do not show it by themselves before their first step."""
+
     values: Any = None
-    """What the thread holds, for a run that does not see it: an idle one, or one whose input writes no channel."""
     messages: Sequence[BaseMessage] = ()
-    unseen: bool = False
-    """The input writes no channel, so the graph does not show the thread's values before its first step."""
-    open: Sequence[NativeInterrupt] = ()
-    """Open questions of an idle run, to be restated."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """The graph runs on new input."""
+
+    known: Known = field(default_factory=Known)
+    input: Any = None
+    """None: the input is in the checkpoint at which the run starts."""
+    answers: Sequence[ToolMessage] = ()
+    """Error results for calls that nobody answered, so that a model accepts the conversation. Part of the input."""
+    unseen: Held | None = None
+    """Set for an input that writes no channel: then the graph shows its values only after the first step."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resume:
+    """The graph goes on where the thread stopped: at questions, at a breakpoint, or where it failed."""
+
+    known: Known
+    input: Any
+    """A ``Command`` with answers and what came along with them; None if there is nothing to give."""
+    held: Held
+    """The thread with what the finished tasks of its last step wrote, and with what comes along with the answers. The
+    graph's own first values lack the former."""
+    later: Sequence[BaseMessage] = ()
+    """New messages of the user that must wait for the results of open calls: the input of a second pass."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restate:
+    """The thread waits for answers, and the request brings none: the questions are asked again. Nothing runs."""
+
+    known: Known
+    held: Held
+    """With the request's new messages, which the thread gets when the answers come."""
+    questions: Sequence[NativeInterrupt] = ()
     breakpoints: Sequence[Breakpoint] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Idle:
+    """The request brings nothing new: the client is shown what the thread holds. Nothing runs."""
+
+    known: Known
+    held: Held
+
+
+Plan: TypeAlias = Run | Resume | Restate | Idle

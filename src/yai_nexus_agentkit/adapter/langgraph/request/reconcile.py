@@ -42,8 +42,8 @@ class Reconciliation:
     """The request holds messages that the thread does not, and will not."""
     strange: frozenset[str] = frozenset()
     """Of a request that forks: ids of its assistant messages that the thread lacks. Another branch may have them."""
-    told: dict[str, str] = field(default_factory=dict)
-    """Texts by message id that the client was told, where a saver could not keep them as they were."""
+    texts: dict[str, str] = field(default_factory=dict)
+    """Texts that the client was sent, by message id, where a saver could not store them as they were."""
     masked: dict[str, BaseMessage] = field(default_factory=dict)
     """The thread's own, by id, of messages that came back as the application redacts them: the redacted text is not
     what a repeated message says."""
@@ -62,6 +62,14 @@ class Reconciliation:
         ]
         self.answers += made
         return made
+
+    def with_answers(self, messages: list[BaseMessage], calls: Mapping[str, str]) -> list[BaseMessage]:
+        """Answer the calls that a whole history leaves open, behind the message that made them and its results."""
+        maker = max(n for n, m in enumerate(messages) if m.type == "ai")
+        end = maker + 1
+        while end < len(messages) and isinstance(messages[end], ToolMessage):
+            end += 1
+        return [*messages[:end], *self.unanswered(calls, messages[maker].id or ""), *messages[end:]]
 
 
 def reconcile(
@@ -126,7 +134,7 @@ def _differing(
         if redacted is not None and _repeats(message, redacted.get(message.id)):
             found.masked[message.id] = held
         elif _is_saved_as(message, held, calls):
-            found.told[message.id] = _text(message.content) or ""
+            found.texts[message.id] = _text(message.content) or ""
         else:
             differing.append(message)
     return differing

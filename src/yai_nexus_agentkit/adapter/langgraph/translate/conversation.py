@@ -19,7 +19,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown
 from yai_nexus_agentkit.adapter.langgraph.messages.raw import UNREADABLE
 from yai_nexus_agentkit.adapter.langgraph.native.run_tree import RunTree
 from yai_nexus_agentkit.adapter.langgraph.native.written import written_messages
-from yai_nexus_agentkit.adapter.langgraph.request.plan import Plan
+from yai_nexus_agentkit.adapter.langgraph.request.plan import Held, Plan, Resume, Run
 from yai_nexus_agentkit.adapter.langgraph.request.reconcile import saved_as
 from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import Judgement, Transcript
@@ -46,12 +46,16 @@ class Conversation:
         *,
         shape: GraphShape | None,
     ) -> None:
-        self._plan, self._reports, self._tree, self._transcript = plan, reports, tree, transcript
+        self._known, self._reports, self._tree, self._transcript = plan.known, reports, tree, transcript
+        self._ids = frozenset(plan.known.ids)
+        self._answers = plan.answers if isinstance(plan, Run) else ()
+        self._resumes = isinstance(plan, Resume)
+        """The graph has not shown its first values, and they are those of a thread that stopped in a step."""
         self._life, self._state, self._calls, self._steps = reports.life, reports.state, calls, steps
         self._shape = shape
         self._snapshot_due = False
         """A node changed messages in a way that only a snapshot can tell; it follows at the end of the step."""
-        self._unsaid: Sequence[BaseMessage] = plan.unsaid
+        self._unsaid: Sequence[BaseMessage] = plan.later if isinstance(plan, Resume) else ()
         """Messages of the client's that the thread gets in a second pass, if the first does not pause."""
         self._raw_written = False
         """A node wrote messages as tuples, dicts or strings: what they became shows in the next ``values`` chunk."""
@@ -103,7 +107,7 @@ class Conversation:
         return events
 
     def _is_shown_already(self, message: AIMessage) -> bool:
-        if self._transcript.is_told(message.id or "") or message.id in self._plan.held:
+        if self._transcript.is_told(message.id or "") or message.id in self._ids:
             return True
         return bool(message.text) and self._transcript.says(message.text)
 
@@ -162,6 +166,9 @@ class Conversation:
         self._unreadable = messages is UNREADABLE
         if not self._transcript.began:
             return self._begin(values, messages)
+        if self._resumes:
+            self._resumes = False
+            return []  # the thread as it was before its last step, which `begin_held` knew in full
         if self._shape.messages and not self._unreadable:
             self._transcript.latest = messages
         events: list[BaseEvent] = []
@@ -186,19 +193,22 @@ class Conversation:
         self._transcript.begin(messages)
         events = self._state.begin(values)
         root = self._tree.root or NativeRun("root", RunKind.ROOT, "", None)
-        if self._plan.lacking and self._shape is not None and self._shape.messages:
+        if self._known.lacking and self._shape is not None and self._shape.messages:
             return [*events, *self._snapshot(lambda run: False)]
-        for message in self._plan.answers:
+        for message in self._answers:
             events += self._calls.answer(message, root)
         return events
 
-    def begin_unseen(self) -> list[BaseEvent]:
-        """The graph does not run, or does not show the thread's values at its start: show what the thread holds."""
+    def begin_held(self, held: Held) -> list[BaseEvent]:
+        """Start from what the thread holds: the graph does not run, or does not show it before its first step."""
         if self._shape is None:
             return []
-        self._transcript.begin(self._plan.messages)
-        self._transcript.in_sync = self._plan.in_sync and not self._plan.lacking
-        return self._state.begin(self._plan.values)
+        self._transcript.begin(held.messages)
+        self._transcript.in_sync = self._known.in_sync and not self._known.lacking
+        events = self._state.begin(held.values)
+        if self._resumes and self._known.lacking and self._shape.messages:
+            events += self._snapshot(lambda run: False)
+        return events
 
     def begin_pass(self) -> None:
         """The graph runs once more in this run. The client shows the messages that go in now before what was said
@@ -235,7 +245,7 @@ class Conversation:
 
     def _end(self, *, paused: bool, when: str) -> list[BaseEvent]:
         if (paused or self._transcript.lost_any) and (self._shape is None or not self._shape.messages):
-            own = [m for m in self._plan.request if m.role != "activity"]
+            own = [m for m in self._known.request if m.role != "activity"]
             return self._reports.messages([*own, *self._transcript.snapshot(lambda run: True)])
         if not self._keeps_messages:
             return []
@@ -280,8 +290,8 @@ class Conversation:
 
     def _as_told(self, messages: list[Message]) -> list[Message]:
         """What the client was told stays as it was, where a saver could not keep it."""
-        for message in messages if self._plan.told else ():
-            told = self._plan.told.get(message.id)
+        for message in messages if self._known.texts else ():
+            told = self._known.texts.get(message.id)
             if told is not None and isinstance(message.content, str) and saved_as(told, message.content):
                 message.content = told
         return messages

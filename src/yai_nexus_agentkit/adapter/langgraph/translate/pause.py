@@ -10,7 +10,7 @@ from langgraph.types import Interrupt as NativeInterrupt
 
 from yai_nexus_agentkit.adapter.langgraph.native.run_tree import RunTree
 from yai_nexus_agentkit.adapter.langgraph.questions import Breakpoint, describe, describe_breakpoint
-from yai_nexus_agentkit.adapter.langgraph.request.plan import Plan
+from yai_nexus_agentkit.adapter.langgraph.request.plan import Plan, Restate
 from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolRuns
 from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
@@ -23,11 +23,14 @@ class Ending:
 
     def __init__(self, plan: Plan, tree: RunTree, calls: ToolRuns) -> None:
         self._tree, self._calls = tree, calls
-        self._asked: dict[str, tuple[NativeInterrupt, tuple[str, ...]]] = {i.id: (i, ()) for i in plan.open}
+        self._asked: dict[str, tuple[NativeInterrupt, tuple[str, ...]]] = {}
         """Question and the deepest namespace it was seen in."""
-        self._breakpoints: list[Breakpoint] = list(plan.breakpoints)
+        self._breakpoints: list[Breakpoint] = []
         self.at_breakpoint = False
         """The graph stopped at a static interrupt, which does not say where."""
+        if isinstance(plan, Restate):
+            self.asked(plan.questions or None, ())
+            self.stopped_at(plan.breakpoints)
 
     @property
     def paused(self) -> bool:

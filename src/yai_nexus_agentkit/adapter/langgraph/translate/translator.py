@@ -18,7 +18,7 @@ from langgraph.errors import GraphBubbleUp
 from yai_nexus_agentkit.adapter.langgraph.native.run_tree import ERROR_HANDLER, RunTree, is_node
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.native.written import written_messages
-from yai_nexus_agentkit.adapter.langgraph.request.plan import Plan
+from yai_nexus_agentkit.adapter.langgraph.request.plan import Plan, Restate, Run
 from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import Transcript
 from yai_nexus_agentkit.adapter.langgraph.translate.conversation import Conversation
@@ -58,10 +58,10 @@ class LangGraphTranslator:
         self._transcript = Transcript(
             declared=life.declared,
             reasoning=options.reasoning == "standard",
-            foreign=plan.foreign,
-            nested=plan.nested,
-            held=plan.held,
-            in_sync=plan.in_sync,
+            foreign=plan.known.foreign,
+            nested=plan.known.nested,
+            held=plan.known.ids,
+            in_sync=plan.known.in_sync,
         )
         self._calls = ToolRuns(life, self._transcript, notes)
         self._steps = Steps(life, options.step_name)
@@ -80,7 +80,8 @@ class LangGraphTranslator:
 
     def start(self) -> list[BaseEvent]:
         """Nothing, if a first ``values`` chunk of the graph will show state and messages; else both."""
-        return self._conversation.begin_unseen() if self._plan.unseen or self._plan.idle else []
+        held = self._plan.unseen if isinstance(self._plan, Run) else self._plan.held
+        return [] if held is None else self._conversation.begin_held(held)
 
     @property
     def held(self) -> Sequence[BaseMessage]:
@@ -108,7 +109,7 @@ class LangGraphTranslator:
                 events += self._calls.node_left(run)
         events += self._models.abandon_all()
         interrupts = self.ending.interrupts(declared=self._life.declared)
-        if interrupts and not self._plan.resumable:
+        if interrupts and not self._plan.known.resumable:
             message = "the graph asked the user a question, but it has no checkpointer to wait for the answer"
             return [*events, *self.reports.fail(message, Code.AGENT_ERROR)]
         events += self._steps.settle()
@@ -116,7 +117,7 @@ class LangGraphTranslator:
             events += self.ending.suspend_subagents(self._life, interrupts)
         events += self._life.close_all()
         events += self._conversation.tell_output(self._output) if self._functional and not interrupts else []
-        events += self.reports.settle(paused=bool(interrupts) and not self._plan.idle)
+        events += self.reports.settle(paused=bool(interrupts) and not isinstance(self._plan, Restate))
         events += self._conversation.end(paused=bool(interrupts), when=self._options.messages_snapshot)
         return [*events, *self.reports.end(interrupts, result=self._result())]
 
