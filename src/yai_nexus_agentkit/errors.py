@@ -1,16 +1,16 @@
 """The package's errors, one tree.
 
     AGUIAdapterError
-    ├── EventTranslationError   one native event could not be told; logged and skipped
-    ├── RunInputError           the request is wrong: where and why
+    ├── EventTranslationError   one native event could not be translated; logged and skipped
+    ├── RunInputError           the request is wrong; says where and why
     ├── ResumeError             the answers do not fit the open questions; nothing was consumed
     ├── ThreadBusyError         another run holds the thread
     ├── ThreadNotFoundError     no such thread, or somebody else's
-    ├── ThreadPausedError       the thread waits for an answer that the operation would erase
+    ├── ThreadPausedError       the thread waits for an answer, and the operation would erase its question
     ├── StatePatchError         a patch of a thread's state is malformed, or does not apply
     ├── OverloadedError         a limit of the server is reached
     ├── RunTimeoutError         a time limit of the options or the server ran out
-    ├── EncodingError           an event could not be turned into bytes
+    ├── EncodingError           an event could not be encoded
     └── HookError               a hook of the application failed
 
 Every class knows the ``RUN_ERROR.code`` it becomes (`Code`, a closed set).
@@ -56,7 +56,7 @@ class Code(StrEnum):
 
 
 UNEXPECTED = frozenset({Code.HOOK_ERROR, Code.ENCODING_ERROR, Code.TRANSLATION_ERROR})
-"""Errors of this package behind which is somebody else's exception, with its text in theirs."""
+"""Errors of this package whose text contains that of a foreign exception."""
 
 
 class AGUIAdapterError(Exception):
@@ -66,7 +66,7 @@ class AGUIAdapterError(Exception):
 
 
 class EventTranslationError(AGUIAdapterError):
-    """One native event could not be translated. `event_type` names its kind."""
+    """One native event could not be translated. `event_type` is its type."""
 
     code = Code.TRANSLATION_ERROR
 
@@ -93,7 +93,7 @@ class ResumeError(AGUIAdapterError):
 
 
 class ThreadBusyError(AGUIAdapterError):
-    """Another run of the thread is under way. `retry_after` is in seconds."""
+    """Another run of the thread is active. `retry_after` is in seconds."""
 
     code = Code.THREAD_BUSY
 
@@ -107,11 +107,11 @@ class ThreadNotFoundError(AGUIAdapterError):
 
 
 class ThreadPausedError(AGUIAdapterError):
-    """The thread waits for an answer, and the operation would erase the question."""
+    """The thread waits for an answer, and the operation would erase its question."""
 
 
 class StatePatchError(AGUIAdapterError):
-    """A patch of a thread's state is wrong at `path`; `conflict`: it is well-formed but does not apply."""
+    """A patch of a thread's state is wrong at `path`. `conflict`: the patch is well-formed but does not apply."""
 
     def __init__(self, message: str, *, path: str = "", conflict: bool = False) -> None:
         super().__init__(f"{path}: {message}" if path else message)
@@ -120,7 +120,7 @@ class StatePatchError(AGUIAdapterError):
 
 
 class OverloadedError(AGUIAdapterError):
-    """A limit is reached: too many runs, or a client that reads too slowly. `retry_after` is in seconds."""
+    """A limit is reached: too many runs, or a client reads too slowly. `retry_after` is in seconds."""
 
     code = Code.OVERLOADED
 
@@ -138,13 +138,13 @@ class RunTimeoutError(AGUIAdapterError):
 
 
 class EncodingError(AGUIAdapterError):
-    """An event could not be turned into bytes."""
+    """An event could not be encoded."""
 
     code = Code.ENCODING_ERROR
 
 
 class HookError(AGUIAdapterError):
-    """A hook raised, or returned what it must not. `hook` names it; what it raised is chained."""
+    """A hook raised, or returned a wrong value. `hook` is its name; the exception that it raised is chained."""
 
     code = Code.HOOK_ERROR
 

@@ -47,4 +47,4 @@ def test_the_formula_is_printed_with_its_terms() -> None:
 
 
 def test_a_replay_that_differs_from_the_run_is_mentioned() -> None:
-    assert "does not tell the same events" in str(figures(faithful=False))
+    assert "did not give the same events" in str(figures(faithful=False))

@@ -1,4 +1,4 @@
-"""How an adapter behaves, and where an application may step in. Frozen, and shared by all runs of an adapter."""
+"""The options of an adapter. Frozen, and shared by all of its runs."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ __all__ = ["AdapterOptions", "Visible"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visible:
-    """What clients see of a graph's work. A model, tool or node is shown if it is in each of the given sets (or lists);
-    ``None`` admits all."""
+    """The models, tools and nodes that clients see: those that match each of the given sets (or lists). ``None``
+    matches all."""
 
     nodes: Collection[str] | None = None
-    """Names of nodes; what runs inside a named node counts as in it."""
+    """Names of nodes. Everything that runs inside of a named node matches too."""
 
     tags: Collection[str] | None = None
-    """At least one of the tags of a model or tool run; nodes, which have no tags of their own, are not judged by it."""
+    """A model or tool run matches if it has one of these tags. Nodes have no tags and always match."""
 
     names: Collection[str] | None = None
-    """Names of model and tool runs; nodes are not judged by this set."""
+    """Names of model and tool runs. Nodes always match."""
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -51,15 +51,14 @@ class AdapterOptions:
     before an interrupt."""
 
     final_state_snapshot: bool = False
-    """Send a ``STATE_SNAPSHOT`` at the end of each run although the deltas told everything. For clients that ignore
+    """Send a ``STATE_SNAPSHOT`` at the end of each run, even if the deltas sent everything. For clients that ignore
     deltas."""
 
     reasoning: ReasoningMode = "standard"
     """Reasoning as ``REASONING_*``; as the ``THINKING_*`` that clients 0.0.37 to 0.0.44 know; or not at all."""
 
     chain_spans: Literal["named", "all", "off"] = "named"
-    """Which chains inside nodes are shown as titled reasoning spans: those that somebody gave a name, every one, or
-    none."""
+    """Which chains inside nodes are shown as titled reasoning spans: those with a name of their own, all, or none."""
 
     interrupts: Literal["outcome", "custom", "both"] = "outcome"
     """A question to the user as the structured outcome of the run (AG-UI 1.0), as the ``on_interrupt`` CUSTOM event of
@@ -73,15 +72,15 @@ class AdapterOptions:
     """Name of a node's step; ``None`` hides the step. Default: the node's path. Called once when a node begins."""
 
     visible: Callable[[NativeRun], bool] | Visible | None = None
-    """What clients see of models, tools and nodes; what is stored in the thread's messages arrives all the same. A
-    function is called once when one begins, and returns True or False."""
+    """Which models, tools and nodes clients see. A function is called once when one begins, and returns True or False.
+    Messages that are stored in the thread are sent in any case."""
 
     text_chunks: bool = False
     """Text and tool calls as ``TEXT_MESSAGE_CHUNK`` and ``TOOL_CALL_CHUNK`` instead of start, content and end."""
 
     predict_state: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """State key → (tool, argument): the key is filled from the argument while the model still writes it, and corrected
-    by the real state at the end of the step."""
+    """State key → (tool, argument): the key is filled from the argument while the model writes it. The real state
+    corrects it at the end of the step."""
 
     predict_state_event: bool = False
     """Also send CopilotKit's ``PredictState`` CUSTOM event before a run's first predicted call."""
@@ -95,13 +94,13 @@ class AdapterOptions:
     than half the cost)."""
 
     execution_timeout: PositiveFloat | None = None
-    """Seconds a run may take; then it is cancelled and ends with ``EXECUTION_TIMEOUT``."""
+    """Longest time of a run, in seconds. Then it is cancelled and ends with ``EXECUTION_TIMEOUT``."""
 
     idle_timeout: PositiveFloat | None = None
-    """Seconds without a native event after which a run is cancelled and ends with ``IDLE_TIMEOUT``."""
+    """Longest time without a native event, in seconds. Then the run is cancelled and ends with ``IDLE_TIMEOUT``."""
 
     tool_timeout: PositiveFloat | None = None
-    """Seconds one tool may take; then the run is cancelled and ends with ``TOOL_TIMEOUT``."""
+    """Longest time of one tool, in seconds. Then the run is cancelled and ends with ``TOOL_TIMEOUT``."""
 
     durability: Literal["sync", "async", "exit"] | None = None
     """When LangGraph writes checkpoints; ``None`` leaves it to LangGraph."""

@@ -1,10 +1,12 @@
-"""Edge. From a spec, ``module:attribute`` or ``path/to/file.py:attribute``, to an agent that can run.
+"""Edge. Loads the agent that a spec names: ``module:attribute`` or ``path/to/file.py:attribute``.
 
-What the attribute may be: a compiled graph, any other runnable, an `AGUIAdapter`, a `Source`; a function, sync or
-async, with or without a config argument, that returns one of these; a context manager, sync or async, that yields one;
-a function that returns such a context manager.
+The attribute can be
 
-Every way to get it wrong is a `CommandError` of one line.
+- a compiled graph, another runnable, an `AGUIAdapter`, or a `Source`;
+- a function, sync or async, with or without a config argument, that returns one of these;
+- a context manager, sync or async, that yields one, or a function that returns such a context manager.
+
+Every mistake is a `CommandError` of one line.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import importlib.util
 import inspect
 import pkgutil
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +42,7 @@ _MAX_HOPS = 5
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """Where an agent is: in a module on the import path, or in a file."""
+    """The place of an agent: in a module on the import path, or in a file."""
 
     text: str
     module: str
@@ -67,7 +69,7 @@ def parse_spec(text: str) -> Spec:
 
 
 def find(spec: Spec) -> Any:
-    """What the spec names, imported with the current folder on the path. Raises `CommandError`."""
+    """The object that the spec names, imported with the current folder on the path. Raises `CommandError`."""
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     module = _from_file(spec) if spec.is_file else _from_name(spec.module)
@@ -77,7 +79,7 @@ def find(spec: Spec) -> Any:
         try:
             value = getattr(value, name)
         except AttributeError:
-            raise CommandError(f"{reached} has no attribute {name!r}{_similar(name, value)}") from None
+            raise CommandError(f"{reached} has no attribute {name!r}{_near(name, dir(value))}") from None
         except Exception as error:
             raise CommandError(f"{reached} cannot give {name!r}: {summary(error)}") from error
         reached = f"{reached}:{name}" if reached == spec.module else f"{reached}.{name}"
@@ -88,18 +90,14 @@ def find(spec: Spec) -> Any:
 async def opened(
     found: Any, name: str, config: RunnableConfig | Mapping[str, Any] | None = None
 ) -> AsyncIterator[Agent]:
-    """The agent of what `find` found. Functions that take a config get `config`; context managers stay entered.
+    """The agent of the object that `find` returned. Functions that take a config get `config`; context managers are
+    closed at the end of the block.
 
     Raises `CommandError`: it is no agent, or the user's code raised. Errors of the body pass.
     """
     stack = AsyncExitStack()
     try:
-        agent = await _resolve(found, name, config or {}, stack)
-    except BaseException:
-        await stack.aclose()
-        raise
-    try:
-        yield agent
+        yield await _resolve(found, name, config or {}, stack)
     except BaseException:
         await stack.__aexit__(*sys.exc_info())
         raise
@@ -110,8 +108,7 @@ async def opened(
 
 
 async def made(found: Any, name: str, config: RunnableConfig | Mapping[str, Any]) -> Agent:
-    """The agent of what `find` found, made for one request. As `opened`, but context managers are refused: nobody
-    would close them."""
+    """Like `opened`, but for one request. Context managers are refused: nobody would close them."""
     return await _resolve(found, name, config, None)
 
 
@@ -123,7 +120,7 @@ def _from_name(name: str) -> ModuleType:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
-            raise CommandError(f"there is no module {name!r}{_similar_modules(name)}") from error
+            raise CommandError(f"there is no module {name!r}{_near_module(name)}") from error
         raise CommandError(f"{name} cannot be imported: {summary(error)}") from error
     except (Exception, SystemExit) as error:
         raise CommandError(f"{name} cannot be imported: {summary(error)}") from error
@@ -132,21 +129,20 @@ def _from_name(name: str) -> ModuleType:
 def _from_file(spec: Spec) -> ModuleType:
     path = Path(spec.module).resolve()
     if not path.is_file():
-        near = difflib.get_close_matches(path.name, [p.name for p in path.parent.glob("*.py")], n=3)
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise CommandError(f"there is no file {spec.module}{hint}")
+        beside = [file.name for file in path.parent.glob("*.py")]
+        raise CommandError(f"there is no file {spec.module}{_near(path.name, beside)}")
     name = _module_name(path)
     if name is not None:
         return _from_name(name)
-    # As for a script: what lies beside the file can be imported by it.
+    # As for a script: the file can import its neighbours.
     if str(path.parent) not in sys.path:
         sys.path.insert(1, str(path.parent))
-    # A file that is called like another module, json.py, must not take its place.
+    # A file with the name of another module, such as json.py, must not take its place.
     free = path.stem not in sys.modules and path.stem not in sys.stdlib_module_names
     described = importlib.util.spec_from_file_location(path.stem if free else f"{path.stem}_file", path)
     if described is None or described.loader is None:
         raise CommandError(f"{spec.module} cannot be imported")
-    # In `sys.modules` first: dataclasses and type hints look their own module up while it is executed.
+    # In `sys.modules` first: dataclasses and type hints look up their module while it is executed.
     module = sys.modules[described.name] = importlib.util.module_from_spec(described)
     try:
         described.loader.exec_module(module)
@@ -157,7 +153,7 @@ def _from_file(spec: Spec) -> ModuleType:
 
 
 def _elsewhere(path: Path, error: BaseException) -> str:
-    """Where the file's own package can be imported, if that is what it lacks."""
+    """The folder from which the file's own package can be imported, if the import of that failed."""
     if not isinstance(error, ModuleNotFoundError) or error.name is None:
         return ""
     package = error.name.partition(".")[0]
@@ -166,8 +162,7 @@ def _elsewhere(path: Path, error: BaseException) -> str:
 
 
 def _module_name(path: Path) -> str | None:
-    """The dotted name under which the file can be imported from the current folder, so that its package's other
-    modules can be too."""
+    """The dotted name by which the file can be imported from the current folder, together with its package."""
     try:
         parts = path.relative_to(Path.cwd().resolve()).with_suffix("").parts
     except ValueError:
@@ -183,21 +178,19 @@ def _module_name(path: Path) -> str | None:
     return name if same else None
 
 
-def _similar(name: str, owner: Any) -> str:
-    near = difflib.get_close_matches(name, [n for n in dir(owner) if not n.startswith("__")], n=3)
-    return f"; did you mean {' or '.join(near)}?" if near else ""
+def _near(name: str, names: Iterable[str], otherwise: str = "") -> str:
+    """A question that suggests similar names."""
+    near = difflib.get_close_matches(name, [n for n in names if not n.startswith("__")], n=3)
+    return f"; did you mean {' or '.join(near)}?" if near else otherwise
 
 
-def _similar_modules(name: str) -> str:
-    """Modules of the current folder that are called nearly so."""
-    parent, _, last = name.rpartition(".")
-    folder = Path.cwd().joinpath(*parent.split(".")) if parent else Path.cwd()
-    names = [module.name for module in pkgutil.iter_modules([str(folder)])]
-    near = [f"{parent}.{found}" if parent else found for found in difflib.get_close_matches(last, names, n=3)]
-    return f"; did you mean {' or '.join(near)}?" if near else " in this folder or on the import path"
+def _near_module(name: str) -> str:
+    parent = name.rpartition(".")[0]
+    found = pkgutil.iter_modules([str(Path(*parent.split(".")))], f"{parent}." if parent else "")
+    return _near(name, [module.name for module in found], " in this folder or on the import path")
 
 
-# ---------------------------------------------------------------- what was found
+# ---------------------------------------------------------------- the object that was found
 
 
 async def _resolve(value: Any, name: str, config: Mapping[str, Any], stack: AsyncExitStack | None) -> Agent:
@@ -206,7 +199,7 @@ async def _resolve(value: Any, name: str, config: Mapping[str, Any], stack: Asyn
         if agent is not None:
             return agent
         if stack is None and isinstance(value, (AbstractAsyncContextManager, AbstractContextManager)):
-            raise CommandError(f"{name} is a context manager; what is made for each request must be a function")
+            raise CommandError(f"{name} is a context manager; --per-request needs a function")
         try:
             if stack is not None and isinstance(value, AbstractAsyncContextManager):
                 value = await stack.enter_async_context(value)
@@ -220,7 +213,7 @@ async def _resolve(value: Any, name: str, config: Mapping[str, Any], stack: Asyn
             raise
         except (Exception, SystemExit) as error:
             raise CommandError(f"{name} raised {summary(error)}") from error
-    raise CommandError(f"{name} gives no agent but {type(value).__name__}; {_EXPECTED}")
+    raise CommandError(f"{name} gives an object of type {type(value).__name__}; {_EXPECTED}")
 
 
 def _as_agent(value: Any, name: str) -> Agent | None:
@@ -232,7 +225,7 @@ def _as_agent(value: Any, name: str) -> Agent | None:
     if isinstance(value, (Runnable, AGUIAdapter)):
         return value
     if isinstance(value, StateGraph):
-        raise CommandError(f"{name} is a StateGraph that is not compiled yet: use its .compile()")
+        raise CommandError(f"{name} is a StateGraph that is not compiled: call its .compile()")
     if not isinstance(value, type) and isinstance(value, Source):
         return value
     return None
@@ -257,6 +250,6 @@ def _takes_config(function: Any, name: str) -> bool:
     required = [p.name for p in positional if p.default is p.empty]
     required += [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
     if len(required) > 1 or (required and required[0] not in [p.name for p in positional]):
-        raise CommandError(f"{name} needs the arguments {', '.join(required)}; it may take none, or the config")
+        raise CommandError(f"{name} needs the arguments {', '.join(required)}; a factory takes none, or the config")
     first = positional[0] if positional else None
     return first is not None and (bool(required) or first.name == "config")

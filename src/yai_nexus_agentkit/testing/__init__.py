@@ -1,5 +1,5 @@
-"""What you need to test your own graph: a scripted chat model, one run as wire events, conformance checks, and what the
-adapter costs.
+"""Helpers for tests of your own graph: a scripted chat model, one run as wire events, conformance checks, and the
+overhead of the adapter.
 
     from yai_nexus_agentkit import AGUIAdapter
     from yai_nexus_agentkit.testing import ScriptedChatModel, assert_conformant, collect, tool_call_parts

@@ -1,9 +1,9 @@
-"""Pure. Whether recorded runs are conformant AG-UI 1.0: three layers of checks without a client.
+"""Pure. Checks that recorded runs are conformant AG-UI 1.0. Three layers, none of which needs a client:
 
-- ``model``: every event against the ``ag_ui`` models, strictly, with nulls and unknown fields reported
+- ``model``: every event against the ``ag_ui`` models, strictly; nulls and unknown fields are problems too
 - rule names: `yai_nexus_agentkit.testing.rules`
-- ``AGUI...``: ag-ui-validate, errors only, without what it gets wrong about 1.0 and what a rule said of the same event;
-  left out where it is not installed (the ``verify`` extra)
+- ``AGUI...``: errors of ag-ui-validate (the ``verify`` extra), except its mistakes about 1.0 and faults that a rule has
+  reported for the same event
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ AnyRun: TypeAlias = Sequence[AnyEvent] | Run | Mapping[str, Any] | str
 
 _EVENT: TypeAdapter[Any] = TypeAdapter(Event)
 _STRUCTURAL = ("AGUI00", "AGUI10", "AGUI201", "AGUI202", "AGUI203", "AGUI205", "AGUI207", "AGUI40", "AGUI60")
-"""Beginnings of ag-ui-validate's codes for what the grammar is about too: one fault is told once."""
+"""Beginnings of ag-ui-validate's codes for faults of the grammar: one fault is reported once."""
 
 
 def parse_sse(text: str) -> list[WireEvent]:
     """The events of an SSE response body.
 
     Raises:
-        ValueError: framing that a client would refuse.
+        ValueError: a client would refuse the framing.
     """
     if "\r" in text:
         raise ValueError("carriage return in the stream: frames must use LF only")
@@ -63,11 +63,10 @@ def normalise(run: AnyRun) -> dict[str, Any]:
 
 
 def conformance_problems(runs: Sequence[AnyRun], *, advice: bool = False, ignore: Iterable[str] = ()) -> list[str]:
-    """What is wrong with the runs of one thread, given in order; empty when nothing is.
+    """The problems of the runs of one thread, given in order; each a line with the rule's name in brackets.
 
     A run with its request (``{"events": ..., "input": ...}``) is checked more closely: its ids, the known messages and
-    calls. `ignore` takes the names in brackets (rule names, AGUI codes, ``model``); `advice` adds hints about legal but
-    unwise streams.
+    calls. `ignore`: names of rules, AGUI codes, or ``model``. `advice`: also report legal but unwise streams.
     """
     found: list[str] = []
     try:
@@ -89,7 +88,8 @@ def conformance_problems(runs: Sequence[AnyRun], *, advice: bool = False, ignore
 
 
 def assert_conformant(runs: AnyRun | Sequence[AnyRun], *, advice: bool = False, ignore: Iterable[str] = ()) -> None:
-    """Assert that one run, or the runs of one thread in order, are conformant AG-UI 1.0.
+    """Assert that one run, or the runs of one thread in order, are conformant AG-UI 1.0. `advice` and `ignore` as in
+    `conformance_problems`.
 
     Raises:
         AssertionError: one line per problem, then the stream in short.
@@ -110,7 +110,7 @@ def assert_conformant(runs: AnyRun | Sequence[AnyRun], *, advice: bool = False, 
 
 
 def _as_runs(runs: Any) -> list[Any]:
-    """Tell one run from several: a run is SSE text, a mapping with events, or a list of events."""
+    """One run or several as a list of runs: a run is SSE text, a mapping with events, or a list of events."""
     if isinstance(runs, (str, Mapping)):
         return [runs]
     items = list(runs)
@@ -139,7 +139,7 @@ def _model_problems(position: int, event: WireEvent) -> Iterable[str]:
 
 
 def _walk(model: BaseModel, path: str) -> Iterable[str]:
-    """Unknown fields and nulls, which the models let pass and clients strip or refuse."""
+    """Unknown fields and nulls: the models accept them, clients strip or refuse them."""
     fields = type(model).model_fields
     for name in model.model_fields_set:
         value = getattr(model, name, None)
@@ -150,7 +150,7 @@ def _walk(model: BaseModel, path: str) -> Iterable[str]:
         if value is None and not fields[name].is_required():
             yield f"{path}{alias}: null where the field should be left out"
         for place, inner in _inner_models(alias, value):
-            # JSON Patch operations are open objects: they may have more fields.
+            # JSON Patch operations may have more fields.
             yield from () if hasattr(inner, "op") else _walk(inner, f"{path}{place}/")
 
 
@@ -169,8 +169,8 @@ def _rule_problems(
     *,
     wrong: Collection[int],
 ) -> dict[int, list[str]]:
-    """By position of the event; those of the run as a whole under -1, as ag-ui-validate counts. `wrong`: the events
-    that the models refuse, so that a list may stand where the rules expect an id."""
+    """By the event's position; those of the run as a whole under -1, as in ag-ui-validate. `wrong`: positions of the
+    events that the models refuse; these may have a list in the place of an id."""
     starts = [n for n, event in enumerate(events) if event.get("type") == "RUN_STARTED"]
     rules = RunRules(thread, given, last_start=starts[-1] if starts else -1, advice=advice)
     found: dict[int, list[str]] = {}
@@ -185,7 +185,7 @@ def _rule_problems(
 
 
 def _validator_problems(events: Sequence[WireEvent], known_calls: set[str], ruled: Collection[int]) -> Iterable[str]:
-    """`ruled`: the events that the rules found something at."""
+    """`ruled`: positions of the events for which the rules reported something."""
     try:
         from ag_ui_validate import ValidatorOptions, create_validator
     except ImportError:
@@ -204,19 +204,19 @@ def _validator_problems(events: Sequence[WireEvent], known_calls: set[str], rule
 
 
 def _admitted(rule: str, pointer: str | None, event: WireEvent, known_calls: set[str]) -> bool:
-    """What ag-ui-validate 0.4 calls an error although AG-UI 1.0 admits it, or although the rule layer knows better."""
+    """An error of ag-ui-validate 0.4 that AG-UI 1.0 allows, or that the rules check better."""
     kind = str(event.get("type"))
     match rule:
         case "AGUI003" | "AGUI006" | "AGUI007":
-            return True  # The rule layer reports a missing end, and steps per owner.
+            return True  # The rules report a missing end, and steps per owner.
         case "AGUI001" | "AGUI005":
-            return kind == "RUN_ERROR"  # A run may fail before it starts, and after it finished.
+            return kind == "RUN_ERROR"  # A run may fail before it starts and after it finished.
         case "AGUI207":
             return event.get("toolCallId") in known_calls  # The call was announced in an earlier run.
         case "AGUI504" if pointer == "/content":
             return isinstance(event.get("content"), list)  # Results may carry parts.
         case "AGUI504":
-            # It lets RAW end a chunk stream; whether a chunk continues one is the rule layer's matter.
+            # It lets RAW end a chunk stream; the rules check that a chunk continues one.
             return kind.endswith("_CHUNK") and pointer in ("/messageId", "/toolCallId")
         case _:
             return False

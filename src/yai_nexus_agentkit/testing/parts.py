@@ -1,4 +1,4 @@
-"""Pure. The parts of a scripted answer: what providers really put into their chunks.
+"""Pure. The parts of a scripted answer, as providers really send them in their chunks.
 
 The shapes are those of langchain-anthropic, langchain-openai (Responses), langchain-deepseek and langchain-google-genai
 as they arrive in ``AIMessageChunk`` (content blocks or ``additional_kwargs``), before any normalisation.
@@ -56,9 +56,9 @@ def tool_call_parts(
 ) -> list[AIMessageChunk]:
     """A tool call as most providers stream it: a chunk with name and id, then the arguments in `pieces` fragments.
 
-    `args` as text is sent as it is, so that invalid or cut off JSON can be scripted. `ids` is what the later fragments
-    carry as name and id: nothing (``"first"``), the id again (``"all"``), or empty strings (``"empty"``). ``pieces=0``
-    sends the name and the id only, as Anthropic does for a call without arguments.
+    `args` as text is sent as it is, so that a script can have invalid or cut off JSON. `ids`: the name and id of the
+    later fragments are missing (``"first"``), the id is repeated (``"all"``), or both are empty (``"empty"``).
+    ``pieces=0`` sends the name and the id only, as Anthropic does for a call without arguments.
     """
     text = args if isinstance(args, str) else json.dumps(args)
     again = {"first": (None, None), "all": (None, id), "empty": ("", "")}[ids]
@@ -76,7 +76,7 @@ def tool_calls_part(*calls: tuple[str, Mapping[str, Any] | str, str | None], con
 
 
 def interleave(*streams: Sequence[Part]) -> list[Part]:
-    """The parts of several streams in turns, each stream's order kept: parallel calls, told apart by their index."""
+    """The parts of several streams in turns, each stream in its order: parallel calls, which differ in their index."""
     longest = max((len(stream) for stream in streams), default=0)
     return [stream[n] for n in range(longest) for stream in streams if n < len(stream)]
 
@@ -121,7 +121,7 @@ def reasoning_part(
 
 
 def redacted_part(data: str, *, index: int = 0) -> AIMessageChunk:
-    """Anthropic's redacted thinking: encrypted, never shown, to be sent back as it came."""
+    """Anthropic's redacted thinking: encrypted, never shown, sent back as it came."""
     return AIMessageChunk(content=[{"type": "redacted_thinking", "data": data, "index": index}])
 
 

@@ -1,8 +1,8 @@
-"""Driver. An agent's native stream, recorded once and replayed as often as wanted, through the real adapter.
+"""Driver. Records an agent's native stream once and replays it any number of times, through the real adapter.
 
-What LangChain's callbacks told an inline handler is recorded too, and told again at the same places: a part of the
-adapter is such a handler. The recorded run and its replays work on a copy of the thread, so the agent's own threads are
-left as they are; what its tools do, they do once, in the recorded run.
+LangChain's callbacks to an inline handler are recorded too and repeated at the same places, since a part of the adapter
+is such a handler. The recorded run and its replays work on a copy of the thread: the agent's own threads do not change.
+Tools run once, in the recorded run.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 __all__ = ["Make", "Recording", "record_natives"]
 
 Make: TypeAlias = Callable[["Runnable[Any, Any] | Source"], AGUIAdapter]
-"""Makes the adapter that is measured, around the agent that replays."""
+"""Makes the adapter to measure, around the agent that replays."""
 
-_TOLD = (
+_CALLBACKS = (
     "on_chain_start",
     "on_chain_end",
     "on_chain_error",
@@ -47,12 +47,12 @@ _TOLD = (
     "on_tool_end",
     "on_tool_error",
 )
-"""Callbacks that are recorded. Not ``on_llm_new_token``: what it tells is in the native events."""
+"""Callbacks that are recorded. Not ``on_llm_new_token``: the native events have the tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A callback as LangChain made it, with the context it was made in."""
+    """A callback as LangChain made it, with its context."""
 
     context: Context
     method: str
@@ -63,7 +63,7 @@ class _Call:
 @dataclass(slots=True)
 class _Tape:
     steps: list[tuple[tuple[_Call, ...], Any]] = field(default_factory=list)
-    """Each native event, with the callbacks that were made before it."""
+    """Each native event, with the callbacks before it."""
     calls: list[_Call] = field(default_factory=list)
     """Callbacks since the last native event."""
 
@@ -72,16 +72,15 @@ class _Tape:
         self.calls.clear()
 
     async def play(self, handlers: Sequence[BaseCallbackHandler] = ()) -> AsyncGenerator[Any, None]:
-        """The native events again; `handlers` are told the callbacks."""
+        """The native events again; `handlers` get the callbacks."""
         for calls, native in self.steps:
-            if calls:
-                _tell(calls, handlers)
+            _repeat(calls, handlers)
             yield native
-        _tell(self.calls, handlers)
+        _repeat(self.calls, handlers)
 
 
 class _Recorder(BaseCallbackHandler):
-    """Notes the callbacks of the recorded run."""
+    """Records the callbacks of the run."""
 
     run_inline = True
 
@@ -99,7 +98,7 @@ def _noting(method: str) -> Callable[..., None]:
     return call
 
 
-for _method in _TOLD:
+for _method in _CALLBACKS:
     setattr(_Recorder, _method, _noting(_method))
 
 
@@ -108,19 +107,19 @@ class Recording:
     """One recorded run."""
 
     make: Make
-    """Makes the adapter as the recorded one is: with its options and hooks."""
+    """Makes an adapter with the options and hooks of the recorded one."""
     run_input: RunAgentInput
     config: RunnableConfig
     context: Any
     agent: Runnable[Any, Any] | Source
-    """Replays the run whenever it is run; for a graph, a graph with the thread as it was before the run."""
+    """Replays the run whenever it is run. A graph has the thread as it was before the run."""
     natives: int
     """Number of native events."""
     events: tuple[str, ...]
-    """Types of the AG-UI events that the recorded run told, in order."""
+    """Types of the AG-UI events of the recorded run, in order."""
 
     def bare(self) -> AsyncGenerator[Any, None]:
-        """The native events alone, as a loop without the adapter gets them: the thread is read, nothing is told."""
+        """The native events alone, as a loop without the adapter gets them: the thread is read, nothing translated."""
         agent: Any = self.agent
         if isinstance(agent, _ReplayedSource):
             return agent.tape.play()
@@ -141,7 +140,7 @@ async def record_natives(
     config: RunnableConfig | None = None,
     context: Any = None,
 ) -> Recording:
-    """Run an agent once, and keep its native events.
+    """Run an agent once and keep its native events.
 
     Raises RuntimeError if the run ends with ``RUN_ERROR``, or if the agent had nothing to do.
     """
@@ -159,7 +158,7 @@ async def record_natives(
     observed: RunnableConfig = {**given, "callbacks": _with(given.get("callbacks"), _Recorder(tape))}
     events = [event async for event in recorder.run(run_input, config=observed, context=context)]
     _check(events, tape)
-    # The native stream is the recording now, wherever it came from.
+    # The replay is one native stream, whatever source the recorded run had.
     make = partial(AGUIAdapter, options=replace(adapter.options, source="events"), hooks=adapter.hooks)
     types = tuple(event.type.value for event in events)
     return Recording(make, run_input, given, context, _replaying(before, tape), len(tape.steps), types)
@@ -168,9 +167,9 @@ async def record_natives(
 def _check(events: Sequence[BaseEvent], tape: _Tape) -> None:
     last = events[-1]
     if last.type == EventType.RUN_ERROR:
-        raise RuntimeError(f"the run failed, so there is nothing to measure: {getattr(last, 'message', '')}")
+        raise RuntimeError(f"the run failed, so that there is nothing to measure: {getattr(last, 'message', '')}")
     if not tape.steps:
-        raise RuntimeError("the request brings nothing new to its thread, so there is nothing to measure")
+        raise RuntimeError("the request brings nothing new to its thread, so that there is nothing to measure")
 
 
 def _recording(hooks: Hooks, tape: _Tape) -> Hooks:
@@ -189,7 +188,7 @@ def _with(callbacks: Any, handler: BaseCallbackHandler) -> Any:
     return [*(callbacks or ()), handler]
 
 
-def _tell(calls: Iterable[_Call], handlers: Sequence[BaseCallbackHandler]) -> None:
+def _repeat(calls: Iterable[_Call], handlers: Sequence[BaseCallbackHandler]) -> None:
     for call in calls:
         for handler in handlers:
             call.context.run(getattr(handler, call.method), *call.args, **call.kwargs)
@@ -232,7 +231,7 @@ class _ReplayedRunnable(RunnableBinding[Any, Any]):
 
 
 class _ReplayedSource(Source):
-    """Another framework's source: prepares as ever, and replays instead of running."""
+    """The source of another framework: prepares as ever, then replays instead of running."""
 
     def __init__(self, source: Source, tape: _Tape) -> None:
         self._source, self.tape = source, tape
@@ -262,8 +261,8 @@ def _root(configurable: dict[str, Any]) -> RunnableConfig:
 
 
 async def _thread_copy(graph: Pregel[Any, Any, Any, Any], at: RunnableConfig) -> InMemorySaver:
-    """A saver that holds what the graph needs to go on with the thread: its newest checkpoint; of a paused thread, that
-    of each subgraph too; the whole history, if something is kept as its changes."""
+    """A saver with the checkpoints that the graph needs to continue: the newest one. Of a paused thread, and of a state
+    that is stored as its changes, all."""
     saver = graph.checkpointer
     assert isinstance(saver, BaseCheckpointSaver)
     made = InMemorySaver(serde=saver.serde)
@@ -271,14 +270,11 @@ async def _thread_copy(graph: Pregel[Any, Any, Any, Any], at: RunnableConfig) ->
     if saved is None:
         return made
     paused = any(channel == "__interrupt__" for _, channel, _ in saved.pending_writes or ())
-    incremental = GraphShape.of(graph).replayed
-    if not paused and not incremental:
-        await _put(made, saved)
-        return made
-    thread: RunnableConfig = {"configurable": {"thread_id": at["configurable"]["thread_id"]}}
-    history = [found async for found in saver.alist(thread)]
-    if not incremental:
-        history = list({_namespace(found): found for found in reversed(history)}.values())
+    history = [saved]
+    if paused or GraphShape.of(graph).replayed:
+        history = [
+            found async for found in saver.alist({"configurable": {"thread_id": at["configurable"]["thread_id"]}})
+        ]
     for found in reversed(history):
         await _put(made, found)
     return made

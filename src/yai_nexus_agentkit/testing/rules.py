@@ -1,8 +1,8 @@
-"""Pure. Rules of an AG-UI 1.0 stream that the ``ag_ui`` models do not check: its grammar (`testing.grammar`), and what
-ag-ui-validate and the client do not report either.
+"""Pure. The rules of an AG-UI 1.0 stream that the ``ag_ui`` models do not check: its grammar (`testing.grammar`), and
+rules that neither ag-ui-validate nor the client checks.
 
 `RunRules` reads the events of one run (wire dicts) and returns problems as text, each with its rule's name in brackets.
-`ThreadFacts` is what the runs of one thread know of each other.
+`ThreadFacts` holds facts from the earlier runs of the thread.
 """
 
 from __future__ import annotations
@@ -44,31 +44,31 @@ _CLOSES_CHUNKS_OF_ALL = frozenset({"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "
 _BETWEEN_CHUNKS = frozenset(
     {"RAW", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "REASONING_ENCRYPTED_VALUE", "SUBAGENT_STARTED"}
 )
-"""Events that may stand between the chunks of one message without ending it (AG-UI 1.0, chunks)."""
+"""Events that can come between the chunks of one message without ending it (AG-UI 1.0, chunks)."""
 
 
 @dataclass(slots=True)
 class ThreadFacts:
-    """What earlier runs, requests and snapshots of a thread said. Grows with every run, is never cleared."""
+    """Facts from earlier runs, requests and snapshots of a thread. Grows with every run, is never cleared."""
 
     kinds: dict[str, str] = field(default_factory=dict)
-    """Message id to the kind (role) of the message it names."""
+    """Message id to the kind (role) of its message."""
 
     calls: set[str] = field(default_factory=set)
     """Ids of all tool calls."""
 
     has_state: bool = False
-    """Whether a STATE_SNAPSHOT gave later deltas a base."""
+    """A STATE_SNAPSHOT gave later deltas a base."""
 
     def learn(self, messages: Iterable[Mapping[str, Any]] | None) -> None:
-        """Take over the messages of a request, an input echo or a snapshot."""
+        """Add the messages of a request, an input echo or a snapshot."""
         for message in messages or []:
             self.kinds.setdefault(str(message.get("id")), str(message.get("role")))
             self.calls.update(call["id"] for call in message.get("toolCalls") or [] if call.get("id"))
 
 
 class RunRules:
-    """The rules of one run: `feed` every event, then `finish`. Both return the problems they found."""
+    """The rules of one run: `feed` every event, then `finish`. Both return problems."""
 
     def __init__(
         self, thread: ThreadFacts, given: Mapping[str, Any] | None, *, last_start: int, advice: bool = False

@@ -1,4 +1,4 @@
-"""Driver. One run of an adapter as the dicts that a client would read."""
+"""Driver. One run of an adapter, as the dicts that a client reads."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Request: TypeAlias = RunAgentInput | Mapping[str, Any] | str
 
 
 class Run(TypedDict):
-    """A run's events together with the request it answered."""
+    """The events of a run, and its request."""
 
     events: list[WireEvent]
     input: dict[str, Any]
 
 
 class Adapter(Protocol):
-    """What is needed of an `AGUIAdapter`."""
+    """The part of `AGUIAdapter` that is needed here."""
 
     @property
     def run(self) -> Callable[..., AsyncIterator[BaseEvent]]:

@@ -36,9 +36,9 @@ class ScriptedChatModel(BaseChatModel):
     Example:
         >>> model = ScriptedChatModel(script=[tool_call_parts("add", {"a": 1, "b": 2}, "call_1"), ["It is ", "3."]])
 
-    Use a fresh model for each test. The position in a list script and `calls` belong to the model object: runs that
-    share it take the entries in the order in which their calls arrive, so give a model that serves concurrent runs a
-    *function* script, which depends on the messages only.
+    Use a fresh model for each test. The model object holds the position in a list script, and `calls`: runs that share
+    it take the entries in the order of their calls. For concurrent runs give a *function* script, which depends on the
+    messages only.
 
     Raises (when called):
         AssertionError: the script has fewer entries than the model got calls.
@@ -97,7 +97,7 @@ class ScriptedChatModel(BaseChatModel):
 
     @property
     def _identifying_params(self) -> dict[str, Any]:
-        # Part of LangChain's cache key: two scripted models must not share cached answers.
+        # Part of LangChain's cache key, so that two scripted models do not share cached answers.
         return {"label": self.label, "model_name": self.model_name}
 
     def bind_tools(
@@ -120,9 +120,8 @@ class ScriptedChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        number, parts = self._next(messages, kwargs)
         said: list[AIMessage] = []
-        for step in self._play(number, parts):
+        for step in self._play(messages, kwargs):
             if isinstance(step, float):
                 time.sleep(step)
             else:
@@ -136,9 +135,8 @@ class ScriptedChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        number, parts = self._next(messages, kwargs)
         said: list[AIMessage] = []
-        for step in self._play(number, parts):
+        for step in self._play(messages, kwargs):
             if isinstance(step, float):
                 await asyncio.sleep(step)
             else:
@@ -152,8 +150,7 @@ class ScriptedChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        number, parts = self._next(messages, kwargs)
-        for step in self._play(number, parts):
+        for step in self._play(messages, kwargs):
             if isinstance(step, float):
                 time.sleep(step)
             else:
@@ -166,31 +163,19 @@ class ScriptedChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        number, parts = self._next(messages, kwargs)
-        for step in self._play(number, parts):
+        for step in self._play(messages, kwargs):
             if isinstance(step, float):
                 await asyncio.sleep(step)
             else:
                 yield ChatGenerationChunk(message=_chunk(step))
 
-    def _next(self, messages: list[BaseMessage], kwargs: dict[str, Any]) -> tuple[int, list[Part]]:
-        """The number of this call and its parts."""
+    def _play(self, messages: list[BaseMessage], kwargs: dict[str, Any]) -> Iterator[AIMessage | float]:
+        """The chunks and whole messages of the next call, and pauses in seconds. Raises the script's exceptions."""
         number = next(self._counter)
         self._calls[number] = list(messages)
         self._tools[number] = [_tool_name(tool) for tool in kwargs.get("tools") or []]
-        entry: Any = self.script
-        if not callable(entry):
-            if number >= len(entry):
-                raise AssertionError(f"model {self.label!r} got call {number + 1}, its script has {len(entry)} entries")
-            entry = entry[number]
-        if callable(entry):
-            entry = entry(messages)
-        return number, list(entry) if isinstance(entry, (list, tuple)) else [entry]
-
-    def _play(self, number: int, parts: list[Part]) -> Iterator[AIMessage | float]:
-        """Chunks and whole messages to send, and pauses in seconds between them. Raises the script's exceptions."""
         first, usage = True, self.usage
-        for part in itertools.chain.from_iterable(self._pieces(number, n, part) for n, part in enumerate(parts)):
+        for part in self._parts(number, messages):
             if isinstance(part, BaseException):
                 raise part
             if isinstance(part, (int, float)):
@@ -207,20 +192,29 @@ class ScriptedChatModel(BaseChatModel):
         if usage:
             yield self._count(self._labelled(AIMessageChunk(content=""), number, first), usage)
 
+    def _parts(self, number: int, messages: list[BaseMessage]) -> Iterator[Part]:
+        """The parts of a call, cut into pieces where there is a seed."""
+        entry: Any = self.script
+        if not callable(entry):
+            if number >= len(entry):
+                raise AssertionError(f"model {self.label!r} got call {number + 1}, its script has {len(entry)} entries")
+            entry = entry[number]
+        if callable(entry):
+            entry = entry(messages)
+        for position, part in enumerate(entry if isinstance(entry, (list, tuple)) else [entry]):
+            if self.seed is None or not isinstance(part, str):
+                yield part
+                continue
+            chance = random.Random(f"{self.seed}:{number}:{position}")
+            while part:
+                size = chance.randint(1, 8)
+                yield part[:size]
+                part = part[size:]
+
     def _count(self, message: AIMessage, usage: UsageMetadata) -> AIMessage:
         message.usage_metadata = message.usage_metadata or usage
         message.response_metadata.setdefault("model_name", self.model_name)
         return message
-
-    def _pieces(self, number: int, position: int, part: Part) -> Iterator[Part]:
-        if self.seed is None or not isinstance(part, str):
-            yield part
-            return
-        chance = random.Random(f"{self.seed}:{number}:{position}")
-        while part:
-            size = chance.randint(1, 8)
-            yield part[:size]
-            part = part[size:]
 
     def _labelled(self, message: AIMessage, number: int, first: bool) -> AIMessage:
         if message.id is None and (self.ids == "all" or (self.ids == "first" and first)):
@@ -246,7 +240,7 @@ def _chunk(message: AIMessage) -> AIMessageChunk:
 
 
 def _result(said: list[AIMessage]) -> ChatResult:
-    """One message of everything that was said. A single whole message stays as it is, invalid calls included."""
+    """One message of all chunks. A single whole message stays as it is, with its invalid calls."""
     if len(said) == 1 and not isinstance(said[0], AIMessageChunk):
         return ChatResult(generations=[ChatGeneration(message=said[0])])
     whole = add_ai_message_chunks(AIMessageChunk(content=""), *map(_chunk, said))
