@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 import sys
 import tomllib
@@ -76,6 +77,11 @@ class Budgets:
         return [self._near(case, what, measured[what]) for what in _COUNTED]
 
     @property
+    def machine(self) -> str:
+        """The kind of processor whose instructions are counted."""
+        return str(self.data["about"]["machine"])
+
+    @property
     def margin(self) -> float | None:
         """How far instruction counts may be off, as a share; None if there are none for this Python."""
         about = self.data["about"]
@@ -108,6 +114,7 @@ def updated(text: str, findings: Iterable[Finding]) -> str:
     versions they were measured with. Maxima are decisions, and stay."""
     figures = {(f.section, f.case, f.what): f.measured for f in findings if f.section in ("counts", "instructions")}
     about = {name: version(name) for name in ("pydantic-core", "ag-ui-protocol")}
+    about["machine"] = platform.machine()
     about["python"] = f"{sys.version_info.major}.{sys.version_info.minor}"
     lines, section, case = [], "", ""
     for line in text.splitlines():

@@ -26,7 +26,7 @@ from benchmarks.budgets import Budgets, Finding
 from benchmarks.contenders import BARE, Contender, Stream
 from benchmarks.registry import AgentCase, Graph, Scene, all_cases
 from benchmarks.timing import measure
-from benchmarks.valgrind import ARCHITECTURES, counts
+from benchmarks.valgrind import counts
 from yai_nexus_agentkit import AGUIAdapter
 from yai_nexus_agentkit.testing import OverBudget, measure_overhead
 from yai_nexus_agentkit.testing.recording import Make
@@ -77,10 +77,9 @@ class Gate:
     """Only these; None: all that have budgets."""
 
     def check(self, sections: Iterable[str] = SECTIONS) -> Iterator[Finding]:
-        """Every figure beside its budget, as soon as it is known. Instructions only where `ARCHITECTURES` has the
-        machine's."""
+        """Every figure beside its budget, as soon as it is known. Instructions only on the machine they are for."""
         wanted = set(sections)
-        if platform.machine() not in ARCHITECTURES or not any(self._of("instructions")):
+        if platform.machine() != self.budgets.machine or not any(self._of("instructions")):
             wanted.discard("instructions")
         make = cast(Make, _found(self.adapter))
         with ExitStack() as stack:

@@ -140,9 +140,9 @@ def test_counts_come_from_callgrinds_files_by_label(tmp_path: Path) -> None:
         text = f"version: 1\ndesc: Trigger: {trigger}\n\nevents: Ir\nsummary: 0\n\nfn=(1) x\n0 2\n\ntotals: {total}\n"
         (tmp_path / f"out.{number}").write_text(text)
 
-    dump(1, "Client Request: tokens base", 100)
-    dump(2, "Client Request: tokens adapter", 300)
-    dump(3, "Client Request: tokens adapter", 290)
+    dump(1, "dump tokens base", 100)
+    dump(2, "dump tokens adapter", 300)
+    dump(3, "dump tokens adapter", 290)
     dump(4, "Program termination", 7)
     (tmp_path / "out").write_text("")
     assert counts(tmp_path) == {"tokens base": 100, "tokens adapter": 290}
