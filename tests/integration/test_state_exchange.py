@@ -654,8 +654,7 @@ async def test_emitted_keys_that_the_graph_keeps_from_clients_are_not_sent(caplo
     assert_conformant(events)
     assert "s3cret" not in str(events)
     assert [record.getMessage() for record in caplog.records] == [
-        f"the state key {key!r} is nothing that the graph shows to clients: not sent early"
-        for key in ("secret", "messages", "unknown")
+        f"the state key {key!r} is hidden from clients: not sent early" for key in ("secret", "messages", "unknown")
     ]
 
 

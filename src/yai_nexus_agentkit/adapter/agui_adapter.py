@@ -1,4 +1,4 @@
-"""`AGUIAdapter`: an agent, frozen configuration, and its runs as AG-UI events or bytes."""
+"""`AGUIAdapter`: an agent with its configuration, and its runs as AG-UI events or bytes."""
 
 from __future__ import annotations
 
@@ -88,17 +88,17 @@ class AGUIAdapter:
     ) -> AsyncGenerator[BaseEvent, None]:
         """The AG-UI events of one run, ``RUN_STARTED`` first, exactly one of ``RUN_FINISHED`` and ``RUN_ERROR`` last.
 
-        `run_input`: the request, as a model or as JSON data (cleaned as AG-UI 1.0 §17 asks). `config`: over the
-        `config` hook's. `context`: LangGraph's runtime context. `request`: what the server knows, for hooks. `control`:
-        stops this run from outside.
+        `run_input`: the request, as a model or as JSON data (cleaned as AG-UI 1.0 §17 asks). `config`: the run's
+        configuration; wins over that of the `config` hook. `context`: LangGraph's runtime context. `request`: facts
+        about the request, for hooks. `control`: stops this run from outside.
 
-        Raises nothing of the run: every exception becomes ``RUN_ERROR``. Closing the generator, or cancelling its
+        An exception of the run becomes ``RUN_ERROR`` and is not raised. Closing the generator, or cancelling its
         consumer, cancels the agent and leaves no task behind.
         """
         return self.stream(run_input, _same, config=config, context=context, request=request, control=control)
 
     event_stream_adapter = run
-    """`run` under the name that older code knows."""
+    """`run` under its older name."""
 
     def stream_sse(
         self,
@@ -109,8 +109,8 @@ class AGUIAdapter:
         request: Mapping[str, Any] | None = None,
         control: RunControl | None = None,
     ) -> AsyncGenerator[bytes, None]:
-        """The same as Server-Sent Events: one frame per event (AG-UI 1.0 §19). An event that cannot be encoded ends the
-        run with ``ENCODING_ERROR``, after closing what is open."""
+        """Like `run`, but as Server-Sent Events: one frame of bytes per event (AG-UI 1.0 §19). An event that cannot be
+        encoded ends the run with ``ENCODING_ERROR``, after closing what is open."""
         from yai_nexus_agentkit.transport.agui_sse import SSEEncoder
 
         return self.stream(
@@ -134,10 +134,10 @@ class AGUIAdapter:
         control: RunControl | None = None,
         reuse_events: bool = False,
     ) -> AsyncGenerator[T, None]:
-        """What `wire` returns for each event that `run` gives: for writers of a wire of their own.
+        """Like `run`, but yields ``wire(event)``. For custom transports.
 
-        `wire` is called once per event, in order, as soon as there is one. An `EncodingError` that it raises ends the
-        run with ``ENCODING_ERROR``, after closing what is open.
+        `wire` is called once per event, in order and at once. An `EncodingError` that it raises ends the run with
+        ``ENCODING_ERROR``, after closing what is open.
 
         `reuse_events`: `wire` keeps no event beyond its call. Text then comes in one and the same event, with another
         delta each time, where no hook sees it: a third less work per token.

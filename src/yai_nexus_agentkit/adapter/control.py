@@ -1,7 +1,7 @@
-"""Driver. Ending a run from outside: a stop that somebody asks for, and the time limits of the options.
+"""Driver. Ending a run from outside: on request, or by a time limit of the options.
 
-Both cancel the task that waits for the agent, and only while it waits there; so the agent is gone before the run's last
-events are made, and a cancellation by anybody else passes through as usual.
+Both cancel the task that waits for the agent, and only while it waits: the agent is gone before the run's last events
+are made. A cancellation by anybody else passes through.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Stopped(Exception):
-    """The run was stopped; `error` is why, None for a stop on purpose."""
+    """The run was stopped: because of `error`, or on purpose if that is None."""
 
     def __init__(self, error: AGUIAdapterError | None) -> None:
         super().__init__("the run was stopped")
@@ -28,14 +28,14 @@ class Stopped(Exception):
 
 
 class RunControl:
-    """Stops one run. Hand it to ``AGUIAdapter.run(control=...)``, and use it from the same event loop."""
+    """Stops one run. Pass it to ``AGUIAdapter.run(control=...)``; use it from the same event loop."""
 
     def __init__(self) -> None:
         self._stop: Stopped | None = None
         self._waiting: asyncio.Task[object] | None = None
         """The task that awaits the agent right now."""
         self.heard = 0.0
-        """When the agent was last heard of (``time.monotonic``)."""
+        """When the agent last gave an event (``time.monotonic``)."""
 
     @property
     def stopped(self) -> bool:
@@ -43,8 +43,8 @@ class RunControl:
         return self._stop is not None
 
     def stop(self, error: AGUIAdapterError | None = None) -> None:
-        """End the run: as cancelled, or as failed with `error`. Only the first call counts; one before the run begins
-        counts too."""
+        """End the run: as cancelled, or as failed with `error`. Only the first call counts, also if it comes before
+        the run begins."""
         if self._stop is not None:
             return
         self._stop = Stopped(error)
@@ -69,7 +69,7 @@ class RunControl:
 
 
 class Watch:
-    """The time limits of one run, on one timer that is set anew only when it fires."""
+    """The time limits of one run. One timer, which is set again only when it fires."""
 
     def __init__(self, control: RunControl, options: AdapterOptions, oldest_tool: Callable[[], float | None]) -> None:
         self._control, self._options, self._oldest_tool = control, options, oldest_tool
@@ -77,17 +77,12 @@ class Watch:
         self._began = control.heard = time.monotonic()
         self._timer: asyncio.TimerHandle | None = None
 
-    @staticmethod
-    def needed(options: AdapterOptions) -> bool:
-        """Some limit is set."""
-        return (options.execution_timeout, options.idle_timeout, options.tool_timeout) != (None, None, None)
-
     def start(self) -> None:
         """Watch from now on."""
         self._check()
 
     def end(self) -> None:
-        """The run is over."""
+        """Stop watching."""
         if self._timer is not None:
             self._timer.cancel()
 

@@ -1,4 +1,4 @@
-"""Driver. The one loop that runs an agent: prepares the run, feeds its translator, and sees to it that it ends."""
+"""Driver. The one loop that runs an agent: prepares the run, feeds its translator, and ends the run in any case."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _logger = logging.getLogger(__name__)
 
 
 class Driver:
-    """One run."""
+    """Runs an agent once."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Driver:
         self._context: Callable[..., RunContext] = partial(
             RunContext, options=options, hooks=hooks, reuse_events=reuse_events, **given
         )
-        self._watched = Watch.needed(options)
+        self._watched = (options.execution_timeout, options.idle_timeout, options.tool_timeout) != (None, None, None)
         self._control = control or (RunControl() if self._watched else None)
         self._watch: Watch | None = None
         self._begun = False
@@ -60,7 +60,7 @@ class Driver:
         self._prepared: SourceRun | None = None
 
     def stream(self, wire: Callable[[BaseEvent], T]) -> AsyncGenerator[T, None]:
-        """What `wire` makes of each of the run's events, as they come."""
+        """Yield `wire(event)` for each event of the run."""
         warnings: list[str] = []
         try:
             parsed = parse_request(self._raw, warnings=warnings)
@@ -69,7 +69,7 @@ class Driver:
         for warning in warnings:
             _logger.warning("request of run %s: %s", parsed.run_id, warning)
         self._run = self._context(run_input=parsed, declared=peer_declares(parsed))
-        self._run.outcome = "abandoned"
+        self._run.held_state, self._run.outcome = parsed.state, "abandoned"
         return self._events(Outlet(self._run, wire))
 
     async def _events(self, outlet: Outlet[T]) -> AsyncGenerator[T, None]:
@@ -84,7 +84,7 @@ class Driver:
                 for sent in outlet.pass_on(prepared.translator.start()):
                     yield sent
                 outlet.check()
-                told = self._teller(prepared.translator, outlet)
+                send = self._sender(prepared.translator, outlet)
                 async with aclosing(prepared.events()) as natives:
                     anext_ = natives.__anext__
                     step = anext_ if self._control is None else partial(self._control.wait, anext_)
@@ -93,7 +93,7 @@ class Driver:
                             native = await step()
                         except StopAsyncIteration:
                             break
-                        for sent in told(native):
+                        for sent in send(native):
                             yield sent
                         if run.failure is not None:
                             raise run.failure
@@ -111,7 +111,7 @@ class Driver:
             await self._after()
 
     async def _begin(self) -> None:
-        """What comes before ``RUN_STARTED``. Waits for nothing, unless there is a `before_run` hook."""
+        """Do what comes before ``RUN_STARTED``. Waits only for a `before_run` hook."""
         run, hooks = self._run, self._run.hooks
         if self._control is not None and self._watched:
             self._watch = Watch(self._control, run.options, self._oldest_tool)
@@ -124,7 +124,7 @@ class Driver:
                 run.run_input = replaced
 
     def _started(self, outlet: Outlet[T]) -> list[T]:
-        """``RUN_STARTED``, before the thread is read: that may take a while."""
+        """``RUN_STARTED``, before the thread is read, which may take a while."""
         self._begun = True
         return outlet.pass_on([_run_started(self._run)])
 
@@ -138,13 +138,13 @@ class Driver:
 
     # ------------------------------------------------------------------ events on their way out
 
-    def _teller(self, translator: Translator, outlet: Outlet[T]) -> Callable[[Any], Iterable[T]]:
-        """How a native event becomes what is sent, chosen once: it happens for every token."""
+    def _sender(self, translator: Translator, outlet: Outlet[T]) -> Callable[[Any], Iterable[T]]:
+        """The function from a native event to what is sent. Chosen once per run: it is called for every token."""
         hooks, feed = self._run.hooks, self._fed(translator)
         hooked = hooks.on_event is not None or hooks.record is not None
         send = outlet.pass_on if hooked else outlet.send
 
-        def told(native: Any) -> Iterable[T]:
+        def translated(native: Any) -> Iterable[T]:
             try:
                 events = feed(native)
             except HookError:
@@ -154,7 +154,7 @@ class Driver:
                 return ()
             return send(events) if events else ()
 
-        return told if hooks.on_native is None else partial(self._replaced, told)
+        return translated if hooks.on_native is None else partial(self._replaced, translated)
 
     def _fed(self, translator: Translator) -> Callable[[Any], list[BaseEvent]]:
         """`feed`, with the options that look at the events of each native event."""
@@ -163,14 +163,14 @@ class Driver:
             feed = partial(_predicted, feed, predictor)
         return partial(_with_raw, feed, translator) if self._run.options.raw_events else feed
 
-    def _replaced(self, told: Callable[[Any], Iterable[T]], native: Any) -> Iterable[T]:
-        """What is sent for what the `on_native` hook makes of a native event."""
+    def _replaced(self, translated: Callable[[Any], Iterable[T]], native: Any) -> Iterable[T]:
+        """Send the events of the native events that the `on_native` hook returns."""
         on_native = self._run.hooks.on_native
         assert on_native is not None
         for one in call_hook("on_native", on_native, native, self._run):
             if isinstance(native, Mapping) and not isinstance(one, Mapping):
                 raise HookError(f"the on_native hook made a {type(one).__name__}, not an event", hook="on_native")
-            yield from told(one)
+            yield from translated(one)
             if self._run.failure is not None:
                 return
 
@@ -180,10 +180,10 @@ class Driver:
         except AGUIAdapterError:
             raise
         except Exception as error:
-            failed = AGUIAdapterError(f"the end of the run could not be told: {error}")
+            failed = AGUIAdapterError(f"the run's final event could not be produced: {error}")
             failed.code = Code.TRANSLATION_ERROR
             raise failed from error
-        if self._run.failure is not None:  # it is no success
+        if self._run.failure is not None:  # the run did not succeed
             events = [event for event in events if event.type not in TERMINAL]
         sent = outlet.pass_on(events)
         if outlet.ended:
@@ -212,20 +212,20 @@ class Driver:
             reports = Reports(self._run) if self._prepared is None else self._prepared.translator.reports
             return [*([] if self._begun else [_run_started(self._run)]), *close(reports)]
         except Exception:
-            _logger.exception("the end of run %s cannot be told", self._run.run_input.run_id)
-            return []  # the terminal event alone ends whatever is open
+            _logger.exception("the final events of run %s could not be produced", self._run.run_input.run_id)
+            return []  # the terminal event alone closes everything
 
     # ------------------------------------------------------------------ waiting
 
     async def _wait(self, step: Callable[[], Awaitable[T]]) -> T:
-        """Await the agent, where a stop or a time limit may end it."""
+        """Await a step of the agent. A stop or a time limit may end it."""
         return await (step() if self._control is None else self._control.wait(step))
 
     def _oldest_tool(self) -> float | None:
         return self._prepared.oldest_tool() if self._prepared is not None else None
 
     async def _after(self) -> None:
-        """The hook has as long as an agent may be silent: the thread is held until it returns."""
+        """Call the `after_run` hook. It may take as long as an agent may be silent, since its thread is held."""
         hook, options = self._run.hooks.after_run, self._run.options
         if hook is None:
             return
@@ -240,7 +240,7 @@ class Driver:
 
 
 async def _refused(event: BaseEvent, wire: Callable[[BaseEvent], T]) -> AsyncGenerator[T, None]:
-    """The whole stream of a request that is not valid."""
+    """The whole stream of an invalid request."""
     yield wire(event)
 
 
@@ -262,7 +262,7 @@ def _with_raw(feed: Callable[[Any], list[BaseEvent]], translator: Translator, na
 
 
 def _skipped(native: Any, error: Exception) -> None:
-    """One event that cannot be told is logged and skipped; what is open still gets closed."""
+    """Log an event that cannot be translated. What is open still gets closed at the end."""
     kind = native.get("event") if isinstance(native, Mapping) else type(native).__name__
     _logger.error("skipping a native event that cannot be translated: %s", kind, exc_info=error)
 

@@ -1,4 +1,4 @@
-"""Which agent framework an agent comes from. The one list that a new framework is added to."""
+"""The list of agent frameworks. A new framework is added here, and nowhere else outside its package."""
 
 from __future__ import annotations
 
@@ -10,15 +10,12 @@ from yai_nexus_agentkit.adapter.source import Source
 __all__ = ["source_of"]
 
 _PACKAGES = {"langchain_core": "yai_nexus_agentkit.adapter.langgraph"}
-"""Package that a class of the agent comes from -> our package for it, which has ``source_of(agent)``. Ours is imported
-only for such an agent, so that no framework has to be installed for another one."""
+"""Package that defines the agent's class -> our package for it, which has ``source_of(agent)``. Ours is imported only
+for such an agent: one framework does not need another one installed."""
 
 
 def source_of(agent: Any) -> Source:
-    """The `Source` that runs `agent`: the agent itself if it is one, else that of its framework.
-
-    Raises TypeError for anything else.
-    """
+    """The `Source` that runs `agent`: the agent itself, or that of its framework. Raises TypeError for any other."""
     for cls in type(agent).__mro__:
         for origin, package in _PACKAGES.items():
             if f"{cls.__module__}.".startswith(f"{origin}."):

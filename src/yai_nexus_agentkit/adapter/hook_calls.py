@@ -5,25 +5,23 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from ag_ui.core import ActivityMessage, BaseEvent, Message, ReasoningMessage, RunAgentInput, ToolMessage
 from ag_ui.core import BaseMessage as TextualMessage
 from pydantic import BaseModel
 
-from yai_nexus_agentkit.adapter.options import AdapterOptions, Visible
 from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.errors import UNEXPECTED, AGUIAdapterError, HookError
 
-__all__ = ["acall_hook", "call_hook", "error_text", "guarded", "guarded_options", "shown_messages", "shown_state"]
+__all__ = ["acall_hook", "call_hook", "error_text", "guarded", "shown_messages", "shown_state"]
 
 _logger = logging.getLogger(__name__)
 _MESSAGES = (TextualMessage, ToolMessage, ActivityMessage, ReasoningMessage)
 
 
 def call_hook(name: str, hook: Callable[..., Any], *args: Any) -> Any:
-    """What a hook returns; as a list, where it returns an iterable. Raises `HookError`."""
+    """Call a hook and return its value; of the hooks that return several items, a list. Raises `HookError`."""
     try:
         value = hook(*args)
         if name in _SEVERAL and _is_several(value):
@@ -34,8 +32,8 @@ def call_hook(name: str, hook: Callable[..., Any], *args: Any) -> Any:
 
 
 async def acall_hook(name: str, hook: Callable[..., Any], *args: Any) -> Any:
-    """The same for a hook that may be a coroutine function. An error of this package passes: so `before_run` refuses a
-    run."""
+    """The same for a hook that may be a coroutine function. An `AGUIAdapterError` passes: `before_run` refuses a run by
+    it."""
     try:
         value = hook(*args)
         if inspect.isawaitable(value):
@@ -57,11 +55,11 @@ def _checked(name: str, value: Any) -> Any:
         return value
     if inspect.iscoroutine(value):
         value.close()  # nobody will await it
-    raise HookError(f"the {name} hook must return {wanted}, not {_told(value)}", hook=name)
+    raise HookError(f"the {name} hook must return {wanted}, not {_named(value)}", hook=name)
 
 
-def _told(value: Any) -> str:
-    """A value as an error names it: by its type, since what is in it may be nobody's business."""
+def _named(value: Any) -> str:
+    """A value as an error names it: by its type, since its content may be private."""
     if value is None or isinstance(value, bool):
         return str(value)
     if inspect.iscoroutine(value):
@@ -72,7 +70,7 @@ def _told(value: Any) -> str:
 
 
 def _is_several(value: Any) -> bool:
-    """Models, mappings and texts can be iterated too, but whoever returns one meant a single item."""
+    """The value holds several items. Models, mappings and texts are iterable too, but are meant as one item."""
     return isinstance(value, Iterable) and not isinstance(value, (BaseModel, Mapping, str, bytes))
 
 
@@ -98,21 +96,21 @@ _RETURNS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "visible": ("True or False", lambda value: isinstance(value, bool)),
     "step_name": ("a str or None", _none_or(str)),
 }
-"""What each hook must return, and whether a value is that."""
+"""The values that each hook must return: in words, and as a check."""
 
 
 def error_text(error: BaseException, run: RunContext) -> str:
-    """What the client may read of an exception: the `on_error` hook's text, or else the exception's own.
+    """The text that the client may read of an exception: the `on_error` hook's, else the exception's own.
 
-    Both are logged with each other, and once: an exception that is told again has the same text again. A hook that
-    fails hides the exception's text, since it was there to hide it.
+    An exception has one text per run, and is logged once, with it. If the hook fails, the exception's text stays
+    hidden: the hook may have been there to hide it.
     """
-    text = next((text for known, text in run.told if known is error), None)
+    text = next((text for known, text in run.error_texts if known is error), None)
     if text is None:
         text = _error_text(error, run)
-        run.told.append((error, text))
+        run.error_texts.append((error, text))
         if not isinstance(error, AGUIAdapterError) or error.code in UNEXPECTED:
-            # Where a hook words it, nobody but the log has the exception.
+            # With a hook, the exception itself is in the log only.
             level = logging.WARNING if run.hooks.on_error is None else logging.ERROR
             _logger.log(level, "error in run %s, the client reads %r", run.run_input.run_id, text, exc_info=error)
     return text
@@ -152,8 +150,8 @@ def shown_messages(run: RunContext, messages: list[Message]) -> list[Message]:
 
 
 def guarded(run: RunContext, name: str, function: Callable[..., Any], instead: Any, *more: Any) -> Callable[[Any], Any]:
-    """A function of the application as the translator calls it: if it fails, it gives `instead`, and the run ends after
-    the events that are being made were sent. An exception would lose them, and with them what they opened."""
+    """A function of the application, for use while events are made: if it fails, it returns `instead`, and the run ends
+    after those events were sent. An exception would lose them, and with them the spans that they opened."""
 
     def call(value: Any) -> Any:
         try:
@@ -163,13 +161,3 @@ def guarded(run: RunContext, name: str, function: Callable[..., Any], instead: A
             return instead
 
     return call
-
-
-def guarded_options(run: RunContext) -> AdapterOptions:
-    """What a failing function does not name or show stays hidden."""
-    options = run.options
-    if options.step_name is not None:
-        options = replace(options, step_name=guarded(run, "step_name", options.step_name, None))
-    if options.visible is not None and not isinstance(options.visible, Visible):
-        options = replace(options, visible=guarded(run, "visible", options.visible, False))
-    return options

@@ -1,4 +1,4 @@
-"""Pure. One native run of an agent"s work, as `AdapterOptions.step_name` and `visible` receive it."""
+"""Pure. One native run of an agent's work, as `AdapterOptions.step_name` and `visible` receive it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["NativeRun", "RunKind"]
 
 
 class RunKind(StrEnum):
-    """What a native run is."""
+    """The kind of a native run."""
 
     ROOT = "root"
     GRAPH = "graph"
@@ -28,7 +28,7 @@ class RunKind(StrEnum):
 
 @dataclass(slots=True, eq=False)
 class NativeRun:
-    """One run of the tree, for `AdapterOptions.step_name` and `visible`, and for the translator."""
+    """One run in the tree of an agent's work: the agent itself, a node, a model call, a tool, ..."""
 
     id: str
     kind: RunKind
@@ -37,19 +37,19 @@ class NativeRun:
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     owner: str | None = None
-    """The subagent invocation it belongs to: the id of the innermost graph run that a tool hosts."""
+    """Id of the subagent invocation that it belongs to: of the innermost graph run that a tool hosts."""
     path: tuple[str, ...] = ()
     """Names of the nodes around it, outermost first; its own last if it is a node or task."""
     scope: str = ""
     """Namespace of the innermost graph, the same after a pause; empty for the root. Tool call ids recur beyond it."""
     silent: bool = False
-    """Nothing of it is told as it happens."""
+    """Nothing of it is streamed."""
     settled: bool = True
     """False for a chain until its first child shows whether it is a subgraph."""
     span: bool = False
     """A titled reasoning span is open for it."""
     given: Any = None
-    """What a node was given: its part of the graph's state."""
+    """The input of a node: its part of the graph's state."""
 
     def ancestors(self) -> Iterator[NativeRun]:
         """From the parent up to the root."""
@@ -72,7 +72,7 @@ class NativeRun:
 
     @property
     def host(self) -> NativeRun | None:
-        """The nearest run above that is a node, a task or a tool: whose work this is."""
+        """The nearest run above that is a node, a task or a tool."""
         hosts = (RunKind.NODE, RunKind.TASK, RunKind.TOOL)
         return next((run for run in self.ancestors() if run.kind in hosts), None)
 

@@ -40,15 +40,16 @@ class Visible:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterOptions:
-    """Settings of an adapter, each with its default first."""
+    """Settings of an adapter, each with its default first. `AGUIAdapter` refuses an option that the agent's framework
+    does not have."""
 
     custom_events: Literal["emitter", "all"] = "emitter"
     """Which custom events become ``CUSTOM``: those of `EventEmitter`, or also LangChain's (``adispatch_custom_event``)
     and what nodes write to LangGraph's stream writer. The default keeps a graph's internal events from clients."""
 
     messages_snapshot: Literal["auto", "always", "never"] = "auto"
-    """When ``MESSAGES_SNAPSHOT`` ends a run: if the client's messages differ from the thread's, at every end, or only
-    before an interrupt."""
+    """When a ``MESSAGES_SNAPSHOT`` is sent at the end of a run: if the client's messages differ from the thread's,
+    always, or only before an interrupt."""
 
     final_state_snapshot: bool = False
     """Send a ``STATE_SNAPSHOT`` at the end of each run, even if the deltas sent everything. For clients that ignore
@@ -58,7 +59,8 @@ class AdapterOptions:
     """Reasoning as ``REASONING_*``; as the ``THINKING_*`` that clients 0.0.37 to 0.0.44 know; or not at all."""
 
     chain_spans: Literal["named", "all", "off"] = "named"
-    """Which chains inside nodes are shown as titled reasoning spans: those with a name of their own, all, or none."""
+    """Which chains inside nodes are shown as titled reasoning spans: those with a name of their own, all, or none.
+    LangGraph only."""
 
     interrupts: Literal["outcome", "custom", "both"] = "outcome"
     """A question to the user as the structured outcome of the run (AG-UI 1.0), as the ``on_interrupt`` CUSTOM event of
@@ -90,8 +92,8 @@ class AdapterOptions:
     clients whatever is in the graph's state."""
 
     source: Literal["events", "callbacks"] = "events"
-    """How the graph is observed: LangChain's ``astream_events``, or an inline callback handler beside ``astream`` (less
-    than half the cost)."""
+    """How the graph is observed: by LangChain's ``astream_events``, or by an inline callback handler beside ``astream``
+    (less than half the cost). LangGraph only."""
 
     execution_timeout: PositiveFloat | None = None
     """Longest time of a run, in seconds. Then it is cancelled and ends with ``EXECUTION_TIMEOUT``."""
@@ -103,7 +105,7 @@ class AdapterOptions:
     """Longest time of one tool, in seconds. Then the run is cancelled and ends with ``TOOL_TIMEOUT``."""
 
     durability: Literal["sync", "async", "exit"] | None = None
-    """When LangGraph writes checkpoints; ``None`` leaves it to LangGraph."""
+    """When LangGraph writes checkpoints; ``None`` leaves it to LangGraph. LangGraph only."""
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -1,4 +1,4 @@
-"""One run, and where an application may step into it. `Hooks` are frozen and shared; a `RunContext` is one run's."""
+"""One run, and where an application may step into it. `Hooks` are shared by all runs; a `RunContext` belongs to one."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ Outcome = Literal["success", "interrupt", "error", "cancelled", "abandoned"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hooks:
-    """Where an application may step into a run. The set is closed; each hook may be a plain function, those marked
-    *async* also a coroutine function. A hook that raises, or returns what it must not, ends the run with
-    ``HOOK_ERROR``, never the server."""
+    """Where an application may step into a run. The set is closed. Each hook is a plain function; those marked *async*
+    may be coroutine functions. A hook that raises, or returns a wrong value, ends the run with ``HOOK_ERROR``."""
 
     before_run: Callable[[RunContext], RunAgentInput | Awaitable[RunAgentInput | None] | None] | None = None
-    """*async.* Before anything is read; may return another request, or raise `AGUIAdapterError` to refuse the run."""
+    """*async.* Called before anything is read. Returns another request, or None to keep this one. Raises
+    `AGUIAdapterError` to refuse the run."""
 
     config: Callable[[RunContext], RunnableConfig | Awaitable[RunnableConfig | None] | None] | None = None
-    """*async.* The run's configuration, merged under the one given to ``run()``. The only way ``forwardedProps`` reach
-    the graph."""
+    """*async.* The run's configuration, merged under the one given to ``run()``. The only way for ``forwardedProps`` to
+    reach the graph."""
 
     on_native: Callable[[Any, RunContext], Iterable[Any]] | None = None
     """Each native event before translation: yield none, one or several."""
@@ -40,22 +40,22 @@ class Hooks:
     call, step or span is dropped too. ``RUN_STARTED`` and the terminal event cannot be dropped or added."""
 
     on_state: Callable[[dict[str, Any], RunContext], dict[str, Any]] | None = None
-    """The public state, or those keys of it that changed, before it is sent: return a dict, with values left out or
+    """The public state, or those keys of it that changed, before it is sent. Returns a dict, with values left out or
     changed."""
 
     on_messages: Callable[[list[Message], RunContext], list[Message]] | None = None
-    """The messages of a snapshot before it is sent: return the list of those to send, with messages left out, changed
-    or added. Asked at the start of a run for the whole thread too: what the client sends back as it was shown is no
-    edit, and no loss. Added messages keep their ids from one call to the next."""
+    """The messages of a snapshot before it is sent. Returns the list to send, with messages left out, changed or added.
+    Called at the start of a run for the whole thread as well: a message that the client sends back as it was shown is
+    no edit. Added messages must have the same ids in each call."""
 
     on_error: Callable[[BaseException, RunContext], str | None] | None = None
-    """The client's text for an exception; ``None`` keeps the default, the exception's own text."""
+    """The client's text for an exception. ``None`` keeps the default, the exception's own text."""
 
     after_run: Callable[[RunContext], Awaitable[None] | None] | None = None
-    """*async.* After the terminal event, or when the run was abandoned (``run.outcome`` says which)."""
+    """*async.* Called after the terminal event, or when the client left (``run.outcome`` says which)."""
 
     record: Callable[[RunAgentInput | BaseEvent, RunContext], None] | None = None
-    """The request as it came, then every event as it goes: for an audit trail."""
+    """Receives the request as it came, then each event as it is sent: for an audit trail."""
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -63,37 +63,34 @@ class Hooks:
 
 @dataclass(slots=True)
 class RunContext:
-    """All that belongs to one run and to nobody else. Hooks receive it."""
+    """Everything that belongs to one run alone. Hooks receive it."""
 
     run_input: RunAgentInput
     """The request. Optional fields that it lacks are None, ``forwarded_props`` too."""
     declared: bool
-    """The client named a protocol version: it is of generation 1.0 or later (AG-UI 1.0 §18)."""
+    """The client declared a protocol version, so it knows AG-UI 1.0 (AG-UI 1.0 §18)."""
     options: AdapterOptions = field(default_factory=AdapterOptions)
     """The adapter's options, with the limits of a server over them."""
     hooks: Hooks = field(default_factory=Hooks)
     """The adapter's hooks."""
     config: RunnableConfig | None = None
-    """What the caller of ``run()`` gave, over what the `config` hook gave."""
+    """The configuration given to ``run()``, merged over that of the `config` hook."""
     context: Any = None
     """LangGraph's runtime context."""
     request: Mapping[str, Any] = field(default_factory=dict)
-    """What the server knows of the request: user, headers, ... Whatever the caller of ``run()`` puts in."""
+    """Facts about the request, from the caller of ``run()``: a server puts in user, headers, ..."""
     reuse_events: bool = False
     """Nobody keeps an event until the next one is asked for: one that differs from the one before in its delta alone
     may be the same object."""
     outcome: Outcome | None = None
     """How the run ended; set before `after_run`."""
     failure: AGUIAdapterError | None = None
-    """A hook failed, or an event could not be written, while something was told. What was told besides is sent, then
-    the run ends with it."""
-    told: list[tuple[BaseException, str]] = field(default_factory=list)
-    """Exceptions, and what the client reads of each."""
-    held_state: Any = field(init=False)
-    """The state that the client holds, as it came with the request: `before_run` may put another request in."""
-
-    def __post_init__(self) -> None:
-        self.held_state = self.run_input.state
+    """A hook failed, or an event could not be written, while events were made. The other events are sent, then the run
+    ends with this error."""
+    error_texts: list[tuple[BaseException, str]] = field(default_factory=list)
+    """Exceptions, and the text that the client reads of each."""
+    held_state: Any = None
+    """The state that the client holds: of the request as it came, which `before_run` may replace."""
 
     @property
     def thread_key(self) -> str:

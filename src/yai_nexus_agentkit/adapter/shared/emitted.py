@@ -1,5 +1,4 @@
-"""Pure. Events that the application emits: `EventEmitter`'s envelopes, and, if wanted, LangChain's and LangGraph's own
-custom events."""
+"""Pure. Events that the application emits: `EventEmitter`'s envelopes, and the framework's own custom events."""
 
 from __future__ import annotations
 
@@ -34,8 +33,8 @@ class Emitted:
     def __init__(self, life: RunLifecycle, state: SharedState, *, source: str, everything: bool) -> None:
         self._life, self._state, self._source, self._all = life, state, source, everything
         self._activities: dict[str, tuple[str, StateTracker]] = {}
-        """Type and content by id: a patch repeats the type (AG-UI 1.0 §12), and one that does not apply to the content
-        would be skipped by clients."""
+        """Type and content by id. A patch repeats the type (AG-UI 1.0 §12), and is checked against the content: clients
+        skip one that does not apply."""
         self._outputs: set[str] = set()
         """Tool calls whose output has an activity."""
 
@@ -80,7 +79,7 @@ class Emitted:
         return self._life.activity(activity_id, name, content, owner=_owner(run), metadata=self._origin(run))
 
     def _activity_patch(self, activity_id: str, name: str, operations: list[dict[str, Any]]) -> list[BaseEvent]:
-        """A patch of an activity of this run; what one of an earlier run holds is not known."""
+        """A patch of an activity. It cannot be checked if the activity is from an earlier run."""
         known = self._activities.get(activity_id)
         if known is not None:
             name, content = known

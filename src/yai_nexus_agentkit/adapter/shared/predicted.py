@@ -1,7 +1,7 @@
-"""Pure. Predictive state: a state key filled from a tool call's argument while the model still writes it.
+"""Pure. Predictive state: a state key is filled from a tool call's argument while the model still writes it.
 
-JSON Patch cannot append to a string, so the value is resent when it has grown by a fixed share: a text of n characters
-costs a small multiple of n bytes, not its square.
+JSON Patch cannot append to a string, so the value is sent again when it has grown by a fixed share: a text of n
+characters costs a small multiple of n bytes, not its square.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 __all__ = ["Predictor"]
 
 _FIRST = 24
-"""Argument characters after which a value is shown for the first time."""
+"""Argument characters after which a value is sent for the first time."""
 _GROWTH = 1.25
-"""Share by which the arguments must have grown before the value is shown again."""
+"""Factor by which the arguments must have grown before the value is sent again."""
 
 
 @dataclass(slots=True)
@@ -47,17 +47,17 @@ class Predictor:
         self._announce = announce
 
     def watch(self, events: list[BaseEvent]) -> list[BaseEvent]:
-        """The same events with the predicted state among them."""
-        told: list[BaseEvent] = []
+        """The events with the predicted state among them."""
+        found: list[BaseEvent] = []
         for event in events:
             if isinstance(event, ToolCallStartEvent | ToolCallChunkEvent) and event.tool_call_id not in self._calls:
-                told += self._begin(event.tool_call_id or "", event.tool_call_name or "")
-            told.append(event)
+                found += self._begin(event.tool_call_id or "", event.tool_call_name or "")
+            found.append(event)
             if isinstance(event, ToolCallArgsEvent | ToolCallChunkEvent):
-                told += self._grow(event.tool_call_id or "", event.delta or "")
+                found += self._grow(event.tool_call_id or "", event.delta or "")
             elif isinstance(event, ToolCallEndEvent):
-                told += self._show(self._calls.pop(event.tool_call_id, None))
-        return told
+                found += self._show(self._calls.pop(event.tool_call_id, None))
+        return found
 
     def lose(self, calls: Collection[str]) -> None:
         """The model of these calls failed."""

@@ -7,12 +7,14 @@ see of a run are carried out here, for all sources alike.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
 from ag_ui.core import BaseEvent, Interrupt, Message, TokenUsage
 
-from yai_nexus_agentkit.adapter.hook_calls import error_text, guarded, guarded_options
+from yai_nexus_agentkit.adapter.hook_calls import error_text, guarded
+from yai_nexus_agentkit.adapter.options import AdapterOptions, Visible
 from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.adapter.shared.emitted import Emitted
 from yai_nexus_agentkit.adapter.shared.predicted import Predictor
@@ -47,7 +49,7 @@ class Reports:
         """
         options, given, hook = run.options, run.run_input, run.hooks.on_state
         self._run, self._source = run, source
-        self.options = guarded_options(run)
+        self.options = _guarded_options(run)
         self.life = RunLifecycle(
             thread_id=given.thread_id,
             run_id=given.run_id,
@@ -154,3 +156,13 @@ class Reports:
         if self.life.ended:
             return []
         return [*self.life.close_all(), *(self.state.snapshot() if self.state.changed else [])]
+
+
+def _guarded_options(run: RunContext) -> AdapterOptions:
+    """The options, with functions that hide what they fail for."""
+    options = run.options
+    if options.step_name is not None:
+        options = replace(options, step_name=guarded(run, "step_name", options.step_name, None))
+    if options.visible is not None and not isinstance(options.visible, Visible):
+        options = replace(options, visible=guarded(run, "visible", options.visible, False))
+    return options

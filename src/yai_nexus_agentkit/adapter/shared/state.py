@@ -1,4 +1,4 @@
-"""The state that the client holds: snapshots, deltas, values shown ahead of the agent, redaction."""
+"""The state that the client holds: snapshots, deltas, values sent ahead of the agent, redaction."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class StateShape(Protocol):
 
     @property
     def functional(self) -> bool:
-        """The agent declares no keys and never shows its values: whatever it emits is shown."""
+        """The agent declares no keys and never shows its values: whatever it emits is sent."""
 
     def shows(self, key: str, /) -> bool:
         """Clients see this key."""
@@ -74,11 +74,12 @@ def _equal(known: Any, value: Any) -> bool:
 
 
 class SharedState:
-    """What the client holds of the state. Only keys that a node wrote are compared, with JSON copies of what was last
-    sent: LangGraph's objects are live, and a node may have changed them in place.
+    """The state that the client holds. Only keys that the agent wrote are compared, with JSON copies of what was last
+    sent: the agent's values are live, and may have been changed in place.
 
-    `held`: the request's state, which the client holds until it is told another. A graph that has not shown its values
-    yet, and a functional one, which never does, is taken to agree with it.
+    `held`: the request's state, which the client holds until another is sent. An agent that has not shown its values
+    yet (or never does: a functional one) is taken to agree with it. `redact`: the `on_state` hook; returns None if it
+    failed.
     """
 
     def __init__(
@@ -90,32 +91,32 @@ class SharedState:
     ) -> None:
         self._shape, self._life, self._redact = shape, life, redact
         self._held = held
-        # A functional graph gets the request's state as its argument, and may change it in place.
+        # A functional agent gets the request's state as its argument, and may change it in place.
         self._copy = json_text(held) if shape.functional and isinstance(held, Mapping) and held else None
         self._tracker = StateTracker()
         self._begun = False
         """The snapshot at the start was made."""
         self._baseless = False
-        """Nothing was sent, and what the client holds takes no patch."""
+        """Nothing was sent, and the client holds no object that a patch could change."""
         self._written: set[str] = set()
-        """Keys written since the last ``values`` chunk."""
+        """Keys written since the last `step`."""
         self._awaited: dict[str, str] = {}
-        """Of those, the keys predicted from a tool call: the real value may come only with the call's result."""
+        """Keys predicted from a tool call, and the call: the real value may come only with the call's result."""
         self._ahead: set[str] = set()
-        """Keys the client was shown before the graph had them (emitted or predicted); the real value comes at the end
-        of the step."""
+        """Keys that were sent before the agent had them (emitted or predicted); the real value follows at `step`."""
         self._unredacted: dict[str, Any] = {}
-        """Values of such keys before the application's last word on them; `_ABSENT` for a removed one."""
+        """Values of such keys before redaction; `_ABSENT` for a removed one."""
         self._refused: set[str] = set()
-        """Keys that were to be shown ahead and are none of the client's; logged once each."""
+        """Hidden keys that were emitted; logged once each."""
         self._values: Any = {}
-        """The last ``values`` chunk, live."""
+        """The agent's values at the last step, live."""
         self.changed = False
         """A delta was sent in this run."""
 
     def begin(self, values: Any) -> list[BaseEvent]:
-        """``STATE_SNAPSHOT`` of what the server holds, after the request's state was merged. Graphs without state have
-        none. What was shown before (by an edge that leaves the start) stays until the end of the first step."""
+        """``STATE_SNAPSHOT`` of the agent's values, after the request's state was merged into them; nothing for an
+        agent without state. Values that were sent before (by an edge that leaves the start) stay until the first step.
+        """
         self._values = values
         if not isinstance(values, Mapping) or self._shape.functional:
             return []
@@ -126,16 +127,16 @@ class SharedState:
         return self._sent_whole(shown)
 
     def wrote(self, keys: Iterable[str]) -> None:
-        """A node wrote these channels; their new values come with the next ``values`` chunk."""
+        """The agent wrote these keys; `step` brings their values."""
         self._written.update(keys)
 
     def step(self, values: Any) -> list[BaseEvent]:
-        """``STATE_DELTA`` for what the superstep wrote, reducers applied."""
+        """``STATE_DELTA`` for the keys that were written, with their values now."""
         self._values = values
         if not self._begun or not isinstance(values, Mapping):
             return []
         waiting = {key for key, call in self._awaited.items() if not self._life.calls.is_answered(call)}
-        # Some channels empty themselves in the step after, without a write.
+        # Some keys go without a write: LangGraph's channels that empty themselves.
         gone = self._tracker.current.keys() - values.keys() - self._ahead
         keys = {key for key in self._written | self._shape.fleeting if self._shape.shows(key)}
         keys |= gone | (self._ahead - waiting)
@@ -143,13 +144,13 @@ class SharedState:
         return self._correct(keys)
 
     def finish(self) -> list[BaseEvent]:
-        """Whatever the client was shown ahead of the graph and the graph never wrote."""
+        """Correct the keys that were sent early and that the agent never wrote."""
         return self._correct(self._ahead)
 
     def ahead(self, values: Mapping[Any, Any], *, call: str | None = None) -> list[BaseEvent]:
-        """Show values before the graph has them: until the step ends, or (`call`) until that call has its result.
+        """Send values before the agent has them: until the step ends, or until `call` has its result.
 
-        Keys that the graph does not show to clients are left out, with a warning.
+        Keys that clients do not see are left out, with a warning.
         """
         return self._send(self._shown(values, call))
 
@@ -171,16 +172,16 @@ class SharedState:
 
     @property
     def awaited_calls(self) -> frozenset[str]:
-        """The calls whose results the client's predicted values wait for."""
+        """The calls whose results predicted values wait for."""
         return frozenset(self._awaited.values()) if self._awaited else frozenset()
 
     def release(self, calls: Collection[str]) -> None:
-        """These calls will have no result: what was predicted from them is good until the step ends."""
+        """These calls will have no result: values predicted from them stay until the step ends."""
         for key in [key for key, call in self._awaited.items() if call in calls]:
             del self._awaited[key]
 
     def ahead_patch(self, operations: list[Operation]) -> list[BaseEvent]:
-        """The same, as RFC 6902 operations; raises ValueError if they do not apply to what the client holds."""
+        """Like `ahead`, as RFC 6902 operations. Raises ValueError if they do not apply to the client's state."""
         operations = [operation for operation in operations if all(map(self._may_show, _top_keys(operation)))]
         if not operations:
             return []
@@ -192,10 +193,10 @@ class SharedState:
         return self._send(applied)
 
     def _ahead_document(self, operations: list[Operation]) -> list[BaseEvent]:
-        """The same, as the values that the operations lead to: they say too much where the application has a last word
-        on what clients see, or where they replace the whole state, hidden keys included.
+        """Like `ahead_patch`, by the values that the operations result in. The operations themselves may not be sent if
+        the state is redacted, or if they replace it as a whole with its hidden keys.
 
-        The application means its own state, not what clients see of it.
+        The operations refer to the agent's own state, not to the redacted one.
         """
         before = dict(self._tracker.current) if self._redact is None else self._own_document(operations)
         draft = StateTracker()
@@ -209,7 +210,7 @@ class SharedState:
         return self._send([*shown, *self._tracker.remove(gone)])
 
     def _own_document(self, operations: list[Operation]) -> dict[str, Any]:
-        """What these operations touch of the public state with what was emitted, as the application knows it."""
+        """The keys that these operations touch, of the public state with the emitted values, before redaction."""
         whole = any("" in _paths(operation) for operation in operations)
         keys = None if whole else {key for operation in operations for key in _top_keys(operation)}
         own = {**self._real(keys), **self._unredacted}
@@ -220,16 +221,16 @@ class SharedState:
         }
 
     def _may_show(self, key: str) -> bool:
-        """A functional graph says nothing of its keys: what it emits is shown."""
+        """Clients may see the key. A functional agent declares no keys: whatever it emits is shown."""
         if self._shape.functional or self._shape.shows(key):
             return True
         if key not in self._refused:
             self._refused.add(key)
-            _logger.warning("the state key %r is nothing that the graph shows to clients: not sent early", key)
+            _logger.warning("the state key %r is hidden from clients: not sent early", key)
         return False
 
     def snapshot(self) -> list[BaseEvent]:
-        """``STATE_SNAPSHOT`` of the graph's public state as it is now."""
+        """``STATE_SNAPSHOT`` of the agent's public state now."""
         if not isinstance(self._values if self._begun else self._held, Mapping):
             return self.finish()
         self._ahead.clear()
@@ -244,7 +245,7 @@ class SharedState:
         return self._life.state_snapshot(self._tracker.snapshot({**public, **(shown or {})}))
 
     def _open(self) -> None:
-        """Before the first thing sent, the client holds the request's state."""
+        """Until something is sent, the client holds the request's state."""
         if not self._tracker.sent:
             self._tracker.assume(self._real())
             self._baseless = not isinstance(self._held, Mapping)
@@ -265,7 +266,7 @@ class SharedState:
         return self._send([*self._tracker.delta(values), *self._tracker.remove(gone)])
 
     def _real(self, keys: Iterable[str] | None = None) -> dict[str, Any]:
-        """The state (or these keys of it) that the client is to end with, before the application's last word."""
+        """The state (or these keys of it) that the client must end with, before redaction."""
         if self._begun:
             return self._shape.state_of(self._values, keys)
         held = self._held if self._copy is None else from_json(self._copy)
@@ -274,9 +275,9 @@ class SharedState:
         return {key: value for key, value in own.items() if wanted is None or key in wanted}
 
     def _public(self, keys: Iterable[str] | None = None) -> dict[str, Any] | None:
-        """None: the application's hook failed, and nothing may be sent."""
+        """The same after redaction. None: the hook failed, and nothing may be sent."""
         real = self._real(keys)
-        return real if self._redact is None or not self._begun else self._redact(real)  # else it is the client's own
+        return real if self._redact is None or not self._begun else self._redact(real)  # not begun: the client's own
 
     def _send(self, operations: list[Operation]) -> list[BaseEvent]:
         if operations and self._baseless:
@@ -293,6 +294,6 @@ def _paths(operation: Operation) -> list[Any]:
 
 
 def _top_keys(operation: Operation) -> list[str]:
-    """The top-level keys that an operation reads or writes; none for the whole document, and for what is no pointer."""
+    """The top-level keys that an operation reads or writes; none for the whole document, and for a wrong pointer."""
     paths = [path for path in _paths(operation) if isinstance(path, str) and "/" in path]
     return [path.split("/")[1].replace("~1", "/").replace("~0", "~") for path in paths]
