@@ -33,7 +33,7 @@ class Counted(MessagesState):
 
 
 def planner() -> Graph:
-    """A node with a named chain around another one, an LCEL chain, and a branch after it."""
+    """A node with a named chain around one without a name, an LCEL chain, and a branch after it."""
     model = scripted("A plan.", "An answer.")
 
     @chain
@@ -48,7 +48,7 @@ def planner() -> Graph:
     pipeline = ChatPromptTemplate.from_template("{plan}") | model | StrOutputParser()
 
     async def work(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
-        plan = await plan_the_trip.ainvoke("where?", config)
+        plan = await plan_the_trip.with_config(run_name="plan_the_trip").ainvoke("where?", config)
         compared = RunnableLambda(lambda plan: {"plan": plan}).with_config(run_name="Compare offers")
         answer = await pipeline.ainvoke(await compared.ainvoke(plan, config), config)
         return {"messages": [AIMessage(answer, id="answer")]}
@@ -67,12 +67,10 @@ async def test_chains_as_thinking_spans(play: Player, spans: Any) -> None:
     expected = snapshot(
         {
             "named": [
-                "REASONING_START messageId=#1 metadata=(title=plan_the_trip)",
-                "REASONING_START messageId=#2 metadata=(title=look_around) END",
-                "REASONING_END messageId=#1",
-                'TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + "A plan." END',
-                'REASONING_START messageId=#4 metadata=(title="Compare offers") END',
-                'TEXT_MESSAGE_START messageId=lc_run--#5 role=assistant + "An answer." END',
+                "REASONING_START messageId=#1 metadata=(title=plan_the_trip) END",
+                'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "A plan." END',
+                'REASONING_START messageId=#3 metadata=(title="Compare offers") END',
+                'TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant + "An answer." END',
                 "MESSAGES_SNAPSHOT",
                 "  user id=user-1 content=hi",
                 '  assistant id=answer content="An answer."',
@@ -114,10 +112,10 @@ async def test_spans_and_reasoning_as_thinking_events(play: Player) -> None:
 
         @chain
         async def outer(text: str, config: RunnableConfig) -> Any:
-            return await inner.ainvoke(text, config)
+            return await inner.with_config(run_name="inner").ainvoke(text, config)
 
         async def work(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
-            return {"messages": [await outer.ainvoke("go", config)]}
+            return {"messages": [await outer.with_config(run_name="outer").ainvoke("go", config)]}
 
         return in_a_row({"work": work})
 
@@ -210,8 +208,7 @@ async def test_what_is_tagged_nostream_is_silent_and_still_stored(play: Player, 
                 "STEP_FINISHED stepName=loop/agent",
                 "STEP_FINISHED stepName=loop",
                 "STEP_STARTED stepName=last",
-                "REASONING_START messageId=#4 metadata=(title=ask) END",
-                "TEXT_MESSAGE_START messageId=lc_run--#5 role=assistant + Bye. END",
+                "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant + Bye. END",
                 "STEP_FINISHED stepName=last",
             ],
             "{'model': ['nostream']}": [
@@ -233,15 +230,14 @@ async def test_what_is_tagged_nostream_is_silent_and_still_stored(play: Player, 
                 '  tool id=tool-#1 content="2" toolCallId=call_1',
                 "  assistant id=lc_run--#3 content=Two.",
                 "STEP_STARTED stepName=last",
-                "REASONING_START messageId=#4 metadata=(title=ask) END",
-                "TEXT_MESSAGE_START messageId=lc_run--#5 role=assistant + Bye. END",
+                "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant + Bye. END",
                 "STEP_FINISHED stepName=last",
                 "MESSAGES_SNAPSHOT",
                 "  user id=user-1 content=hi",
                 '  assistant id=lc_run--#2 toolCalls=[(id=call_1 type=function function=(name=count arguments="{\\"n\\":1}"))]',
                 '  tool id=tool-#1 content="2" toolCallId=call_1',
                 "  assistant id=lc_run--#3 content=Two.",
-                "  assistant id=lc_run--#5 content=Bye.",
+                "  assistant id=lc_run--#4 content=Bye.",
             ],
             "{'tool': ['nostream']}": [
                 "STEP_STARTED stepName=loop",
@@ -256,8 +252,7 @@ async def test_what_is_tagged_nostream_is_silent_and_still_stored(play: Player, 
                 "STEP_FINISHED stepName=loop/agent",
                 "STEP_FINISHED stepName=loop",
                 "STEP_STARTED stepName=last",
-                "REASONING_START messageId=#4 metadata=(title=ask) END",
-                "TEXT_MESSAGE_START messageId=lc_run--#5 role=assistant + Bye. END",
+                "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant + Bye. END",
                 "STEP_FINISHED stepName=last",
             ],
             "{'node': ['nostream']}": [

@@ -10,11 +10,13 @@ import pytest
 from langchain.agents import create_agent
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import MessagesState
+from pydantic import BaseModel
 
 from tests.conftest import Judge
 from tests.providers.conftest import Serve
 from tests.providers.shown import activities, answer_of, facts, provider_calls
-from tests.support.graphs import chat
+from tests.support.graphs import chat, in_a_row
 from tests.support.providers import openai_chat
 from tests.support.providers.openai_responses import ResponsesStream
 from tests.support.providers.server import Answer, ModelServer
@@ -191,3 +193,22 @@ async def test_a_tools_name_in_pieces(judge: Judge, serve: Serve, source: Source
     heard = await hear(lambda: create_agent(model, [weather], checkpointer=InMemorySaver()), source, judge, "hi")
 
     assert [e["toolCallName"] for e in heard.events if e["type"] == "TOOL_CALL_START"] == ["weather"]
+
+
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings:UserWarning")
+async def test_structured_output_shows_no_chain(judge: Judge, serve: Serve, source: Source) -> None:
+    class Weather(BaseModel):
+        """Weather of a city."""
+
+        city: str
+
+    server = serve([openai_chat.answer('{"city": "Rome"}')])
+    asking = server.chat_openai().with_structured_output(Weather)
+
+    async def node(state: MessagesState) -> dict[str, Any]:
+        found = await asking.ainvoke(state["messages"])
+        return {"messages": [("ai", f"It is {found.city}.")]}
+
+    heard = await hear(lambda: in_a_row({"node": node}), source, judge, "where?")
+    assert [e["type"] for e in heard.events if e["type"].startswith("REASONING")] == []
+    assert answer_of(heard)["content"] == "It is Rome."

@@ -59,8 +59,8 @@ class AdapterOptions:
     """Reasoning as ``REASONING_*``; as the ``THINKING_*`` that clients 0.0.37 to 0.0.44 know; or not at all."""
 
     chain_spans: Literal["named", "all", "off"] = "named"
-    """Which chains inside nodes are shown as titled reasoning spans: those with a name of their own, all, or none.
-    LangGraph only."""
+    """Which chains inside nodes are shown as titled reasoning spans: those whose name somebody wrote (``run_name``),
+    every one, or none. The name of a function or class does not count. LangGraph only."""
 
     interrupts: Literal["outcome", "custom", "both"] = "outcome"
     """A question to the user as the structured outcome of the run (AG-UI 1.0), as the ``on_interrupt`` CUSTOM event of

@@ -1,7 +1,7 @@
 """Pure. Which native run is what: the tree of runs behind the flat stream of events.
 
 LangChain reports every runnable as a run with an id and the ids of its ancestors. What a run *is* (a node, a subgraph,
-a subagent, a chain that somebody named) follows from tags, metadata and its place in the tree; names decide nothing,
+a subagent, a chain that somebody named) follows from tags, metadata and its place in the tree. Names decide nothing,
 since users choose them freely.
 """
 
@@ -20,20 +20,25 @@ ERROR_HANDLER = "__error_handler__"
 """Prefix of the node that LangGraph runs for a failed one with an ``error_handler``."""
 _HIDDEN = "langsmith:hidden"
 _SILENT = frozenset({"nostream", "langsmith:nostream"})
+_INTERNAL_CALL = "lc_internal_call"
+"""LangChain's public mark, in the metadata, of a model call that middleware makes for itself."""
 _INTERNAL = frozenset({"summarization", "tool_selection", "tool_emulation"})
-"""``lc_source`` of the model calls that LangChain's middleware makes for itself; newer versions also tag them."""
-_PLUMBING = ("Runnable", "ChannelWrite", "ChannelRead")
-_UNNAMED = frozenset({"LangGraph", "Unnamed"})
+"""``lc_source`` of such calls in versions of LangChain before that mark."""
 
 
 class RunTree:
     """The runs of one agent run, by id. Entries go when their run ends, or when a run around them does."""
 
-    def __init__(self, options: AdapterOptions, tool_around: Callable[[str], str | None] = lambda run_id: None) -> None:
+    def __init__(
+        self,
+        options: AdapterOptions,
+        tool_around: Callable[[str], str | None] = lambda run_id: None,
+        name_is_given: Callable[[str], bool | None] = lambda run_id: None,
+    ) -> None:
         self._runs: dict[str, NativeRun] = {}
         self.root: NativeRun | None = None
         """The first run that started."""
-        self._tool_around = tool_around
+        self._tool_around, self._name_is_given = tool_around, name_is_given
         self._spans = options.chain_spans
         self._visible = _judge(options.visible)
 
@@ -93,9 +98,7 @@ class RunTree:
             if host is not None and host.kind is RunKind.TOOL:
                 run.owner = run.id
             return None
-        shown = self._spans == "all" or (
-            self._spans == "named" and _named(run) and not (child is RunKind.MODEL and native.get("name") == run.name)
-        )
+        shown = self._spans == "all" or (self._spans == "named" and self._is_named(run))
         return run.name if shown and not run.silent else None
 
     def end(self, run: NativeRun) -> list[NativeRun]:
@@ -131,6 +134,13 @@ class RunTree:
                 return RunKind.TASK
         return RunKind.CHAIN
 
+    def _is_named(self, run: NativeRun) -> bool:
+        """Somebody wrote this name. Where that is unknown, one that no function or class can have counts."""
+        if is_hidden(run):
+            return False
+        given = self._name_is_given(run.id)
+        return given if given is not None else not (run.name.isidentifier() or run.name.startswith("Runnable"))
+
     def _is_silent(self, run: NativeRun) -> bool:
         if run.kind in (RunKind.MODEL, RunKind.TOOL):
             host = run.host
@@ -140,7 +150,10 @@ class RunTree:
             return True
         if run.kind not in (RunKind.MODEL, RunKind.TOOL, RunKind.NODE, RunKind.TASK):
             return False
-        return run.metadata.get("lc_source") in _INTERNAL or not self._visible(run)
+        metadata = run.metadata
+        if metadata.get(_INTERNAL_CALL) or metadata.get("lc_source") in _INTERNAL:
+            return True
+        return not self._visible(run)
 
 
 def is_node(native: Mapping[str, Any]) -> bool:
@@ -161,19 +174,6 @@ def is_silent(tags: Iterable[str]) -> bool:
 def is_hidden(run: NativeRun) -> bool:
     """LangGraph's own bookkeeping nodes, and those that a graph hides."""
     return _HIDDEN in run.tags
-
-
-def _named(run: NativeRun) -> bool:
-    """Somebody chose this name, for something that is not the graph's plumbing (a branch function, a part of an LCEL
-    node)."""
-    parent = run.parent
-    if run.name in _UNNAMED or run.name.startswith(_PLUMBING) or _HIDDEN in run.tags:
-        return False
-    if parent is not None and parent.kind is RunKind.NODE:
-        if any(tag.startswith("seq:step:") and tag != "seq:step:1" for tag in run.tags):
-            return False
-        return run.name != parent.name
-    return parent is not None
 
 
 def _judge(visible: Callable[[NativeRun], bool] | Visible | None) -> Callable[[NativeRun], bool]:

@@ -7,11 +7,12 @@ few dictionary operations.
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any
 from uuid import UUID, uuid4
 
-from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphBubbleUp
@@ -107,6 +108,8 @@ class SideHandler(BaseCallbackHandler):
         self._started(run_id, parent_run_id)
         if has_node_tag(kwargs.get("tags") or ()):
             self._nodes[run_id] = _namespace(kwargs)
+        elif (given := _name_is_given()) is not None:
+            self._notes.note_name(str(run_id), given)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         namespace = self._nodes.pop(run_id, None)
@@ -141,6 +144,22 @@ def _namespace(kwargs: Any) -> str:
     return str((kwargs.get("metadata") or {}).get("langgraph_checkpoint_ns") or "")
 
 
+def _name_is_given() -> bool | None:
+    """Whether the chain that starts has its name from a configuration (``run_name``); None if that cannot be seen.
+
+    LangChain reports a name that somebody wrote and the name of a function in the same way. The configuration stands in
+    the frame that asks the callback manager to start the run, a few frames up.
+    """
+    frame = sys._getframe(2)
+    while frame.f_back is not None:
+        caller = frame.f_back
+        if frame.f_code.co_name == "on_chain_start" and isinstance(frame.f_locals.get("self"), BaseCallbackManager):
+            config = caller.f_locals.get("config")
+            return bool(config.get("run_name")) if isinstance(config, dict) else None
+        frame = caller
+    return None
+
+
 class RunNotes:
     """Facts by run id. Written by the handler of this run, read by its translator.
 
@@ -155,6 +174,7 @@ class RunNotes:
         self._errors: dict[str, BaseException] = {}
         self._failed_models: set[str] = set()
         self._inside: dict[str, str] = {}
+        self._names: dict[str, bool] = {}
         self._running: dict[str, float] = {}
         """Tools under way: when each began."""
 
@@ -182,6 +202,15 @@ class RunNotes:
     def tool_around(self, run_id: str) -> str | None:
         """The tool run whose code started this run, where the run's ancestors do not say so."""
         return self._inside.get(run_id) if self._inside else None
+
+    def note_name(self, run_id: str, given: bool) -> None:
+        """A chain started: whether somebody gave it its name."""
+        self._names[run_id] = given
+
+    def name_is_given(self, run_id: str) -> bool | None:
+        """Whether somebody wrote the chain's name (``run_name``, ``with_config``), and it is not that of a function or
+        class; None if unknown."""
+        return self._names.get(run_id)
 
     def note_error(self, run_id: str, error: BaseException) -> None:
         """A chain, graph or node failed."""

@@ -54,7 +54,7 @@ class LangGraphTranslator:
         self.reports = reports
         life, options = reports.life, reports.options
         self._plan, self._life, self._notes, self._options, self._shape = plan, life, notes, options, shape
-        self._tree = RunTree(options, notes.tool_around)
+        self._tree = RunTree(options, notes.tool_around, notes.name_is_given)
         self._transcript = Transcript(
             declared=life.declared,
             reasoning=options.reasoning == "standard",
