@@ -7,21 +7,30 @@ from typing import Any
 
 from yai_nexus_agentkit.adapter.source import Source
 
-__all__ = ["source_of"]
+__all__ = ["is_agent", "source_of"]
 
 _PACKAGES = {"langchain_core": "yai_nexus_agentkit.adapter.langgraph"}
 """Package that defines the agent's class -> our package for it, which has ``source_of(agent)``. Ours is imported only
 for such an agent: one framework does not need another one installed."""
 
 
+def is_agent(value: Any) -> bool:
+    """`source_of` accepts the value."""
+    try:
+        source_of(value)
+    except TypeError:
+        return False
+    return True
+
+
 def source_of(agent: Any) -> Source:
     """The `Source` that runs `agent`: the agent itself, or that of its framework. Raises TypeError for any other."""
+    if isinstance(agent, Source) and not isinstance(agent, type):
+        return agent
     for cls in type(agent).__mro__:
         for origin, package in _PACKAGES.items():
             if f"{cls.__module__}.".startswith(f"{origin}."):
                 source: Source = import_module(package).source_of(agent)
                 return source
-    if isinstance(agent, Source):
-        return agent
     hint = ": compile it first, graph.compile()" if hasattr(agent, "compile") else ""
     raise TypeError(f"an agent is a compiled graph, a runnable or a Source, not {type(agent).__name__}{hint}")

@@ -217,17 +217,15 @@ async def _resolve(value: Any, name: str, config: Mapping[str, Any], stack: Asyn
 
 
 def _as_agent(value: Any, name: str) -> Agent | None:
-    from langchain_core.runnables import Runnable
     from langgraph.graph import StateGraph
 
-    from yai_nexus_agentkit import AGUIAdapter, Source
+    from yai_nexus_agentkit import AGUIAdapter
+    from yai_nexus_agentkit.adapter.frameworks import is_agent
 
-    if isinstance(value, (Runnable, AGUIAdapter)):
-        return value
+    if isinstance(value, AGUIAdapter) or is_agent(value):
+        return value  # type: ignore[no-any-return]
     if isinstance(value, StateGraph):
         raise CommandError(f"{name} is a StateGraph that is not compiled: call its .compile()")
-    if not isinstance(value, type) and isinstance(value, Source):
-        return value
     return None
 
 
