@@ -53,7 +53,7 @@ async def _translated(scene: Scene) -> int:
 
 async def _encoded(scene: Scene) -> int:
     """These become server-sent events."""
-    prepared, encode = await _source(scene), SSEEncoder(reused=True).encode
+    prepared, encode = await _source(scene), SSEEncoder().encode
     translator = prepared.translator
     events = translator.start()
     async with aclosing(prepared.events()) as natives:
@@ -111,7 +111,7 @@ async def _awaited(rung: Awaitable[int]) -> int:
 
 
 async def _source(scene: Scene) -> SourceRun:
-    run = RunContext(scene.turns[0].request, declared=True, reuse_events=True)
+    run = RunContext(scene.turns[0].request, declared=True)
     return await AGUIAdapter(scene.graph).source.prepare(run)
 
 

@@ -34,7 +34,6 @@ from yai_nexus_agentkit.testing import (
     tool_call_parts,
     wire,
 )
-from yai_nexus_agentkit.transport.agui_sse import SSEEncoder
 
 WORDS = ["Häl", "", "lo ", "\ud83d", "\ude00 ", "wor", "ld"]
 SOURCES = ["events", "callbacks"]
@@ -132,13 +131,12 @@ async def test_a_wire_is_given_every_event_once_and_in_order(source: Any, script
     adapter = AGUIAdapter(talking(script), options=AdapterOptions(source=source, predict_state=predicted))
     plain = told([wire(event) async for event in adapter.run(asked())])
     assert told(await streamed(adapter, wire)) == plain
-    assert told(await streamed(adapter, wire, reuse_events=True)) == plain
     frames = [frame async for frame in adapter.stream_sse(asked())]
     assert told(parse_sse(b"".join(frames).decode())) == plain
 
 
 @pytest.mark.parametrize("source", SOURCES)
-async def test_events_are_used_again_only_for_a_wire_that_says_so(source: Any) -> None:
+async def test_every_event_is_an_object_of_its_own(source: Any) -> None:
     adapter = AGUIAdapter(talking("everything"), options=AdapterOptions(source=source))
 
     def objects(events: list[BaseEvent], kind: type[BaseEvent]) -> tuple[int, int]:
@@ -146,13 +144,9 @@ async def test_events_are_used_again_only_for_a_wire_that_says_so(source: Any) -
         return len(found), len(set(found))
 
     counts = {TextMessageContentEvent: 5, ReasoningMessageContentEvent: 6, ToolCallArgsEvent: 10}
-    fresh = await streamed(adapter, same)
-    again = await streamed(adapter, same, reuse_events=True)
+    events = await streamed(adapter, same)
     for kind, count in counts.items():
-        assert objects(fresh, kind) == (count, count)
-        number, different = objects(again, kind)
-        assert number == count
-        assert different <= 4  # of each message the first, and the one that goes on
+        assert objects(events, kind) == (count, count)
 
 
 class Kept:
@@ -246,8 +240,7 @@ async def test_parallel_models_keep_their_messages_apart() -> None:
     assert sorted(said.values()) == sorted("".join(f"w{n}.{m} " for m in range(5)) for n in range(10))
 
 
-@pytest.mark.parametrize("reuse", [False, True])
-async def test_an_event_that_the_wire_refuses_ends_the_run(reuse: bool) -> None:
+async def test_an_event_that_the_wire_refuses_ends_the_run() -> None:
     count = itertools.count()
 
     def refusing(event: BaseEvent) -> dict[str, Any]:
@@ -255,7 +248,7 @@ async def test_an_event_that_the_wire_refuses_ends_the_run(reuse: bool) -> None:
             raise EncodingError("no third word")
         return wire(event)
 
-    events = await streamed(AGUIAdapter(talking()), refusing, reuse_events=reuse)
+    events = await streamed(AGUIAdapter(talking()), refusing)
     assert [event["delta"] for event in events if event["type"] == "TEXT_MESSAGE_CONTENT"] == ["Häl", "lo "]
     assert [event["type"] for event in events[-3:]] == ["TEXT_MESSAGE_END", "STEP_FINISHED", "RUN_ERROR"]
     assert (events[-1]["code"], events[-1]["message"]) == ("ENCODING_ERROR", "no third word")
@@ -281,9 +274,3 @@ async def test_run_started_comes_before_the_configuration_is_asked_for() -> None
         pass
     assert order[:3] == ["before_run", "RUN_STARTED", "config"]
     assert order.count("RUN_STARTED") == 1
-
-
-def test_a_frame_of_an_event_that_did_not_change_is_the_same() -> None:
-    encoder = SSEEncoder(reused=True)
-    event = TextMessageContentEvent(message_id="m", delta="x")
-    assert encoder.encode(event) == encoder.encode(event) == SSEEncoder().encode(event)

@@ -37,16 +37,6 @@ def busy() -> Outbox:
     return outbox
 
 
-def test_an_event_that_is_used_again_is_sent_as_it_was_put() -> None:
-    """The one that waits is the one that comes next, with another delta (`reuse_events`)."""
-    event, outbox = text("a "), busy()
-    outbox.put(event)
-    outbox.busy = False
-    event.delta = "b "  # type: ignore[attr-defined]
-    outbox.put(event)
-    assert [sent["delta"] for sent in taken(outbox)] == ["a ", "b "]
-
-
 def test_a_reader_that_keeps_up_gets_every_event() -> None:
     outbox = Outbox(SSEEncoder())
     assert not outbox

@@ -174,20 +174,6 @@ def test_fields_changed_after_the_first_frame_are_written() -> None:
     assert encoder.encode(event) == written(event)
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 3), words | st.sampled_from(["\ud83d", "\ude00"])), max_size=12), st.booleans()
-)
-def test_an_event_that_comes_again_with_another_delta(rows: list[tuple[int, str]], event_lines: bool) -> None:
-    """One event per message, as streams with `reuse_events` have it, and events of another kind between."""
-    reused, fresh = SSEEncoder(event_lines=event_lines, reused=True), SSEEncoder(event_lines=event_lines)
-    same: list[BaseEvent] = [make() for make in DELTA_KINDS]
-    for kind, delta in rows:
-        same[kind].__dict__["delta"] = delta
-        assert reused.encode(same[kind]) == fresh.encode(DELTA_KINDS[kind](delta=delta))
-        if delta == "":
-            assert reused.encode(SAMPLES[0]) == fresh.encode(SAMPLES[0])
-
-
 def test_more_messages_than_templates_are_kept() -> None:
     encoder = SSEEncoder()
     for round_ in range(2):

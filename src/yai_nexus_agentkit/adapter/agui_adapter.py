@@ -115,12 +115,11 @@ class AGUIAdapter:
 
         return self.stream(
             run_input,
-            SSEEncoder(reused=True).encode,
+            SSEEncoder().encode,
             config=config,
             context=context,
             request=request,
             control=control,
-            reuse_events=True,
         )
 
     def stream(
@@ -132,15 +131,11 @@ class AGUIAdapter:
         context: Any = None,
         request: Mapping[str, Any] | None = None,
         control: RunControl | None = None,
-        reuse_events: bool = False,
     ) -> AsyncGenerator[T, None]:
         """Like `run`, but yields ``wire(event)``. For custom transports.
 
         `wire` is called once per event, in order and at once. An `EncodingError` that it raises ends the run with
         ``ENCODING_ERROR``, after closing what is open.
-
-        `reuse_events`: `wire` keeps no event beyond its call. Text then comes in one and the same event, with another
-        delta each time, where no hook sees it: a third less work per token.
         """
         driver = Driver(
             self.source,
@@ -148,7 +143,6 @@ class AGUIAdapter:
             control,
             options=self.options,
             hooks=self.hooks,
-            reuse_events=reuse_events,
             config=config,
             context=context,
             request=request or {},

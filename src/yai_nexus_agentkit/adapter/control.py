@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from typing import Any, Generic, TypeVar
 
 from yai_nexus_agentkit.adapter.options import AdapterOptions
 from yai_nexus_agentkit.errors import AGUIAdapterError, Code, RunTimeoutError
 
-__all__ = ["RunControl", "Stopped", "Watch"]
+__all__ = ["Controlled", "RunControl", "Stopped", "Watch"]
 
 T = TypeVar("T")
 
@@ -66,6 +66,19 @@ class RunControl:
             raise
         finally:
             self._waiting = None
+
+
+class Controlled(Generic[T]):
+    """An agent's native events. Waiting for the next one raises `Stopped` if the run is stopped."""
+
+    def __init__(self, natives: AsyncGenerator[T, None], control: RunControl) -> None:
+        self._next, self._wait = natives.__anext__, control.wait
+
+    def __aiter__(self) -> Controlled[T]:
+        return self
+
+    def __anext__(self) -> Coroutine[Any, Any, T]:
+        return self._wait(self._next)
 
 
 class Watch:

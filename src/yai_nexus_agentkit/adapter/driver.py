@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
 from typing import Any, TypeVar
 
 from ag_ui.core import BaseEvent, EventType, RunAgentInput, RunErrorEvent
 
-from yai_nexus_agentkit.adapter.control import RunControl, Stopped, Watch
+from yai_nexus_agentkit.adapter.control import Controlled, RunControl, Stopped, Watch
 from yai_nexus_agentkit.adapter.hook_calls import acall_hook, call_hook, error_text
 from yai_nexus_agentkit.adapter.options import AdapterOptions
 from yai_nexus_agentkit.adapter.outlet import TERMINAL, Outlet
@@ -19,7 +19,7 @@ from yai_nexus_agentkit.adapter.run_context import Hooks, Outcome, RunContext
 from yai_nexus_agentkit.adapter.shared.predicted import Predictor
 from yai_nexus_agentkit.adapter.shared.reports import Reports
 from yai_nexus_agentkit.adapter.source import Source, SourceRun, Translator
-from yai_nexus_agentkit.errors import AGUIAdapterError, Code, HookError, RunInputError
+from yai_nexus_agentkit.errors import AGUIAdapterError, Code, EncodingError, HookError, RunInputError
 from yai_nexus_agentkit.protocol.endings import asks
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe
 from yai_nexus_agentkit.protocol.lifecycle import run_started
@@ -43,15 +43,10 @@ class Driver:
         *,
         options: AdapterOptions,
         hooks: Hooks,
-        reuse_events: bool = False,
         **given: Any,
     ) -> None:
         self._source, self._raw = source, raw
-        # A hook may keep an event, and raw events are put into it.
-        reuse_events = reuse_events and hooks.on_event is None and hooks.record is None and not options.raw_events
-        self._context: Callable[..., RunContext] = partial(
-            RunContext, options=options, hooks=hooks, reuse_events=reuse_events, **given
-        )
+        self._context: Callable[..., RunContext] = partial(RunContext, options=options, hooks=hooks, **given)
         self._watched = (options.execution_timeout, options.idle_timeout, options.tool_timeout) != (None, None, None)
         self._control = control or (RunControl() if self._watched else None)
         self._watch: Watch | None = None
@@ -84,16 +79,20 @@ class Driver:
                 for sent in outlet.pass_on(prepared.translator.start()):
                     yield sent
                 outlet.check()
-                send = self._sender(prepared.translator, outlet)
+                feed, wire = self._feed(prepared.translator, outlet), outlet.wire
                 async with aclosing(prepared.events()) as natives:
-                    anext_ = natives.__anext__
-                    step = anext_ if self._control is None else partial(self._control.wait, anext_)
-                    while True:
+                    async for native in natives if self._control is None else Controlled(natives, self._control):
                         try:
-                            native = await step()
-                        except StopAsyncIteration:
-                            break
-                        for sent in send(native):
+                            events = feed(native)
+                        except Exception as error:
+                            _skip(native, error)
+                            continue
+                        for event in events:
+                            try:
+                                sent = wire(event)  # no function between: it happens for every token
+                            except EncodingError:
+                                outlet.lose(events, since=event)
+                                raise
                             yield sent
                         if run.failure is not None:
                             raise run.failure
@@ -106,8 +105,6 @@ class Driver:
                 for sent in self._failed(failure, outlet):
                     yield sent
         finally:
-            if self._watch is not None:
-                self._watch.end()
             await self._after()
 
     async def _begin(self) -> None:
@@ -138,23 +135,33 @@ class Driver:
 
     # ------------------------------------------------------------------ events on their way out
 
-    def _sender(self, translator: Translator, outlet: Outlet[T]) -> Callable[[Any], Iterable[T]]:
-        """The function from a native event to what is sent. Chosen once per run: it is called for every token."""
+    def _feed(self, translator: Translator, outlet: Outlet[T]) -> Callable[[Any], Sequence[BaseEvent]]:
+        """The function from a native event to the events to send. Chosen once per run: it is called for every token."""
         hooks, feed = self._run.hooks, self._fed(translator)
-        hooked = hooks.on_event is not None or hooks.record is not None
-        send = outlet.pass_on if hooked else outlet.send
+        if hooks.on_native is not None:
+            feed = partial(self._feed_replaced, feed, hooks.on_native)
+        if hooks.on_event is None and hooks.record is None:
+            return feed
+        return lambda native: outlet.hooked(feed(native))
 
-        def translated(native: Any) -> Iterable[T]:
-            try:
-                events = feed(native)
-            except HookError:
-                raise
-            except Exception as error:
-                _skipped(native, error)
-                return ()
-            return send(events) if events else ()
-
-        return translated if hooks.on_native is None else partial(self._replaced, translated)
+    def _feed_replaced(
+        self, feed: Callable[[Any], list[BaseEvent]], on_native: Callable[..., Iterable[Any]], native: Any
+    ) -> list[BaseEvent]:
+        """The events of the native events that the `on_native` hook makes of one; with those before a failure."""
+        events: list[BaseEvent] = []
+        try:
+            for one in call_hook("on_native", on_native, native, self._run):
+                if isinstance(native, Mapping) and not isinstance(one, Mapping):
+                    raise HookError(f"the on_native hook made a {type(one).__name__}, not an event", hook="on_native")
+                try:
+                    events += feed(one)
+                except Exception as error:
+                    _skip(one, error)
+                if self._run.failure is not None:
+                    break
+        except HookError as error:
+            self._run.failure = error
+        return events
 
     def _fed(self, translator: Translator) -> Callable[[Any], list[BaseEvent]]:
         """`feed`, with the options that look at the events of each native event."""
@@ -162,17 +169,6 @@ class Driver:
         if predictor is not None:
             feed = partial(_predicted, feed, predictor)
         return partial(_with_raw, feed, translator) if self._run.options.raw_events else feed
-
-    def _replaced(self, translated: Callable[[Any], Iterable[T]], native: Any) -> Iterable[T]:
-        """Send the events of the native events that the `on_native` hook returns."""
-        on_native = self._run.hooks.on_native
-        assert on_native is not None
-        for one in call_hook("on_native", on_native, native, self._run):
-            if isinstance(native, Mapping) and not isinstance(one, Mapping):
-                raise HookError(f"the on_native hook made a {type(one).__name__}, not an event", hook="on_native")
-            yield from translated(one)
-            if self._run.failure is not None:
-                return
 
     def _finished(self, translator: Translator, outlet: Outlet[T]) -> list[T]:
         try:
@@ -226,6 +222,8 @@ class Driver:
 
     async def _after(self) -> None:
         """Call the `after_run` hook. It may take as long as an agent may be silent, since its thread is held."""
+        if self._watch is not None:
+            self._watch.end()
         hook, options = self._run.hooks.after_run, self._run.options
         if hook is None:
             return
@@ -261,8 +259,10 @@ def _with_raw(feed: Callable[[Any], list[BaseEvent]], translator: Translator, na
     return events
 
 
-def _skipped(native: Any, error: Exception) -> None:
-    """Log an event that cannot be translated. What is open still gets closed at the end."""
+def _skip(native: Any, error: Exception) -> None:
+    """Log an event that cannot be translated; the run goes on. An error of a hook is raised again: it ends the run."""
+    if isinstance(error, HookError):
+        raise error
     kind = native.get("event") if isinstance(native, Mapping) else type(native).__name__
     _logger.error("skipping a native event that cannot be translated: %s", kind, exc_info=error)
 

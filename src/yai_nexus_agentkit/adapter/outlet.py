@@ -7,7 +7,7 @@ that raised, refused by an encoder) takes along what belongs to it: content and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 from ag_ui.core import BaseEvent, EventType, RunErrorEvent
@@ -55,7 +55,7 @@ class Outlet(Generic[T]):
     """
 
     def __init__(self, run: RunContext, wire: Callable[[BaseEvent], T]) -> None:
-        self._run, self._wire = run, wire
+        self._run, self.wire = run, wire
         self._dropped: set[tuple[str, str]] = set()
         """Spans whose opener was not sent; a call stays in it until its result, other spans until their end."""
         self._unhooked = False
@@ -68,23 +68,14 @@ class Outlet(Generic[T]):
         if self._run.failure is not None:
             raise self._run.failure
 
-    def send(self, events: Sequence[BaseEvent]) -> list[T]:
-        """Write the events, without hooks. Those of a native event: none of them is terminal, and most come alone."""
-        sent: list[T] = []
-        try:
-            if len(events) == 1:
-                return [self._wire(events[0])]
-            for event in events:
-                sent.append(self._wire(event))
-        except EncodingError as error:
-            self._lose(events[len(sent) :])
-            self._run.failure = error
-        return sent
-
     def pass_on(self, events: Sequence[BaseEvent]) -> list[T]:
         """Send the events through the hooks."""
+        return self._sent(self.hooked(events))
+
+    def hooked(self, events: Sequence[BaseEvent]) -> list[BaseEvent]:
+        """What the hooks for events make of these. A hook that raises is the run's failure, and the rest is lost."""
         kept: list[BaseEvent] = []
-        for n, event in enumerate(events):
+        for event in events:
             try:
                 for one in self._hooked(event):
                     if self._run.hooks.record is not None:
@@ -92,9 +83,14 @@ class Outlet(Generic[T]):
                     kept.append(one)
             except HookError as error:
                 self._run.failure, self._unhooked = error, True
-                self._lose(events[n:])
+                self.lose(events, since=event)
                 break
-        return self._sent(kept)
+        return kept
+
+    def lose(self, events: Sequence[BaseEvent], *, since: BaseEvent) -> None:
+        """Of these events, those from `since` on were not sent."""
+        first = next(n for n, event in enumerate(events) if event is since)
+        self._dropped.update(_key(event) for event in events[first:] if event.type in _OPENERS)
 
     def end(self, events: Sequence[BaseEvent], last: BaseEvent) -> list[T]:
         """Send the last events of a run that failed or was stopped: through the hooks until one of them raises, and
@@ -114,15 +110,16 @@ class Outlet(Generic[T]):
         return sent
 
     def _sent(self, events: Sequence[BaseEvent]) -> list[T]:
-        sent = self.send(events)
-        self.ended = self.ended or (len(sent) == len(events) and any(event.type in TERMINAL for event in events))
-        return sent
-
-    def _lose(self, events: Iterable[BaseEvent]) -> None:
-        """These events were not sent."""
+        sent: list[T] = []
         for event in events:
-            if event.type in _OPENERS:
-                self._dropped.add(_key(event))
+            try:
+                sent.append(self.wire(event))
+            except EncodingError as error:
+                self.lose(events, since=event)
+                self._run.failure = error
+                break
+            self.ended = self.ended or event.type in TERMINAL
+        return sent
 
     def _follows_dropped(self, event: BaseEvent) -> bool:
         if event.type not in _KEYS or event.type in _OPENERS:

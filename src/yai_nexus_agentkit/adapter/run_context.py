@@ -79,9 +79,6 @@ class RunContext:
     """LangGraph's runtime context."""
     request: Mapping[str, Any] = field(default_factory=dict)
     """Facts about the request, from the caller of ``run()``: a server puts in user, headers, ..."""
-    reuse_events: bool = False
-    """Nobody keeps an event until the next one is asked for: one that differs from the one before in its delta alone
-    may be the same object."""
     outcome: Outcome | None = None
     """How the run ended; set before `after_run`."""
     failure: AGUIAdapterError | None = None

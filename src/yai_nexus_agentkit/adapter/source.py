@@ -59,8 +59,7 @@ class Translator(Protocol):
     def feed(self, native: Any, /) -> list[BaseEvent]:
         """The events of one native event; none for most kinds. An exception loses this event only.
 
-        Nobody may change an event that was returned. Only with `RunContext.reuse_events` it may be returned again, with
-        another delta and alone.
+        Nobody may change an event that was returned.
         """
 
     def finish(self) -> list[BaseEvent]:

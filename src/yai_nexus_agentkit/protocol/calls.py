@@ -19,7 +19,7 @@ from ag_ui.core import (
     ToolMessage,
 )
 
-from yai_nexus_agentkit.protocol.deltas import deltas, reusing
+from yai_nexus_agentkit.protocol.deltas import deltas
 from yai_nexus_agentkit.protocol.entities import OpenEntities
 from yai_nexus_agentkit.protocol.lanes import Lanes
 from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
@@ -44,8 +44,6 @@ class _Span:
     owner: str | None
     args_with: Callable[[str], BaseEvent]
     """The event of a piece of its arguments."""
-    alone: Callable[[str], BaseEvent]
-    """The same for a piece that is sent before there is another one: it may be the event of the piece before."""
     open: bool = True
 
 
@@ -62,7 +60,6 @@ class Calls:
         *,
         chunks: bool,
         parts: bool,
-        reuse: bool,
     ) -> None:
         """`parts`: the peer takes results as lists of content parts."""
         self._ids = ids
@@ -71,9 +68,8 @@ class Calls:
         self._lanes = lanes
         self._chunks = chunks
         self._parts = parts
-        self._reuse = reuse
         self._thread = thread
-        self._spans: dict[str, _Span] = {}
+        self.announced: dict[str, _Span] = {}
         """The calls that this run announced, in order."""
         self._renamed: list[str] = []
         """Pending calls that the client knows by another name in the end (`settle`)."""
@@ -89,22 +85,13 @@ class Calls:
             parent_message_id=self._lanes.parent(it, parent, call_id),
             subagent_run_id=it.owner,
         )
-        args_with = self._args_with(event)
-        alone = reusing(args_with) if self._reuse else args_with
-        call = _Span(event.parent_message_id, lane, it.owner, args_with, alone)
+        call = _Span(event.parent_message_id, lane, it.owner, self._args_with(event))
         events = [*self._lanes.make_room(lane, it), *self._subagents.introduce(it.owner), event]
-        self._spans[call_id] = call
+        self.announced[call_id] = call
         self._thread.announce(call_id, event.tool_call_name or "")
         it.calls.append(call_id)
         self._open.add("call", call_id, call.owner, self.end)
         return events
-
-    def args(self, call_id: str, delta: str, *, alone: bool) -> list[BaseEvent]:
-        """A piece of an open call's argument text."""
-        call = self._spans.get(call_id)
-        if call is None or not call.open or not delta:
-            return []
-        return [call.alone(delta) if alone else call.args_with(delta)]
 
     def _args_with(self, start: ToolCallStartEvent | ToolCallChunkEvent) -> Callable[[str], BaseEvent]:
         call = {"tool_call_id": start.tool_call_id, "subagent_run_id": start.subagent_run_id}
@@ -116,7 +103,7 @@ class Calls:
 
     def end(self, call_id: str) -> list[BaseEvent]:
         """``TOOL_CALL_END``: the arguments are complete, or cut off."""
-        call = self._spans.get(call_id)
+        call = self.announced.get(call_id)
         if call is None or not call.open:
             return []
         call.open = False
@@ -152,24 +139,24 @@ class Calls:
 
     def parent(self, call_id: str | None) -> str | None:
         """Id of the message that carries a call of this run."""
-        call = self._spans.get(call_id or "")
+        call = self.announced.get(call_id or "")
         return call.parent if call is not None else None
 
     @property
     def pending(self) -> list[str]:
         """The calls that this run announced and nobody answered, in order (AG-UI 1.0, frontend tools)."""
-        return [call for call in (*self._spans, *self._renamed) if not self._thread.is_answered(call)]
+        return [call for call in (*self.announced, *self._renamed) if not self._thread.is_answered(call)]
 
     def settle(self, live: Sequence[str]) -> list[BaseEvent]:
         """Of the pending calls, only those of `live` can still be answered (by the names the client knows them by in
         the end). The others get a result that says so: a client that is named no pending call counts for itself."""
         events: list[BaseEvent] = []
-        for call_id, call in self._spans.items():
+        for call_id, call in self.announced.items():
             if call_id not in live and not self._thread.is_answered(call_id):
                 # Not from the call's id alone, which may recur when no thread has it.
                 own_id, facts = f"{call.lane}-{call_id}", {"langgraph": {"status": "dropped"}}
                 events += self.result(call_id, own_id, DROPPED, call.owner, facts)
-        self._renamed = [call_id for call_id in dict.fromkeys(live) if call_id not in self._spans]
+        self._renamed = [call_id for call_id in dict.fromkeys(live) if call_id not in self.announced]
         return events
 
     def restate(self, messages: Iterable[Message]) -> list[BaseEvent]:
@@ -186,7 +173,7 @@ class Calls:
                     self._thread.shown(call.id, message.id, scope=scope, name=call.function.name)
             elif isinstance(message, ToolMessage):
                 call_id = message.tool_call_id
-                if call_id in self._spans and self._ids.kind(message.id) != "tool":
+                if call_id in self.announced and self._ids.kind(message.id) != "tool":
                     events += self.result(
                         call_id, message.id, message.content, message.subagent_run_id, message.metadata
                     )

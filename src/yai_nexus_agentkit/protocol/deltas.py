@@ -3,57 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from ag_ui.core import BaseEvent
-from pydantic import BaseModel
 
-__all__ = ["deltas", "reusing"]
+__all__ = ["deltas"]
 
-_set_content = BaseModel.__dict__["__dict__"].__set__
-_set_fields_set = BaseModel.__pydantic_fields_set__.__set__  # type: ignore[attr-defined]
-_set_extra = BaseModel.__pydantic_extra__.__set__  # type: ignore[union-attr]
-_set_private = BaseModel.__pydantic_private__.__set__  # type: ignore[union-attr]
+_SOURCE = """
+def maker(bare, event_class, fields_set, {fields}):
+    def event_with(delta):
+        event = bare()
+        {stores}
+        event.__pydantic_fields_set__ = fields_set.copy()
+        event.__pydantic_extra__ = {{}}
+        event.__pydantic_private__ = None
+        event.__class__ = event_class
+        return event
+    return event_with
+"""
+"""The interpreter stores attributes that stand in the code ten times as fast as it sets up a `__dict__`."""
 
 
 def deltas(event_class: type[BaseEvent], **fields: Any) -> Callable[[str], BaseEvent]:
-    """A function from a delta to the event of this class with these fields.
+    """A function from a delta to the event of this class with these fields, in a quarter of the time of the class.
 
-    The fields are checked here, once; then events are made as pydantic's own copy makes them, in half the time of the
-    class. Both raise pydantic's `ValidationError`.
+    Raises pydantic's `ValidationError` for the fields. The function checks nothing.
     """
     known = {name: value for name, value in fields.items() if value is not None}
-    first = event_class.model_validate({**known, "delta": "delta"})
-    new, constant, given = event_class.__new__, first.__dict__, first.__pydantic_fields_set__
-
-    def event_with(delta: str) -> BaseEvent:
-        if type(delta) is not str:
-            return event_class.model_validate({**known, "delta": delta})
-        event, content = new(event_class), constant.copy()
-        content["delta"] = delta
-        _set_content(event, content)
-        _set_fields_set(event, given.copy())
-        _set_extra(event, {})
-        _set_private(event, None)
-        return event
-
-    return event_with
+    first = event_class.model_validate({**known, "delta": ""})
+    return _maker(event_class)(first.__pydantic_fields_set__, **first.__dict__)
 
 
-def reusing(event_with: Callable[[str], BaseEvent]) -> Callable[[str], BaseEvent]:
-    """The same function, but it returns one event again and again, with another delta each time: for whoever is done
-    with an event before asking for the next. Takes a tenth of the time."""
-    event: BaseEvent | None = None
-    content: dict[str, Any] = {}
-
-    def again(delta: str) -> BaseEvent:
-        nonlocal event, content
-        if event is None:
-            event = event_with(delta)
-            content = event.__dict__
-        elif type(delta) is not str:
-            return event_with(delta)
-        content["delta"] = delta
-        return event
-
-    return again
+@cache
+def _maker(event_class: type[BaseEvent]) -> Callable[..., Callable[[str], BaseEvent]]:
+    # Events are made as instances of a subclass that pydantic's Python code is taken out of, then become their class's.
+    plain = {name: getattr(object, name) for name in ("__init__", "__setattr__", "__delattr__")}
+    bare = type(event_class)(f"_{event_class.__name__}", (event_class,), {**plain, "__module__": __name__})  # type: ignore[misc]
+    names = list(event_class.model_fields)
+    stores = "\n        ".join(f"event.{name} = {name}" for name in names)
+    made: dict[str, Any] = {}
+    exec(_SOURCE.format(fields=", ".join(names), stores=stores), made)
+    return lambda fields_set, **values: made["maker"](bare, event_class, fields_set, **values)

@@ -19,7 +19,7 @@ from ag_ui.core import (
     TextMessageStartEvent,
 )
 
-from yai_nexus_agentkit.protocol.deltas import deltas, reusing
+from yai_nexus_agentkit.protocol.deltas import deltas
 from yai_nexus_agentkit.protocol.entities import OpenEntities
 from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
 from yai_nexus_agentkit.protocol.reasoning import ReasoningWriter
@@ -31,7 +31,7 @@ _NOTHING = object()
 """Equal to no id: the value of `Lane.ready` when text cannot simply go on."""
 
 
-def _unopened(delta: str) -> BaseEvent:
+def _unopened(delta: str) -> Any:
     raise AssertionError("no text message is open")
 
 
@@ -51,8 +51,6 @@ class Lane:
     """Id of the open text message; empty if none is open."""
     event_with: Callable[[str], BaseEvent] = field(default=_unopened)
     """The event of a delta of the open text message."""
-    alone: Callable[[str], BaseEvent] = field(default=_unopened)
-    """The same for a delta that is sent before there is another one: it may be the event of the delta before."""
     wish: str = ""
     """The open text message's wish."""
     message: str | None = None
@@ -62,6 +60,10 @@ class Lane:
     reasoning: str = ""
     """Id of the open reasoning message; empty if none is open."""
     reasoning_wish: str = ""
+    thinking: object = _NOTHING
+    """The wish under which reasoning may go on with nothing to open before."""
+    thoughts: Callable[[str], list[BaseEvent]] = field(default=_unopened)
+    """The events of a delta of the open reasoning message."""
     told: dict[str, Any] | None = None
     known: dict[str, Any] | None = None
     """Metadata of the open reasoning message: as sent with its start, and as known by now."""
@@ -81,7 +83,6 @@ class Lanes:
         close_span: Callable[[str], list[BaseEvent]],
         *,
         chunks: bool,
-        reuse: bool,
     ) -> None:
         self.by_name: dict[str, Lane] = {}
         """The lanes that were declared or said something, until their end."""
@@ -90,7 +91,7 @@ class Lanes:
         self._subagents = subagents
         self._writer = writer
         self._close_span = close_span
-        self._chunks, self._reuse = chunks, reuse
+        self._chunks = chunks
         self._textless: set[str] = set()
         """Messages that calls of this run made and that have no text yet: the only known ids that text may go to."""
         self._reasoned: dict[tuple[str, str], str] = {}
@@ -135,9 +136,7 @@ class Lanes:
         lane.text = lane.message = self._text_id(name, lane, wish)
         lane.ready = lane.wish = wish
         content = TextMessageChunkEvent if self._chunks else TextMessageContentEvent
-        lane.event_with = lane.alone = deltas(content, message_id=lane.text, subagent_run_id=lane.owner)
-        if self._reuse:
-            lane.alone = reusing(lane.event_with)
+        lane.event_with = deltas(content, message_id=lane.text, subagent_run_id=lane.owner)
         self._open.add("text", name, lane.owner, self.end_text)
         if self._chunks:
             return events
@@ -183,9 +182,7 @@ class Lanes:
         lane.messages.setdefault(wish, message_id)
         return message_id
 
-    def reasoning(
-        self, name: str, wish: str, delta: str, metadata: dict[str, Any] | None = None, alone: bool = False
-    ) -> list[BaseEvent]:
+    def reasoning(self, name: str, wish: str, delta: str, metadata: dict[str, Any] | None = None) -> list[BaseEvent]:
         """Reasoning of a lane; an empty delta only opens the message. One that was closed goes on."""
         if self._writer is None:
             return []
@@ -195,7 +192,8 @@ class Lanes:
         if not lane.reasoning or lane.reasoning_wish != wish:
             events = [*self.end_reasoning(name), *self._subagents.introduce(lane.owner)]
             lane.reasoning, lane.reasoning_wish = self._reasoning_id(name, lane, wish), wish
-            lane.ready = _NOTHING
+            lane.ready, lane.thinking = _NOTHING, wish
+            lane.thoughts = self._writer.content(lane.reasoning, lane.owner)
             self._open.add("reasoning", name, lane.owner, self.end_reasoning)
             events += self._writer.open_message(lane.reasoning, lane.owner, metadata)
             lane.told = lane.known = metadata
@@ -203,8 +201,7 @@ class Lanes:
             lane.known = metadata
         if not delta:
             return events
-        content = self._writer.content(lane.reasoning, lane.owner, delta, alone and not events)
-        return [*events, *content] if events else content
+        return [*events, *lane.thoughts(delta)]
 
     def _reasoning_id(self, name: str, lane: Lane, wish: str) -> str:
         """Id for reasoning to be told as `wish`."""
@@ -231,7 +228,7 @@ class Lanes:
         lane = self.by_name.get(name)
         if lane is None or not lane.reasoning or self._writer is None:
             return []
-        message_id, lane.reasoning = lane.reasoning, ""
+        message_id, lane.reasoning, lane.thinking = lane.reasoning, "", _NOTHING
         self._open.remove("reasoning", name)
         late = lane.known if lane.known != lane.told else None
         return self._writer.close_message(message_id, lane.owner, late)

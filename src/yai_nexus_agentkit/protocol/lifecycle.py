@@ -68,7 +68,6 @@ class RunLifecycle:
         declared: bool = True,
         reasoning: ReasoningMode = "standard",
         text_chunks: bool = False,
-        reuse_events: bool = False,
         announce_subagents: bool = True,
         taken: Mapping[str, str] | None = None,
         calls: ThreadCalls | None = None,
@@ -81,7 +80,7 @@ class RunLifecycle:
         self._subagents = Subagents(self._open, announce=announce_subagents)
         known_activities = (i for i, role in (taken or {}).items() if role == "activity")
         self._activities = Activities(self._ids, self._subagents, known_activities)
-        writer = reasoning_writer(reasoning, reuse=reuse_events)
+        writer = reasoning_writer(reasoning)
         self._steps = Steps(self._open, self._subagents)
         self._spans = Spans(self._ids, self._open, self._subagents, writer)
         self._lanes = Lanes(
@@ -91,7 +90,6 @@ class RunLifecycle:
             writer,
             self._spans.close,
             chunks=text_chunks,
-            reuse=reuse_events,
         )
         self._by_name = self._lanes.by_name
         self.calls = calls or ThreadCalls()
@@ -104,8 +102,8 @@ class RunLifecycle:
             self.calls,
             chunks=text_chunks,
             parts=declared,
-            reuse=reuse_events,
         )
+        self._by_call = self._calls.announced
         self._endings = Endings(thread_id, run_id, self._calls, self.calls, self._subagents, declared=declared)
 
     # ------------------------------------------------------------------ the run
@@ -179,7 +177,7 @@ class RunLifecycle:
     def text(self, lane: str, message_id: str, delta: str) -> list[BaseEvent]:
         """Text of a lane. Opens the message at the first non-empty delta."""
         it = self._by_name.get(lane)
-        if it is None or it.ready != message_id:
+        if it is None or it.ready != message_id or type(delta) is not str:
             return self._open_text(lane, message_id, delta)
         return [it.event_with(delta)] if delta else []
 
@@ -187,7 +185,8 @@ class RunLifecycle:
         if self._phase != "live" or not usable(delta):
             return []
         wish = usable(message_id) or ""
-        return [*self._lanes.open_text(lane, wish), *self.text(lane, wish, delta)]
+        events = self._lanes.open_text(lane, wish)
+        return [*events, self._by_name[lane].event_with(delta)]
 
     def end_text(self, lane: str) -> list[BaseEvent]:
         """Close the lane's text message, if one is open."""
@@ -201,14 +200,15 @@ class RunLifecycle:
         it = self._by_name.get(lane)
         return it.message if it is not None else None
 
-    def reasoning(
-        self, lane: str, message_id: str, delta: str, metadata: Metadata | None = None, *, alone: bool = False
-    ) -> list[BaseEvent]:
+    def reasoning(self, lane: str, message_id: str, delta: str, metadata: Metadata | None = None) -> list[BaseEvent]:
         """Reasoning of a lane. An empty delta only opens the message, for one with nothing but encrypted content.
 
-        `metadata` is all that is known of the message so far; what comes late goes with its end. `alone` as for `args`.
+        `metadata` is all that is known of the message so far; what comes late goes with its end.
         """
-        return self._lanes.reasoning(lane, message_id, delta, metadata, alone) if self._phase == "live" else []
+        it = self._by_name.get(lane)
+        if it is not None and it.thinking == message_id and metadata is None and delta and type(delta) is str:
+            return it.thoughts(delta)
+        return self._lanes.reasoning(lane, message_id, delta, metadata) if self._phase == "live" else []
 
     def encrypted_reasoning(self, lane: str, message_id: str, value: str) -> list[BaseEvent]:
         """Encrypted content or a signature of a reasoning message, open or closed; opens it if it had no text."""
@@ -239,10 +239,10 @@ class RunLifecycle:
         """
         return self._calls.announce(lane, call_id, name, parent) if self._phase == "live" else []
 
-    def args(self, call_id: str, delta: str, *, alone: bool = False) -> list[BaseEvent]:
-        """A piece of an open call's argument text. `alone`: its event is sent before the next one is asked for, and may
-        be used again then."""
-        return self._calls.args(call_id, delta, alone=alone)
+    def args(self, call_id: str, delta: str) -> list[BaseEvent]:
+        """A piece of an open call's argument text."""
+        call = self._by_call.get(call_id)
+        return [call.args_with(delta)] if call is not None and call.open and delta and isinstance(delta, str) else []
 
     def end_call(self, call_id: str) -> list[BaseEvent]:
         """The call's arguments are complete, or cut off."""

@@ -20,7 +20,7 @@ from ag_ui.core import (
     ReasoningStartEvent,
 )
 
-from yai_nexus_agentkit.protocol.deltas import deltas, reusing
+from yai_nexus_agentkit.protocol.deltas import deltas
 from yai_nexus_agentkit.protocol.thinking import (
     ThinkingEndEvent,
     ThinkingStartEvent,
@@ -46,8 +46,8 @@ class ReasoningWriter(Protocol):
 
     def open_message(self, message_id: str, owner: str | None, metadata: dict[str, Any] | None) -> list[BaseEvent]: ...
 
-    def content(self, message_id: str, owner: str | None, delta: str, alone: bool) -> list[BaseEvent]:
-        """`alone`: nothing else is sent with it, so its event may be used again."""
+    def content(self, message_id: str, owner: str | None) -> Callable[[str], list[BaseEvent]]:
+        """A function from a delta of this message to its events."""
 
     def encrypted(self, message_id: str, owner: str | None, value: str) -> list[BaseEvent]: ...
 
@@ -57,11 +57,6 @@ class ReasoningWriter(Protocol):
 class _Standard:
     """``REASONING_*``: any number of spans and messages may be open, each with its own id."""
 
-    def __init__(self, *, reuse: bool) -> None:
-        self._reuse = reuse
-        self._content_with: dict[str, tuple[Callable[[str], BaseEvent], Callable[[str], BaseEvent]]] = {}
-        """The event of a delta, and of one that is sent alone, by open message."""
-
     def open_span(self, span_id: str, owner: str | None, title: str) -> list[BaseEvent]:
         metadata = {"title": title} if title else None
         return [ReasoningStartEvent(message_id=span_id, subagent_run_id=owner, metadata=metadata)]
@@ -70,8 +65,6 @@ class _Standard:
         return [ReasoningEndEvent(message_id=span_id, subagent_run_id=owner)]
 
     def open_message(self, message_id: str, owner: str | None, metadata: dict[str, Any] | None) -> list[BaseEvent]:
-        content = deltas(ReasoningMessageContentEvent, message_id=message_id, subagent_run_id=owner)
-        self._content_with[message_id] = (content, reusing(content) if self._reuse else content)
         return [
             ReasoningStartEvent(message_id=message_id, subagent_run_id=owner),
             ReasoningMessageStartEvent(
@@ -79,9 +72,9 @@ class _Standard:
             ),
         ]
 
-    def content(self, message_id: str, owner: str | None, delta: str, alone: bool) -> list[BaseEvent]:
-        content_with, alone_with = self._content_with[message_id]
-        return [alone_with(delta) if alone else content_with(delta)]
+    def content(self, message_id: str, owner: str | None) -> Callable[[str], list[BaseEvent]]:
+        event_with = deltas(ReasoningMessageContentEvent, message_id=message_id, subagent_run_id=owner)
+        return lambda delta: [event_with(delta)]
 
     def encrypted(self, message_id: str, owner: str | None, value: str) -> list[BaseEvent]:
         return [
@@ -91,7 +84,6 @@ class _Standard:
         ]
 
     def close_message(self, message_id: str, owner: str | None, metadata: dict[str, Any] | None) -> list[BaseEvent]:
-        del self._content_with[message_id]
         return [
             ReasoningMessageEndEvent(message_id=message_id, subagent_run_id=owner, metadata=metadata),
             ReasoningEndEvent(message_id=message_id, subagent_run_id=owner),
@@ -121,7 +113,10 @@ class _Thinking:
     def open_message(self, message_id: str, owner: str | None, metadata: dict[str, Any] | None) -> list[BaseEvent]:
         return []  # opened by its first text: one without text has nothing to show here
 
-    def content(self, message_id: str, owner: str | None, delta: str, alone: bool) -> list[BaseEvent]:
+    def content(self, message_id: str, owner: str | None) -> Callable[[str], list[BaseEvent]]:
+        return lambda delta: self._content(message_id, owner, delta)
+
+    def _content(self, message_id: str, owner: str | None, delta: str) -> list[BaseEvent]:
         events: list[BaseEvent] = []
         if self._text is None or self._text[0] != message_id:
             if not self._on_wire:
@@ -158,9 +153,8 @@ class _Thinking:
         return [ThinkingTextMessageEndEvent(subagent_run_id=owner)]
 
 
-def reasoning_writer(mode: ReasoningMode, *, reuse: bool) -> ReasoningWriter | None:
-    """A fresh writer for one run; None where no reasoning goes on the wire. `reuse`: events that are sent alone may be
-    used again."""
+def reasoning_writer(mode: ReasoningMode) -> ReasoningWriter | None:
+    """A fresh writer for one run; None where no reasoning goes on the wire."""
     if mode == "off":
         return None
-    return _Standard(reuse=reuse) if mode == "standard" else _Thinking()
+    return _Standard() if mode == "standard" else _Thinking()

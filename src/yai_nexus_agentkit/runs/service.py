@@ -122,7 +122,6 @@ class LiveRun:
             context=self.identity.context,
             request=self.request,
             control=self.control,
-            reuse_events=True,
         )
 
 

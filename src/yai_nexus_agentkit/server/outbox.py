@@ -114,6 +114,6 @@ class Outbox:
         self._held, self._deltas = None, []
         text = "".join(deltas)
         self.waiting -= len(text)
-        if event.delta != text:  # several, or the event was used again meanwhile (`reuse_events`)
+        if event.delta != text:
             event = event.model_copy(update={"delta": text})
         self.add(self._encoder.encode(event))

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from json.encoder import encode_basestring
 from typing import Any
 
 from ag_ui.core import (
@@ -21,7 +22,7 @@ from ag_ui.core import (
     TextMessageContentEvent,
     ToolCallArgsEvent,
 )
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic_core import to_json
 
 from yai_nexus_agentkit.errors import EncodingError, RunInputError
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text
@@ -39,24 +40,16 @@ KEEP_ALIVE = b": keep-alive\n\n"
 MAX_FRAME = 10 * 1024 * 1024
 """Characters (UTF-16 code units) of a frame above which the 1.0 client gives up the stream."""
 
-_MAX_TEMPLATES = 256
-"""Templates kept per response; a run has a few messages open at a time."""
+_MAX_HEADS = 256
+"""Heads kept per response; a run has a few messages open at a time."""
 
-_DELTAS: dict[type[BaseEvent], str] = {
-    TextMessageContentEvent: "message_id",
-    TextMessageChunkEvent: "message_id",
-    ToolCallArgsEvent: "tool_call_id",
-    ReasoningMessageContentEvent: "message_id",
+_DELTAS: dict[type[BaseEvent], tuple[str, tuple[str, ...]]] = {
+    TextMessageContentEvent: ("message_id", ()),
+    TextMessageChunkEvent: ("message_id", ("role", "name")),
+    ToolCallArgsEvent: ("tool_call_id", ()),
+    ReasoningMessageContentEvent: ("message_id", ()),
 }
-"""Events that come once per token, with the field that names their message or call.
-
-``delta`` is their last field on the wire.
-"""
-
-_PLAIN = frozenset({"type", "message_id", "tool_call_id", "subagent_run_id", "delta"})
-"""Fields of a delta that is like the others of its message."""
-
-_EMPTY_DELTA = b'"delta":""}'
+"""Events that come once per token: the field that names their message or call, and fields that few of them have."""
 
 
 class SSEEncoder:
@@ -64,9 +57,6 @@ class SSEEncoder:
 
     `event_lines` adds ``event:`` (the event's type) and ``id:`` (unique in the response) for standard EventSource
     consumers; AG-UI clients ignore both. ``data:`` is the complete event in either case.
-
-    `reused`: an event that is given twice in succession has changed in its delta alone
-    (``AGUIAdapter.stream(reuse_events=True)``).
     """
 
     status = 200
@@ -77,17 +67,17 @@ class SSEEncoder:
     }
     keep_alive = KEEP_ALIVE
 
-    def __init__(self, *, event_lines: bool = False, reused: bool = False) -> None:
-        self._event_lines, self._reused = event_lines, reused
-        self._last: BaseEvent | None = None
-        """The last delta's event, if it may come again, with its fields and its frame up to the delta's text."""
-        self._fields: dict[str, Any] = {}
-        self._template = b""
+    def __init__(self, *, event_lines: bool = False) -> None:
+        self._event_lines = event_lines
         self._count = 0
-        self._heads: dict[str, bytes] = {}
+        self._lines: dict[str, bytes] = {}
         """The lines before ``data:`` up to the frame's number, by event type."""
-        self._templates: dict[tuple[type[BaseEvent], str, str | None], bytes] = {}
-        """Frame up to the delta's text, by event class, message or call id, and owner."""
+        self._heads: dict[tuple[type[BaseEvent], str, str | None], str] = {}
+        """The frame of a delta up to the delta, by event class, message or call id, and owner."""
+        self._class: type[BaseEvent] | None = None
+        """Class of the last event if it was a delta. The next one mostly has its class, id, owner and head."""
+        self._id_field = self._id = self._head = ""
+        self._owner: str | None = None
 
     def encode(self, event: BaseEvent) -> bytes:
         """One frame.
@@ -97,14 +87,30 @@ class SSEEncoder:
         Raises:
             EncodingError: a value in the event cannot be JSON, or the frame is larger than clients read.
         """
-        if event is self._last:
-            frame = _with_delta(self._template, self._fields["delta"])
-        else:
-            named_by = _DELTAS.get(type(event))
-            found = self._delta_frame(event, named_by) if named_by is not None else None
-            frame = found if found is not None else b"data: %b\n\n" % _json(event)
+        # Most deltas continue the last one: no function of ours for them in here, since it happens for every token.
+        fields = event.__dict__
+        try:
+            if (
+                (
+                    (
+                        type(event) is self._class
+                        and fields[self._id_field] is self._id
+                        and fields["subagent_run_id"] is self._owner
+                    )
+                    or self._turn_to(type(event), fields)
+                )
+                and fields["metadata"] is None
+                and fields["raw_event"] is None
+                and fields["timestamp"] is None
+                and not event.__pydantic_extra__
+            ):
+                frame = f"{self._head}{encode_basestring(fields['delta'])}}}\n\n".encode()
+            else:
+                frame = b"data: %b\n\n" % _json(event)
+        except (TypeError, UnicodeEncodeError):  # no text, or half of a surrogate pair
+            frame = b"data: %b\n\n" % _json(event)
         if self._event_lines:
-            frame = self._lines(event) + frame
+            frame = self._numbered(event) + frame
         if len(frame) > MAX_FRAME:
             _check_size(event, frame)
         return frame
@@ -113,32 +119,31 @@ class SSEEncoder:
         """Nothing follows the last event."""
         return b""
 
-    def _lines(self, event: BaseEvent) -> bytes:
-        head = self._heads.get(event.type)
+    def _numbered(self, event: BaseEvent) -> bytes:
+        head = self._lines.get(event.type)
         if head is None:
-            head = self._heads[event.type] = f"event: {_type(event)}\nid: ".encode()
+            head = self._lines[event.type] = f"event: {_type(event)}\nid: ".encode()
         self._count += 1
         return b"%b%d\n" % (head, self._count)
 
-    def _delta_frame(self, event: BaseEvent, named_by: str) -> bytes | None:
-        """The frame of an event that has nothing but a delta and the name of its message; None for any other."""
-        fields = event.__dict__
-        delta = fields["delta"]
-        if delta.__class__ is not str or not event.__pydantic_fields_set__ <= _PLAIN or event.__pydantic_extra__:
-            return None
-        key = (event.__class__, fields[named_by], fields["subagent_run_id"])
-        template = self._templates.get(key)
-        if template is None:
-            body = _json(event.model_copy(update={"delta": ""}))
-            if not body.endswith(_EMPTY_DELTA):
-                return None
-            template = b"data: " + body.removesuffix(b'""}')
-            if len(self._templates) >= _MAX_TEMPLATES:
-                self._templates.clear()
-            self._templates[key] = template
-        if self._reused:
-            self._last, self._fields, self._template = event, fields, template
-        return _with_delta(template, delta)
+    def _turn_to(self, kind: type[BaseEvent], fields: dict[str, Any]) -> bool:
+        """Whether the event is a delta. Then `_head` is the one of its message."""
+        self._class = None
+        if kind not in _DELTAS:
+            return False
+        id_field, others = _DELTAS[kind]
+        key = kind, fields[id_field], fields["subagent_run_id"]
+        head = self._heads.get(key)
+        if head is None:
+            like = kind.model_construct(**{id_field: key[1], "subagent_run_id": key[2], "delta": ""})
+            if len(self._heads) >= _MAX_HEADS:
+                self._heads.clear()
+            head = self._heads[key] = "data: " + _json(like).decode().removesuffix('""}')
+        self._head = head
+        if others:
+            return all(fields[name] is None for name in others)
+        self._class, self._id_field, self._id, self._owner = kind, id_field, key[1], key[2]
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +161,7 @@ class AGUIWire:
         if not isinstance(data, Mapping):
             raise RunInputError("the body is not a JSON object")
         run_input = parse_request(data, warnings=warnings)
-        return Posted(run_input, partial(SSEEncoder, event_lines=self.event_lines, reused=True), warnings)
+        return Posted(run_input, partial(SSEEncoder, event_lines=self.event_lines), warnings)
 
     def refuse(self, refusal: Refusal, *, trace_id: str, now: datetime) -> Answer:
         """``{"detail": {"error", "error_description", "path", "timestamp", "trace_id"}}``."""
@@ -169,13 +174,6 @@ class AGUIWire:
         }
         headers = {"content-type": "application/json", **refusal.headers}
         return Answer(refusal.status, headers, to_json({"detail": detail}))
-
-
-def _with_delta(template: bytes, delta: str) -> bytes:
-    try:
-        return template + to_json(delta) + b"}\n\n"
-    except PydanticSerializationError:  # half of a surrogate pair, which UTF-8 has no bytes for
-        return template + to_json(clean_text(delta)) + b"}\n\n"
 
 
 def _json(event: BaseEvent) -> bytes:

@@ -57,7 +57,6 @@ class Reports:
             declared=run.declared,
             reasoning=options.reasoning,
             text_chunks=options.text_chunks,
-            reuse_events=run.reuse_events,
             announce_subagents=options.subagents == "always" or (options.subagents == "auto" and run.declared),
             taken={message.id: message.role for message in given.messages} if taken is None else taken,
             calls=calls,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from zlib import crc32
 
 from ag_ui.core import BaseEvent, Message
 from langchain_core.messages import AIMessageChunk, BaseMessage
@@ -117,7 +116,7 @@ class ModelLane:
         """Wire id by the model's id, of the announced calls."""
         self._life = life
         self._plain = False
-        """The message is open and nothing but text is: a chunk with text alone takes the short way."""
+        """Nothing but the text message is open, and no half of a surrogate pair waits: more text takes a short way."""
         self.faithful = True
         """What was told is what the message says, under the message's id."""
         self.spoke = False
@@ -126,8 +125,8 @@ class ModelLane:
         """Text or a call was told: the client has the message, and its place among the others is fixed."""
         self._provider: Any = None
         self._text = _Joiner()
-        self._sum = 0
-        """Checksum of the text told so far; keeping the text itself would cost memory per token."""
+        self._said: list[str] = []
+        """The text so far, piece by piece: at the end it is compared with the message's."""
         self._reasoning: dict[Hashable, int] = {}
         self._sections: dict[Hashable, dict[int, int]] = {}
         """Length of each section of a reasoning block so far."""
@@ -148,36 +147,38 @@ class ModelLane:
         text, calls = fields["content"], fields["tool_call_chunks"]
         if self._provider is None and "model_provider" in fields["response_metadata"]:
             return None
-        if self._thought is not None and not calls and (more := self._thought.more(fields)):
-            return self._more_thought(self._thought, more)
-        if fields["additional_kwargs"]:
-            return None
-        if calls:
-            return self._more_args(calls[0]) if len(calls) == 1 and says_nothing(text) else None
-        if type(text) is not str:
+        if calls or fields["additional_kwargs"] or type(text) is not str:
+            if self._thought is not None and not calls and (more := self._thought.more(fields)):
+                return self._more_thought(self._thought, more)
+            if fields["additional_kwargs"]:
+                return None
+            if calls:
+                return self._more_args(calls[0]) if len(calls) == 1 and (not text or says_nothing(text)) else None
             text = only_text(text)
         if not self._plain or text is None:
             return None
-        if self._text.half or not text.isascii():
+        if not text.isascii():
             text = self._text.join(text)
-        self._sum = crc32(text.encode(), self._sum)
-        if self._lane.ready != self.message_id:
+            self._plain = not self._text.half
+        self._said.append(text)
+        lane = self._lane
+        if lane.ready != self.message_id:
             return self._life.text(self.key, self.message_id, text)
-        return [self._lane.alone(text)] if text else []
+        return [lane.event_with(text)] if text else []
 
     def _more_args(self, chunk: Mapping[str, Any]) -> list[BaseEvent] | None:
         args, call = chunk.get("args"), self._by_index.get(chunk.get("index"))
         if not args or call is None or call.wire is None or chunk.get("id") or chunk.get("name"):
             return None
         call.pieces.append(call.joiner.join(args))
-        return self._life.args(call.wire, call.pieces[-1], alone=True)
+        return self._life.args(call.wire, call.pieces[-1])
 
     def _more_thought(self, thought: _Thought, text: str) -> list[BaseEvent] | None:
         if not self._lane.reasoning or self._lane.reasoning_wish != thought.message_id:
             return None
         text = clean_text(text)
         thought.lengths[thought.section] += len(text)
-        return self._life.reasoning(self.key, thought.message_id, text, alone=True)
+        return self._life.reasoning(self.key, thought.message_id, text)
 
     def stream(self, chunk: AIMessageChunk) -> list[BaseEvent]:
         """One streamed chunk (``AIMessageChunk``), whatever it carries."""
@@ -192,7 +193,7 @@ class ModelLane:
         """More text of the open message."""
         if self._text.half or not text.isascii():
             text = self._text.join(text)
-        self._sum = crc32(text.encode(), self._sum)
+        self._said.append(text)
         return self._life.text(self.key, self.message_id, text)
 
     def _check_id(self) -> None:
@@ -203,7 +204,7 @@ class ModelLane:
     def told_all_of(self, output: BaseMessage) -> bool:
         """The client was told this very text. A node may edit the model's message in place before its end is seen."""
         text = "".join(piece.text for piece in read_content(output) if isinstance(piece, Text))
-        return self.faithful and self._sum == crc32(clean_text(text).encode())
+        return self.faithful and "".join(self._said) == clean_text(text)
 
     def end(self, output: BaseMessage | None) -> list[BaseEvent]:
         """The model's whole message: tells what was not streamed, and closes the lane."""
@@ -249,8 +250,10 @@ class ModelLane:
 
     def _say(self, piece: Text) -> list[BaseEvent]:
         events = [] if self._plain else self._life.end_reasoning(self.key)
-        self.spoke = self.shown = self._plain = True
-        return [*events, *self.tell(piece.text)]
+        self.spoke = self.shown = True
+        events += self.tell(piece.text)
+        self._plain = not self._text.half
+        return events
 
     def _think(self, piece: Reasoning) -> list[BaseEvent]:
         self.spoke, self._plain = True, False

@@ -95,7 +95,11 @@ class LangGraphTranslator:
 
     def feed(self, native: Mapping[str, Any], /) -> list[BaseEvent]:
         """The AG-UI events that tell one native event."""
-        return self._handlers.get(native["event"], _skip)(native)
+        try:
+            handler = self._handlers[native["event"]]
+        except KeyError:
+            return _skip(native)
+        return handler(native)
 
     def raw(self, native: Mapping[str, Any], /) -> dict[str, Any]:
         """The event without the ids of the runs around it."""
