@@ -8,13 +8,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Protocol, cast
 
 from yai_nexus_agentkit import __version__
-from yai_nexus_agentkit.cli.failures import PROGRAM, CommandError
+from yai_nexus_agentkit.cli.failures import PROGRAM, CommandError, report
 
 __all__ = ["COMMANDS", "Command", "main", "parse", "parser_of"]
 
@@ -88,9 +87,7 @@ def _guarded(execute: Callable[[argparse.Namespace], int], args: argparse.Namesp
     try:
         return execute(args)
     except CommandError as error:
-        if args.traceback:
-            traceback.print_exception(error.__cause__ or error)
-        sys.stderr.write(f"{PROGRAM}: {error}\n")
+        report(error, tracebacks=args.traceback)
         return _WRONG
     except KeyboardInterrupt:
         sys.stderr.write("\ninterrupted\n")

@@ -1,7 +1,7 @@
-"""Pure. What an AG-UI client holds of one thread, and the requests that it makes from it.
+"""Pure. An AG-UI client of one thread: its messages and state, and the requests that it makes from them.
 
-A client sends its whole history with every request. That is what carries the conversation of a graph without a
-checkpointer, so a terminal that asks a question and goes on must hold it too.
+A client sends its whole history with every request. A graph without a checkpointer has no other memory, so that the
+command line needs the history to continue after a question.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Client:
     def __init__(self, request: Mapping[str, Any]) -> None:
         """`request`: the first request's fields, wire names. Missing ones get defaults; `threadId` a new id."""
         self._base: Json = {"tools": [], "context": [], "forwardedProps": {}, "protocolVersion": "1.0", **request}
-        self.thread_id: str = self._base.setdefault("threadId", f"cli-{uuid4().hex[:12]}")
+        self._base.setdefault("threadId", f"cli-{uuid4().hex[:12]}")
         self.messages: list[Json] = copy.deepcopy(self._base.pop("messages", []))
         self.state: Any = self._base.pop("state", {})
         self._calls: dict[str, Json] = {}
-        """Tool calls of `messages` by id, to append arguments to."""
+        """Tool calls of the messages by id."""
 
     def request(self, messages: Iterable[Json] = (), *, resume: Sequence[Json] = ()) -> Json:
         """The next request, with new messages, or with answers to the open questions."""
@@ -49,7 +49,7 @@ class Client:
         return self._calls[call_id]["function"] if call_id in self._calls else None
 
     def apply(self, event: Event) -> None:
-        """Take over what an event says. Chunk events are not known here."""
+        """Apply an event that is no chunk."""
         match event["type"]:
             case "TEXT_MESSAGE_START":
                 self._message(event["messageId"], event.get("role", "assistant"))

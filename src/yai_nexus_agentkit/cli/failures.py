@@ -1,14 +1,20 @@
-"""Edge. Errors and warnings of the command line, each in one line; of an error in the user's code also its place."""
+"""Edge. Errors, warnings and log records of a command: each is one line on standard error. For an error in the user's
+code the line has its place."""
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import os
 import sys
 import sysconfig
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["PROGRAM", "CommandError", "place", "summary", "warn"]
+from yai_nexus_agentkit.errors import AGUIAdapterError
+
+__all__ = ["PROGRAM", "CommandError", "place", "report", "summary", "warn", "warnings_shown"]
 
 PROGRAM = "yai-nexus-agentkit"
 
@@ -25,6 +31,13 @@ class CommandError(Exception):
 
     def __init__(self, message: str) -> None:
         super().__init__(" ".join(message.split()))
+
+
+def report(error: CommandError, *, tracebacks: bool, more: str = "") -> None:
+    """Write an error; with `tracebacks` also the traceback of its cause."""
+    if tracebacks:
+        traceback.print_exception(error.__cause__ or error)
+    sys.stderr.write(f"{PROGRAM}: {error}{more}\n")
 
 
 def warn(message: str) -> None:
@@ -62,3 +75,39 @@ def _within(filename: str, folders: tuple[str, ...]) -> bool:
 def _shown(filename: str) -> str:
     relative = os.path.relpath(filename)
     return filename if relative.startswith("..") else relative
+
+
+# ---------------------------------------------------------------- the log
+
+
+class _OneLine(logging.Handler):
+    """The place of an exception, since ``RUN_ERROR`` has its text; of any other record the text."""
+
+    def __init__(self, level: int, *, tracebacks: bool) -> None:
+        super().__init__(logging.DEBUG if tracebacks else level)
+        self._tracebacks = tracebacks
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        text = self.format(record) if self._tracebacks or error is None else _location(error)
+        sys.stderr.write(f"{text}\n")
+
+
+def _location(error: BaseException) -> str:
+    if isinstance(error, AGUIAdapterError) and error.__cause__ is not None:
+        error = error.__cause__  # what a hook raised
+    return f"{type(error).__name__} at {place(error) or 'an unknown place'}; use --traceback for the full traceback"
+
+
+@contextlib.contextmanager
+def warnings_shown(*, tracebacks: bool, level: int = logging.WARNING) -> Iterator[None]:
+    """Show log records from `level` on; with `tracebacks` all of them, in full."""
+    logger = logging.getLogger("yai_nexus_agentkit")
+    handler = _OneLine(level, tracebacks=tracebacks)
+    logger.addHandler(handler)
+    before, logger.propagate = logger.propagate, False
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = before

@@ -36,7 +36,7 @@ class Question:
 
     @property
     def hint(self) -> str:
-        """What a person can type."""
+        """The possible answers, for a person at the keyboard."""
         if self.is_call:
             return "type its result, as JSON or text"
         if self._decision(approved=True) is not None:
@@ -47,7 +47,7 @@ class Question:
         return f"type an answer as {self.schema.get('type', 'JSON (true, 7, ...) or text')}, or {_CANCEL}"
 
     def answered(self, typed: str) -> dict[str, Any]:
-        """What a person typed: as the client tool's message, or as the entry of ``resume`` for the interrupt."""
+        """The typed answer: a tool message for a client tool, an entry of ``resume`` for an interrupt."""
         if self.is_call:
             return {"id": str(uuid4()), "role": "tool", "toolCallId": self.id, "content": typed}
         if typed == _CANCEL:

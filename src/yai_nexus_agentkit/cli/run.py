@@ -25,8 +25,8 @@ from yai_nexus_agentkit.cli.arguments import (
 )
 from yai_nexus_agentkit.cli.chunks import Event, Unchunked
 from yai_nexus_agentkit.cli.client import Client
+from yai_nexus_agentkit.cli.failures import warnings_shown
 from yai_nexus_agentkit.cli.layout import Page
-from yai_nexus_agentkit.cli.notes import warnings_shown
 from yai_nexus_agentkit.cli.questions import Question, questions
 from yai_nexus_agentkit.cli.terminal import Terminal
 from yai_nexus_agentkit.cli.trace import Trace

@@ -7,8 +7,6 @@ import asyncio
 import errno
 import logging
 import socket
-import sys
-import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -17,7 +15,7 @@ from ipaddress import ip_address
 
 from yai_nexus_agentkit import __version__
 from yai_nexus_agentkit.cli.arguments import AGENT, add_agent_arguments
-from yai_nexus_agentkit.cli.failures import CommandError, warn
+from yai_nexus_agentkit.cli.failures import CommandError, report, warn
 from yai_nexus_agentkit.cli.serving import INSPECTOR, application, inspector_wanted, named_specs
 from yai_nexus_agentkit.cli.terminal import Terminal
 
@@ -126,9 +124,7 @@ def _serve_again(args: argparse.Namespace, sockets: Sequence[socket.socket]) -> 
     try:
         _run(args, sockets[0])
     except CommandError as error:
-        if args.traceback:
-            traceback.print_exception(error.__cause__ or error)
-        sys.stderr.write(f"{error}; waiting for a change\n")
+        report(error, tracebacks=args.traceback, more="; waiting for a change")
     except KeyboardInterrupt:
         return
 

@@ -72,7 +72,7 @@ async def application(args: argparse.Namespace) -> AsyncIterator[Starlette]:
         agents: dict[str | None, Agent] = {}
         for name, spec in specs.items():
             if args.per_request:
-                agents[name] = _Factory(found[name], spec, args, attributes)
+                agents[name] = _factory(found[name], spec, args, attributes)
                 continue
             agents[name] = await stack.enter_async_context(loaded(found[name], spec, attributes, args))
         only = agents.get(None)
@@ -82,17 +82,16 @@ async def application(args: argparse.Namespace) -> AsyncIterator[Starlette]:
         yield app
 
 
-class _Factory:
-    """Makes an adapter for each request; the factory gets the user in its configuration."""
+def _factory(found: Any, spec: str, args: argparse.Namespace, attributes: dict[str, Any]) -> Agent:
+    """Makes an adapter for each request; the user's function gets the user in its configuration."""
 
-    def __init__(self, found: Any, spec: str, args: argparse.Namespace, attributes: dict[str, Any]) -> None:
-        self._found, self._spec, self._args, self._attributes = found, spec, args, attributes
-
-    async def __call__(self, identity: Identity) -> AGUIAdapter:
+    async def make(identity: Identity) -> AGUIAdapter:
         config: dict[str, Any] = {**(identity.config or {})}
         config["configurable"] = {"user": identity.user, **(config.get("configurable") or {})}
-        agent = await made(self._found, self._spec, config)
-        return adapter_of(with_persistence(agent, self._attributes, self._spec), self._args)
+        agent = await made(found, spec, config)
+        return adapter_of(with_persistence(agent, attributes, spec), args)
+
+    return make
 
 
 def _resolver(args: argparse.Namespace) -> Resolver:

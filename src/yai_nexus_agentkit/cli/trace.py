@@ -26,7 +26,7 @@ _TEXTS: Mapping[str, tuple[str, str]] = {
     "REASONING_MESSAGE": ("REASONING", "italic dim"),
     "THINKING_TEXT_MESSAGE": ("THINKING", "italic dim"),
 }
-"""What is streamed: type without its last word → label, style."""
+"""Streamed text: type without its last word → label, style."""
 _BARS = ("STEP", "SUBAGENT", "REASONING", "THINKING")
 """Types without their last word."""
 _SILENT = ("TOOL_CALL_START", "TOOL_CALL_ARGS")
@@ -35,7 +35,7 @@ _LIMIT = 400
 """Characters of a value that are shown, without `full`."""
 _TITLE = 80
 _CALL = 40
-"""Characters of a call's arguments where the call is named."""
+"""Characters of the arguments in the name of a call."""
 _BAR_CELLS = 20
 
 
@@ -91,7 +91,7 @@ class Trace:
         return self._written()
 
     def _written(self) -> str:
-        """What waits of the first text; of the next one too, if the first has ended; and so on."""
+        """The waiting part of the first text; if that has ended, the next text too, and so on."""
         out = ""
         for key, text in list(self._texts.items()):
             waiting, text.waiting = text.waiting, ""
@@ -136,7 +136,7 @@ class Trace:
         return f"{name}({shortened(arguments, self._limit)})"
 
     def result(self, event: Event) -> str:
-        """A tool's result, after the name of its call."""
+        """The call and its result."""
         return f"{self.call(event['toolCallId'])} → {shortened(_content(event['content']), self._limit)}"
 
     def activity(self, event: Event) -> str:

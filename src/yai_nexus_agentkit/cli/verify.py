@@ -25,9 +25,8 @@ from yai_nexus_agentkit.cli.arguments import (
     runtime_context,
 )
 from yai_nexus_agentkit.cli.client import Client
-from yai_nexus_agentkit.cli.failures import CommandError
+from yai_nexus_agentkit.cli.failures import CommandError, warnings_shown
 from yai_nexus_agentkit.cli.layout import printable
-from yai_nexus_agentkit.cli.notes import warnings_shown
 from yai_nexus_agentkit.cli.terminal import Terminal
 
 __all__ = ["configure", "execute"]

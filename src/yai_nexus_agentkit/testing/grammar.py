@@ -116,7 +116,7 @@ class Grammar:
         return [] if self._terminal else ["[terminal] no RUN_FINISHED or RUN_ERROR"]
 
     def _order(self, kind: str) -> Iterator[str]:
-        """Whether the event may come here at all."""
+        """The problems of the event's place in the run."""
         if kind == "RUN_STARTED":
             if self._running:
                 yield "[start] RUN_STARTED although a run is under way"
