@@ -10,8 +10,8 @@ from langchain_core import messages as lc
 from langchain_core.messages import AIMessage, HumanMessage
 
 from tests.support.messages import lc_call, told
+from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of, message_id
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import tool_content
-from yai_nexus_agentkit.adapter.langgraph.messages.ids import calls_of, message_id
 from yai_nexus_agentkit.orchestration.client_tools import PENDING
 
 

@@ -1,4 +1,4 @@
-"""Text and reasoning of a model's message, whatever provider it came from. Pure.
+"""What a message says: its text, reasoning and calls, whatever provider it came from. Pure.
 
 Reads the raw ``content`` and ``additional_kwargs``, not ``content_blocks``: that property converts the whole message on
 every access and depends on ``response_metadata``, which only some chunks carry.
@@ -6,18 +6,57 @@ every access and depends on ``response_metadata``, which only some chunks carry.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import hashlib
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import BLOCKS, OUTSIDE, Block, Form, Part, Reasoning, Shape
+from yai_nexus_agentkit.orchestration.client_tools import PENDING
+from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_text
+from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
 
-__all__ = ["Text", "minted_call_id", "only_text", "read_content", "read_whole", "says_nothing"]
-
+__all__ = [
+    "Joiner",
+    "Text",
+    "calls_made",
+    "calls_of",
+    "give_result",
+    "message_id",
+    "minted_call_id",
+    "model_calls",
+    "only_text",
+    "read_content",
+    "read_whole",
+    "says_nothing",
+]
 
 _WORDS = ("text", "refusal")
 """Types of the blocks that are words for the user; the member of the same name has them."""
+
+
+class Joiner:
+    """Joins surrogate pairs that a provider split across chunks; a half that stays alone becomes a replacement
+    character."""
+
+    __slots__ = ("half",)
+
+    def __init__(self) -> None:
+        self.half = ""
+        """The first half of a pair, which waits for the second."""
+
+    def join(self, text: str) -> str:
+        if text.isascii() and not self.half:
+            return text
+        text, self.half = self.half + text, ""
+        if text and "\ud800" <= text[-1] <= "\udbff":
+            self.half, text = text[-1], text[:-1]
+        return clean_text(text)
+
+    def rest(self) -> str:
+        half, self.half = self.half, ""
+        return clean_text(half)
 
 
 class Text(NamedTuple):
@@ -159,3 +198,56 @@ def _decoded(index: str) -> tuple[Hashable, int]:
 
 def _string(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
+
+
+# ---------------------------------------------------------------------- calls and ids
+
+
+def calls_of(messages: Sequence[BaseMessage], scopes: Mapping[str, str] | None = None) -> ThreadCalls:
+    """The tool calls of a thread's messages, and which of them have a result. A run adds its own while it streams.
+
+    `scopes`: namespace of the subgraph by id, of the messages that a subgraph holds and not the thread itself.
+    """
+    calls, scopes = ThreadCalls(), scopes or {}
+    for position, message in enumerate(messages):
+        if isinstance(message, AIMessage):
+            if message.tool_calls or message.invalid_tool_calls:
+                own_id = message_id(message, position)
+                for raw, call in model_calls(message, own_id):
+                    scope, name, args = scopes.get(own_id, ""), call.get("name") or "", call.get("args")
+                    calls.made(own_id, raw, scope=scope, name=name, args=args).announced = True
+        elif isinstance(message, ToolMessage) and not message.additional_kwargs.get(PENDING):
+            give_result(calls, message, message_id(message, position), scopes.get(message.id or "", ""))
+    return calls
+
+
+def give_result(calls: ThreadCalls, message: ToolMessage, own_id: str, scope: str = "") -> None:
+    """Record that a tool message of the thread answers its call. The call may be missing: threads are trimmed."""
+    raw = clean_text(str(message.tool_call_id))
+    call = calls.meant(raw, (scope, ""))
+    calls.answer(raw if call is None else call.id, own_id)
+
+
+def calls_made(message: BaseMessage | None) -> Sequence[ToolCall]:
+    """The calls of a model's answer: the very list, for comparing by identity. None of any other message, which is not
+    asked for the attribute: a pydantic model that lacks it takes 3 µs to say so."""
+    return message.tool_calls if isinstance(message, AIMessage) else ()
+
+
+def message_id(message: BaseMessage, position: int) -> str:
+    """The message's id on the wire; without one, an id from its position and content, the same at every reading."""
+    if message.id:
+        return clean_text(message.id)
+    digest = hashlib.sha256(json_text(message.content).encode()).hexdigest()[:16]
+    return f"{message.type}-{position}-{digest}"
+
+
+def model_calls(message: AIMessage, own_id: str) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    """Raw id and call, valid ones first; an absent id, or one that an earlier call of the message has, is minted."""
+    seen: set[str] = set()
+    for position, call in enumerate((*message.tool_calls, *message.invalid_tool_calls)):
+        raw_id = clean_text(str(call.get("id") or "")) or minted_call_id(own_id, position)
+        if raw_id in seen:
+            raw_id = minted_call_id(own_id, position)
+        seen.add(raw_id)
+        yield raw_id, call

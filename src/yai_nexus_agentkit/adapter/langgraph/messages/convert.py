@@ -34,8 +34,7 @@ from ag_ui.core.types import ContentPart
 from langchain_core import messages as lc
 from langgraph.prebuilt.tool_node import msg_content_output
 
-from yai_nexus_agentkit.adapter.langgraph.messages.content import read_whole
-from yai_nexus_agentkit.adapter.langgraph.messages.ids import message_id, model_calls
+from yai_nexus_agentkit.adapter.langgraph.messages.content import message_id, model_calls, read_whole
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import reasoning_message, restore
 from yai_nexus_agentkit.orchestration.client_tools import PENDING
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe, json_text

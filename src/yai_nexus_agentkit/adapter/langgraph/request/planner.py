@@ -17,8 +17,8 @@ from pydantic_core import from_json
 
 from yai_nexus_agentkit.adapter.hook_calls import shown_messages, shown_state
 from yai_nexus_agentkit.adapter.langgraph.capabilities import tool_objects
+from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of, give_result
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui, to_langchain
-from yai_nexus_agentkit.adapter.langgraph.messages.ids import calls_of, give_result
 from yai_nexus_agentkit.adapter.langgraph.request.answers import answers, has_answers, leaves
 from yai_nexus_agentkit.adapter.langgraph.request.graph_input import changed_state, graph_input
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Held, Idle, Known, Plan, Restate, Resume, Run

@@ -1,8 +1,8 @@
-"""Pure. What the client holds of the conversation, against what the thread stores.
+"""The messages that the client holds, compared with the thread's. Pure.
 
 The thread's messages are never converted or compared as a whole: list elements keep their identity through a run, so
-what a run changed shows by identity of the elements and of their content objects. A snapshot, which costs as much as
-the thread is long, is made only when the client's messages really differ.
+the identity of the elements and of their content objects shows what a run changed. A snapshot costs as much as the
+thread is long, and is made only when the client's messages really differ.
 """
 
 from __future__ import annotations
@@ -16,17 +16,22 @@ from typing import Any
 from ag_ui.core import Message
 from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolMessage
 
+from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_made
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, to_agui, tool_content
-from yai_nexus_agentkit.adapter.langgraph.messages.ids import calls_made
+from yai_nexus_agentkit.adapter.langgraph.request.plan import Known
 from yai_nexus_agentkit.adapter.native_run import NativeRun
+from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
-__all__ = ["Judgement", "Told", "Transcript", "same_message"]
+__all__ = ["ClientView", "Judgement"]
 
 _id, _content = attrgetter("id"), attrgetter("content")
+Keep = Callable[[NativeRun], bool]
+"""Whether a message from this run counts although the thread's own list lacks it: its node still runs, or the subgraph
+that stored it is paused."""
 
 
 class Judgement(Enum):
-    """What a written message means for the client."""
+    """A message that a node wrote, compared with what the client holds."""
 
     KNOWN = "known"
     NEW = "new"
@@ -34,73 +39,66 @@ class Judgement(Enum):
 
 
 @dataclass(slots=True)
-class Told:
+class _Sent:
     """A message that was streamed in this run."""
 
-    message: BaseMessage | None
-    """The model's final output, or the tool's message; None while it streams, and for ever if the model failed."""
     run: NativeRun
-    """Where it came from."""
-    owner: str | None = None
+    """The run that made it."""
+    message: BaseMessage | None = None
+    """The model's final output, or the tool's message; None while it streams, and for ever if the model failed."""
     content: Any = None
     calls: Any = None
-    """The message's content and calls when it was told, by identity: a later node may change the message in place."""
-
+    """The message's content and calls at that time, by identity: a later node may change the message in place."""
     lost: bool = False
     """The model failed before its end."""
     shown: Any = None
-    """What was told of a tool's message. ToolNode rewrites some contents in place, to what is told all the same."""
+    """The content that was sent of a tool's message. ToolNode rewrites some contents in place, into the same."""
+
+    def complete(self, message: BaseMessage) -> None:
+        self.message, self.content, self.calls = message, message.content, calls_made(message)
+        self.shown = tool_content(message) if isinstance(message, ToolMessage) else None
 
     def still(self, message: BaseMessage) -> bool:
-        """The client would show this message as it was told."""
+        """The client would show this message as it was sent."""
         if self.shown is not None and isinstance(message, ToolMessage) and isinstance(self.message, ToolMessage):
             return tool_content(message) == self.shown and message.status == self.message.status
         if message is not self.message:
-            return same_message(self.message, message)
+            return _alike(self.message, message)
         return message.content is self.content and calls_made(message) is self.calls
 
 
-class Transcript:
-    """The messages of one run: the thread's at its beginning, those told since, and what only the client holds.
+class ClientView:
+    """The messages of one run: the thread's at its beginning, those streamed since, and what only the client holds.
 
-    `foreign`: subagent messages of the request, which no thread stores. `nested`: messages of paused subgraphs, which
-    reach the thread's own list only when the subgraph ends. `in_sync`: the client holds exactly the thread's messages
-    and the request's new ones.
+    `reasoning`: the client holds reasoning as messages.
     """
 
-    def __init__(
-        self,
-        *,
-        declared: bool,
-        reasoning: bool,
-        foreign: Iterable[Message] = (),
-        nested: Sequence[BaseMessage] = (),
-        held: Sequence[str] = (),
-        in_sync: bool = True,
-    ) -> None:
-        self._declared, self._reasoning = declared, reasoning
-        self._foreign: dict[str, Message] = {m.id: m for m in foreign}
-        self._nested: dict[str, BaseMessage] = {m.id: m for m in nested if m.id}
+    def __init__(self, known: Known, life: RunLifecycle, *, reasoning: bool) -> None:
+        self._life, self._reasoning = life, reasoning
+        self._foreign: dict[str, Message] = {m.id: m for m in known.foreign}
+        self._nested: dict[str, BaseMessage] = {m.id: m for m in known.nested if m.id}
+        """Messages of paused subgraphs. The thread's own list gets them when the subgraph ends."""
+        self._held = known.ids
+        """Ids of the client's messages in the client's order, as of the request or of the last snapshot."""
+        self._drift: str | None = None if known.in_sync else "the request has messages that the thread lacks"
+        """Why the client's messages are not the thread's, if something is known that only a snapshot corrects."""
         self._before: list[BaseMessage] = []
         self._contents: list[Any] = []
-        """The thread's messages at the beginning, and what they said: nodes may edit them in place."""
+        """The thread's messages at the beginning, and their contents: nodes may edit messages in place."""
         self._ids: list[str | None] = []
         self._base: dict[str, int] = {}
         """Position by id."""
-        self._told: dict[str, Told] = {}
-        self._hidden: set[str] = set()
-        self._thoughts: dict[str, Told] = {}
+        self._sent: dict[str, _Sent] = {}
+        self._thoughts: dict[str, _Sent] = {}
         """Messages of this run that are nothing but reasoning."""
-        self._held = list(held)
-        """Ids of the client's messages in the client's order, as of the request or of the last snapshot."""
-        self.in_sync = in_sync
+        self._hidden: set[str] = set()
+        self._written = False
+        """A node wrote messages in this run."""
         self.restated = False
         """A snapshot was sent in this run."""
         self.began = False
-        self.touched = False
-        """A node wrote messages in this run."""
         self.latest: Sequence[BaseMessage] = ()
-        """The thread's messages after the last step, live."""
+        """The thread's messages after the last step, live. Set by `begin` and `stepped`."""
 
     def begin(self, messages: Sequence[BaseMessage]) -> None:
         """The thread's messages after the request was applied."""
@@ -112,142 +110,153 @@ class Transcript:
         self._ids = list(map(_id, messages))
         self._base = {message_id: n for n, message_id in enumerate(self._ids) if message_id}
 
-    # ------------------------------------------------------------------ telling
+    def stepped(self, messages: Sequence[BaseMessage]) -> None:
+        """The thread's messages after a superstep."""
+        self.latest = messages
 
-    def tell(self, message_id: str, run: NativeRun, message: BaseMessage | None = None) -> None:
-        """A message is being streamed, or (with `message`) was."""
-        told = self._told.get(message_id)
-        if told is None:
-            told = self._told[message_id] = Told(None, run, run.owner)
+    def node_wrote(self) -> None:
+        """A node wrote messages."""
+        self._written = True
+
+    def drifted(self, why: str) -> None:
+        """The client's messages differ from the thread's in a way that only a snapshot corrects."""
+        self._drift = why
+
+    # ------------------------------------------------------------------ what is sent
+
+    def sent(self, message_id: str, run: NativeRun, message: BaseMessage | None = None) -> None:
+        """Something of a message was sent, or (with `message`) all of it."""
+        sent = self._sent.setdefault(message_id, _Sent(run))
         if message is not None:
-            told.message, told.content, told.calls = message, message.content, calls_made(message)
-            told.shown = tool_content(message) if isinstance(message, ToolMessage) else None
+            sent.complete(message)
 
-    def show(self, message_id: str, run: NativeRun) -> None:
-        """The first text or call of a message was told: there the client puts it, however long its model had reasoned
-        while others answered."""
-        told = self._told.pop(message_id, None)
-        self._told[message_id] = told or Told(None, run, run.owner)
+    def placed(self, message_id: str, run: NativeRun) -> None:
+        """The first text or call of a message was sent. The client puts it behind all others, however long its model
+        had reasoned while others answered."""
+        self._sent[message_id] = self._sent.pop(message_id, _Sent(run))
 
-    def think(self, message_id: str, run: NativeRun, message: BaseMessage) -> None:
-        """The model ended without an answer: its message is not shown, but for the reasoning that was told."""
-        self._told.pop(message_id, None)
-        self._thoughts[message_id] = Told(message, run, run.owner)
+    def reasoned(self, message_id: str, run: NativeRun, message: BaseMessage) -> None:
+        """The model ended without an answer: nothing of its message is shown but the reasoning."""
+        self._sent.pop(message_id, None)
+        self._thoughts[message_id] = _Sent(run, message)
 
-    def lose(self, message_id: str) -> None:
-        """The model failed: what was told of this message is not going to be stored."""
-        if message_id in self._told:
-            self._told[message_id].lost = True
+    def lost(self, message_id: str) -> None:
+        """The model failed. No graph will store what was sent of this message."""
+        if message_id in self._sent:
+            self._sent[message_id].lost = True
+
+    def kept_silent(self, message_id: str) -> None:
+        """A model's message was not streamed on purpose. If the graph stores it, a snapshot brings it."""
+        self._hidden.add(message_id)
+
+    def add_foreign(self, messages: Iterable[Message]) -> None:
+        """Messages of a subagent. No thread stores them; every snapshot restates them."""
+        self._foreign.update((m.id, m) for m in messages)
+
+    # ------------------------------------------------------------------ what is known of a message
 
     def is_lost(self, message_id: str) -> bool:
-        """The model of this message failed."""
-        return message_id in self._told and self._told[message_id].lost
+        return message_id in self._sent and self._sent[message_id].lost
 
     @property
     def lost_any(self) -> bool:
-        """Something was told that no graph keeps."""
-        return any(told.lost for told in self._told.values())
+        return any(sent.lost for sent in self._sent.values())
 
-    def says(self, text: str) -> bool:
-        """The client was told this text: by one message, or by all of this run's together."""
-        told = [getattr(t.message, "text", "") for t in self._told.values() if t.message is not None]
-        return text in told or text == "".join(told)
-
-    def add_foreign(self, messages: Iterable[Message]) -> None:
-        """What a subagent said: no thread stores it, every snapshot restates it."""
-        self._foreign.update((m.id, m) for m in messages)
-
-    def hide(self, message_id: str) -> None:
-        """A model's message that was not streamed on purpose; if the graph stores it, it arrives with a snapshot."""
-        self._hidden.add(message_id)
-
-    def is_told(self, message_id: str) -> bool:
+    def is_sent(self, message_id: str) -> bool:
         """The message was streamed in this run."""
-        return message_id in self._told
+        return message_id in self._sent
 
     @property
-    def any_told(self) -> bool:
-        """Anything was streamed in this run."""
-        return bool(self._told)
+    def sent_any(self) -> bool:
+        return bool(self._sent)
 
-    def is_hidden(self, message_id: str) -> bool:
-        """The message was kept silent on purpose."""
+    def is_silent(self, message_id: str) -> bool:
+        """The message was not streamed on purpose."""
         return message_id in self._hidden
+
+    def says(self, text: str) -> bool:
+        """One message of this run is this text, or all of them together."""
+        texts = [getattr(sent.message, "text", "") for sent in self._sent.values() if sent.message is not None]
+        return text in texts or text == "".join(texts)
 
     def holds(self, message_id: str) -> bool:
         """The thread held a message of this id before the run."""
         return message_id in self._base
 
     def holds_result(self, message_id: str) -> bool:
-        """The client knew this tool's message before the run, or had it from a snapshot. A placeholder is no result:
-        the real one may come under its id."""
+        """The client had this tool message before the run, or got it with a snapshot. A placeholder is no result: the
+        real one may come under its id."""
         if (position := self._base.get(message_id)) is not None:
             return is_shown(self._before[position])
         return message_id in self._nested or message_id in self._foreign
 
-    # ------------------------------------------------------------------ comparing
-
     def judge(self, message: BaseMessage) -> Judgement:
-        """What it means that a node wrote this message."""
-        if isinstance(message, RemoveMessage):
-            known = message.id in self._base or message.id in self._told or message.id == "__remove_all__"
-            return Judgement.CHANGED if known else Judgement.KNOWN
+        """Compare a message that a node wrote with what the client holds."""
         message_id = message.id or ""
+        if isinstance(message, RemoveMessage):
+            known = message_id in self._base or message_id in self._sent or message_id == "__remove_all__"
+            return Judgement.CHANGED if known else Judgement.KNOWN
         if message_id in self._thoughts:
             return Judgement.KNOWN
-        if (told := self._told.get(message_id)) is not None:
-            return Judgement.KNOWN if told.still(message) else Judgement.CHANGED
-        if (position := self._base.get(message_id)) is not None:
-            return Judgement.KNOWN if self._unchanged(message, position) else Judgement.CHANGED
-        if (paused := self._nested.get(message_id)) is not None:
-            return Judgement.KNOWN if same_message(paused, message) else Judgement.CHANGED
-        return Judgement.NEW
+        if (sent := self._sent.get(message_id)) is not None:
+            same = sent.still(message)
+        elif (position := self._base.get(message_id)) is not None:
+            same = self._unchanged(message, position)
+        elif (paused := self._nested.get(message_id)) is not None:
+            same = _alike(paused, message)
+        else:
+            return Judgement.NEW
+        return Judgement.KNOWN if same else Judgement.CHANGED
 
     def orphans(self, run: NativeRun, written: Iterable[BaseMessage]) -> bool:
-        """Something streamed inside this node is not among what it wrote: it rebuilt its answer, or dropped it."""
+        """A message streamed inside this node is not among what the node wrote: it rebuilt its answer, or dropped
+        it."""
         ids = {m.id for m in written}
         return any(
-            told.owner is None and message_id not in ids and (told.run is run or run in told.run.ancestors())
-            for message_id, told in self._told.items()
+            sent.run.owner is None and message_id not in ids and (sent.run is run or run in sent.run.ancestors())
+            for message_id, sent in self._sent.items()
         )
+
+    # ------------------------------------------------------------------ the whole conversation
 
     def differs(self) -> bool:
         """The client's messages are not the thread's. Decided by identity; costs microseconds per thousand messages."""
-        if not self.in_sync:
+        if self._drift is not None:
             return True
-        own = {message_id: told for message_id, told in self._told.items() if told.owner is None}
+        own = {message_id for message_id, sent in self._sent.items() if sent.run.owner is None}
         final = self.latest
-        if not self.touched and not own:
+        if not self._written and not own:
             return bool(self._nested)
         if not self._begins_as_before(final):
             return True
         tail = [m for m in final[len(self._ids) :] if is_shown(m)]
-        told = own.keys() | self._nested.keys()
-        if {m.id for m in tail} != told or len(tail) != len(told):
+        sent = own | self._nested.keys()
+        if {m.id for m in tail} != sent or len(tail) != len(sent):
             return True
         if any(self.judge(m) is not Judgement.KNOWN for m in tail):
             return True
-        if not self._nested:
-            return _grouped(tail) != _grouped(self._told_order(own))
-        stored = {m.id: m for m in final if is_shown(m)}
-        return _grouped(stored.values()) != _grouped(stored[i] for i in self._client_order() if i in stored)
+        stored = [m.id for m in (final if self._nested else tail) if is_shown(m)]
+        results = {call.result for call in self._life.calls if call.result is not None}
+        kept = set(stored)
+        shown = [i for i in self._client_order(self._held if self._nested else ()) if i in kept]
+        return _grouped(stored, results) != _grouped(shown, results)
 
-    def _told_order(self, own: Mapping[str, Told]) -> list[BaseMessage]:
-        """What was told, in the client's order: a result goes behind its call and the results there."""
-        order: list[BaseMessage] = []
-        makers: dict[str | None, BaseMessage] = {}
-        for told in own.values():
-            message = told.message
-            if message is None:
+    def _client_order(self, held: Iterable[str]) -> list[str]:
+        """Ids of the client's messages in its order: what it held, then what was sent. A result stands behind its call
+        and the results there, others at the end."""
+        behind = {call.result: call.maker for call in self._life.calls if call.result is not None}
+        order = list(held)
+        seen = set(order)
+        for message_id in self._sent:
+            if message_id in seen:
                 continue
-            makers.update((call["id"], message) for call in calls_made(message))
-            at = len(order)
-            if isinstance(message, ToolMessage):
-                maker = makers.get(message.tool_call_id)
-                at = next((n for n, m in enumerate(order) if m is maker), -1) + 1
-                while at < len(order) and isinstance(order[at], ToolMessage):
+            at, maker = len(order), behind.get(message_id)
+            if maker in seen:
+                at = order.index(maker) + 1
+                while at < len(order) and order[at] in behind:
                     at += 1
-            order.insert(at, message)
+            order.insert(at, message_id)
+            seen.add(message_id)
         return order
 
     def _begins_as_before(self, final: Sequence[BaseMessage]) -> bool:
@@ -265,42 +274,37 @@ class Transcript:
         before = self._before[position]
         if message is before:
             return message.content is self._contents[position]
-        return same_message(before, message)
+        return _alike(before, message)
 
-    # ------------------------------------------------------------------ snapshots
-
-    def unnest(self) -> None:
-        """The run ended: what paused subgraphs held and the thread did not get is not part of the conversation."""
+    def forget_nested(self) -> None:
+        """The run ended. Messages of paused subgraphs that the thread did not get are not part of the conversation."""
         if not self._nested:
             return
         kept = {m.id for m in self.latest}
         if any(message_id not in kept for message_id in self._nested):
-            self.in_sync = False
+            self.drifted("the thread did not get what a subgraph held")
             self._nested = {i: m for i, m in self._nested.items() if i in kept}
 
-    def snapshot(self, keep: Callable[[NativeRun], bool], unsaid: Sequence[BaseMessage] = ()) -> list[Message]:
-        """The conversation as the client shall hold it. `keep` says of the run that told a message whether the message
-        counts although the thread's own list does not have it: its node still runs, or the subgraph that stored it is
-        paused."""
+    def snapshot(self, keep: Keep, unsaid: Sequence[BaseMessage] = ()) -> list[Message]:
+        """The conversation as the client shall hold it."""
         ids = {m.id for m in self.latest}
         inner = [m for message_id, m in self._nested.items() if message_id not in ids]
-        told = {**self._told, **self._thoughts}
-        inner += [t.message for t in self._unstored(told, ids, keep).values() if t.message is not None]
+        sent = {**self._sent, **self._thoughts}
+        inner += [one.message for one in _unstored(sent, ids, keep).values() if one.message is not None]
         # Whole, since a message that is not shown may have reasoning that is.
-        own = to_agui([*self.latest, *inner, *unsaid], declared=self._declared, reasoning=self._reasoning)
+        own = to_agui([*self.latest, *inner, *unsaid], declared=self._life.declared, reasoning=self._reasoning)
         taken = {m.id for m in own}
         return [*own, *(m for m in self._foreign.values() if m.id not in taken)]
 
     def prelude(self, messages: Sequence[Message]) -> list[Message] | None:
-        """What to send before this snapshot, if the client would else show it in another order; None if it would not.
+        """A snapshot to send before this one, if the client would else show it in another order.
 
         A client keeps the messages it holds where they are and appends the others (AG-UI 1.0 §11). So messages that
         must move are taken away first.
         """
-        own = [m for m in messages if m.subagent_run_id is None and m.role != "reasoning"]
-        wanted = [m.id for m in own]
+        wanted = [m.id for m in messages if m.subagent_run_id is None and m.role != "reasoning"]
         known = set(wanted)
-        shown = [i for i in self._client_order() if i in known]
+        shown = [i for i in self._client_order(self._held) if i in known]
         present = set(shown)
         if shown + [i for i in wanted if i not in present] == wanted:
             return None
@@ -310,72 +314,43 @@ class Transcript:
         keep = set(wanted[:right])
         return [m for m in messages if m.id in keep or m.subagent_run_id is not None]
 
-    def _client_order(self) -> list[str]:
-        """Ids of the client's messages in its order: a result goes behind its call and the results there, others to the
-        end."""
-        order = list(self._held)
-        seen = set(order)
-        holders: dict[str | None, str] = {}
-        results: set[str] = set()
-        streamed = (told.message for told in self._told.values() if told.message is not None)
-        for message in (*self.latest, *streamed):
-            for call in calls_made(message):
-                if call["id"] and message.id:
-                    holders[call["id"]] = message.id
-            if message.type == "tool" and message.id:
-                results.add(message.id)
-        for message_id, told in self._told.items():
-            if message_id in seen:
-                continue
-            holder = holders.get(getattr(told.message, "tool_call_id", ""), "")
-            if holder in seen:
-                at = order.index(holder) + 1
-                while at < len(order) and order[at] in results:
-                    at += 1
-                order.insert(at, message_id)
-            else:
-                order.append(message_id)
-            seen.add(message_id)
-        return order
-
-    def accept(self, messages: Sequence[Message], keep: Callable[[NativeRun], bool]) -> None:
+    def accept(self, messages: Sequence[Message], keep: Keep) -> None:
         """That snapshot was sent: it is what the client holds now."""
-        self.in_sync = self.restated = True
+        self._drift, self.restated = None, True
         self._held = [m.id for m in messages]
         self.begin(self.latest)
-        self._told = self._unstored(self._told, self._base.keys(), keep)
-        self._thoughts = self._unstored(self._thoughts, self._base.keys(), keep)
+        self._sent = _unstored(self._sent, self._base.keys(), keep)
+        self._thoughts = _unstored(self._thoughts, self._base.keys(), keep)
         self._nested = {i: m for i, m in self._nested.items() if i not in self._base}
 
-    def _unstored(
-        self, told: Mapping[str, Told], ids: Collection[str | None], keep: Callable[[NativeRun], bool]
-    ) -> dict[str, Told]:
-        return {i: t for i, t in told.items() if t.owner is None and i not in ids and keep(t.run)}
+
+def _unstored(sent: Mapping[str, _Sent], ids: Collection[str | None], keep: Keep) -> dict[str, _Sent]:
+    return {i: one for i, one in sent.items() if one.run.owner is None and i not in ids and keep(one.run)}
 
 
-def _grouped(messages: Iterable[BaseMessage]) -> list[object]:
+def _grouped(ids: Iterable[str | None], results: Collection[str | None]) -> list[object]:
     """Ids in order, but for results that stand together: parallel tools end in any order; each stands by its call."""
     groups: list[Any] = []
-    for message in messages:
-        if isinstance(message, ToolMessage):
+    for message_id in ids:
+        if message_id in results:
             if not groups or not isinstance(groups[-1], set):
                 groups.append(set())
-            groups[-1].add(message.id)
+            groups[-1].add(message_id)
         else:
-            groups.append(message.id)
+            groups.append(message_id)
     return groups
 
 
-def same_message(one: BaseMessage | None, other: BaseMessage) -> bool:
+def _alike(one: BaseMessage | None, other: BaseMessage) -> bool:
     """The client would show both alike."""
     if one is other:
         return True
     if one is None:
         return False
-    return one.content == other.content and _answered(one) == _answered(other) and _calls(one) == _calls(other)
+    return one.content == other.content and _answers(one) == _answers(other) and _calls(one) == _calls(other)
 
 
-def _answered(message: BaseMessage) -> tuple[str, str] | None:
+def _answers(message: BaseMessage) -> tuple[str, str] | None:
     return (message.tool_call_id, message.status) if isinstance(message, ToolMessage) else None
 
 

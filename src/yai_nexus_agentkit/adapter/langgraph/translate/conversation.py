@@ -22,7 +22,7 @@ from yai_nexus_agentkit.adapter.langgraph.native.written import written_messages
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Held, Plan, Resume, Run
 from yai_nexus_agentkit.adapter.langgraph.request.reconcile import saved_as
 from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
-from yai_nexus_agentkit.adapter.langgraph.translate.client_view import Judgement, Transcript
+from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView, Judgement
 from yai_nexus_agentkit.adapter.langgraph.translate.model_stream import ModelLane
 from yai_nexus_agentkit.adapter.langgraph.translate.node_steps import Steps
 from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolRuns
@@ -40,13 +40,13 @@ class Conversation:
         plan: Plan,
         reports: Reports,
         tree: RunTree,
-        transcript: Transcript,
+        view: ClientView,
         calls: ToolRuns,
         steps: Steps,
         *,
         shape: GraphShape | None,
     ) -> None:
-        self._known, self._reports, self._tree, self._transcript = plan.known, reports, tree, transcript
+        self._known, self._reports, self._tree, self._view = plan.known, reports, tree, view
         self._ids = frozenset(plan.known.ids)
         self._answers = plan.answers if isinstance(plan, Run) else ()
         self._resumes = isinstance(plan, Resume)
@@ -86,11 +86,7 @@ class Conversation:
     def tell_stored(self, message: AIMessage, run: NativeRun) -> list[BaseEvent]:
         """An answer of the graph that was not streamed (a constant, a cached node): stream it now."""
         source = NativeRun(f"stored:{message.id}", RunKind.MODEL, run.name, run, scope=run.scope, owner=run.owner)
-        lane = ModelLane(source, self._life)
-        events = lane.end(message)
-        if is_shown(message):
-            self._transcript.tell(message.id or "", source, message if lane.faithful else None)
-        return events
+        return ModelLane(source, self._life, self._view).end(message)
 
     def tell_output(self, output: Any) -> list[BaseEvent]:
         """What a functional graph or plain runnable returned and no model streamed: a text, a message, or messages."""
@@ -107,9 +103,9 @@ class Conversation:
         return events
 
     def _is_shown_already(self, message: AIMessage) -> bool:
-        if self._transcript.is_told(message.id or "") or message.id in self._ids:
+        if self._view.is_sent(message.id or "") or message.id in self._ids:
             return True
-        return bool(message.text) and self._transcript.says(message.text)
+        return bool(message.text) and self._view.says(message.text)
 
     def updated(self, payload: Mapping[str, Any]) -> list[BaseEvent]:
         """A root ``updates`` chunk: which node wrote what. A node answered from a cache shows here only."""
@@ -134,7 +130,7 @@ class Conversation:
                 self._state.wrote(part)
         if not written:
             return
-        self._transcript.touched = True
+        self._view.node_wrote()
         for message in written:
             if not isinstance(message, BaseMessage) or not message.id:
                 self._raw_written = True
@@ -145,16 +141,16 @@ class Conversation:
         """Only a snapshot can tell the client of this message."""
         if not isinstance(message, RemoveMessage) and not is_shown(message):
             return False
-        return self._transcript.judge(message) is not Judgement.KNOWN
+        return self._view.judge(message) is not Judgement.KNOWN
 
     def _is_untold(self, message: AIMessage, run: NativeRun, written: Sequence[BaseMessage]) -> bool:
         """New, and to be streamed now. What replaces a streamed answer, or was kept silent on purpose, is told by a
         snapshot."""
-        hidden = self._transcript.is_hidden(message.id or "")
-        return self._is_new(message) and not hidden and not self._transcript.orphans(run, written)
+        hidden = self._view.is_silent(message.id or "")
+        return self._is_new(message) and not hidden and not self._view.orphans(run, written)
 
     def _is_new(self, message: BaseMessage) -> bool:
-        return self._transcript.judge(message) is Judgement.NEW
+        return self._view.judge(message) is Judgement.NEW
 
     # ------------------------------------------------------------------ the thread's values
 
@@ -164,13 +160,13 @@ class Conversation:
             return []
         messages = self._shape.messages_of(values)
         self._unreadable = messages is UNREADABLE
-        if not self._transcript.began:
+        if not self._view.began:
             return self._begin(values, messages)
         if self._resumes:
             self._resumes = False
             return []  # the thread as it was before its last step, which `begin_held` knew in full
         if self._shape.messages and not self._unreadable:
-            self._transcript.latest = messages
+            self._view.stepped(messages)
         events: list[BaseEvent] = []
         if self._raw_written:
             self._raw_written = False
@@ -190,7 +186,7 @@ class Conversation:
 
     def _begin(self, values: Any, messages: Sequence[BaseMessage]) -> list[BaseEvent]:
         """The first look at the thread, with the request applied."""
-        self._transcript.begin(messages)
+        self._view.begin(messages)
         events = self._state.begin(values)
         root = self._tree.root or NativeRun("root", RunKind.ROOT, "", None)
         if self._known.lacking and self._shape is not None and self._shape.messages:
@@ -203,8 +199,9 @@ class Conversation:
         """Start from what the thread holds: the graph does not run, or does not show it before its first step."""
         if self._shape is None:
             return []
-        self._transcript.begin(held.messages)
-        self._transcript.in_sync = self._known.in_sync and not self._known.lacking
+        self._view.begin(held.messages)
+        if self._known.lacking:
+            self._view.drifted("the thread has messages that the client lacks")
         events = self._state.begin(held.values)
         if self._resumes and self._known.lacking and self._shape.messages:
             events += self._snapshot(lambda run: False)
@@ -217,7 +214,7 @@ class Conversation:
 
     def _raw_tail(self, messages: Sequence[BaseMessage]) -> list[BaseEvent]:
         """Messages that a node wrote as tuples, dicts or strings, now that the reducer made real ones of them."""
-        tail = list(takewhile(lambda m: not self._transcript.holds(m.id or ""), reversed(messages)))
+        tail = list(takewhile(lambda m: not self._view.holds(m.id or ""), reversed(messages)))
         fresh = list(takewhile(self._is_new, tail))
         root = self._tree.root
         if root is None:
@@ -241,22 +238,22 @@ class Conversation:
     @property
     def _keeps_messages(self) -> bool:
         """The thread's messages are known: the graph keeps a conversation, and showed it."""
-        return self._shape is not None and self._shape.messages and self._transcript.began
+        return self._shape is not None and self._shape.messages and self._view.began
 
     def _end(self, *, paused: bool, when: str) -> list[BaseEvent]:
-        if (paused or self._transcript.lost_any) and (self._shape is None or not self._shape.messages):
+        if (paused or self._view.lost_any) and (self._shape is None or not self._shape.messages):
             own = [m for m in self._known.request if m.role != "activity"]
-            return self._reports.messages([*own, *self._transcript.snapshot(lambda run: True)])
+            return self._reports.messages([*own, *self._view.snapshot(lambda run: True)])
         if not self._keeps_messages:
             return []
         if paused:
             return self._snapshot(self._paused)
-        self._transcript.unnest()
+        self._view.forget_nested()
         # A run that had to send a snapshot ends with one: whoever keeps only the last of a stored run has it whole.
-        stale = (self._transcript.restated and self._transcript.any_told) or self._misnamed()
+        stale = (self._view.restated and self._view.sent_any) or self._misnamed()
         if self._unsaid:  # they wait behind the calls that the client now has to answer
             return self._snapshot(lambda run: False)
-        if when == "never" or (when == "auto" and not stale and not self._transcript.differs()):
+        if when == "never" or (when == "auto" and not stale and not self._view.differs()):
             return []
         return self._snapshot(lambda run: False)
 
@@ -280,11 +277,11 @@ class Conversation:
     def _snapshot(self, keep: Callable[[NativeRun], bool]) -> list[BaseEvent]:
         if self._unreadable:
             return []
-        messages = self._reports.shown(self._as_told(self._transcript.snapshot(keep, self._unsaid)))
+        messages = self._reports.shown(self._as_told(self._view.snapshot(keep, self._unsaid)))
         if messages is None:
             return []
-        first = self._transcript.prelude(messages)
-        self._transcript.accept(messages, keep)
+        first = self._view.prelude(messages)
+        self._view.accept(messages, keep)
         events = self._life.messages_snapshot(first) if first is not None else []
         return [*events, *self._life.messages_snapshot(messages)]
 

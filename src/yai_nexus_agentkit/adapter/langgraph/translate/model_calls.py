@@ -8,9 +8,8 @@ from typing import Any
 from ag_ui.core import BaseEvent, token_usage_from_langchain_metadata
 from langchain_core.messages import BaseMessage
 
-from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
-from yai_nexus_agentkit.adapter.langgraph.translate.client_view import Transcript
+from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView
 from yai_nexus_agentkit.adapter.langgraph.translate.model_stream import ModelLane
 from yai_nexus_agentkit.adapter.native_run import NativeRun
 from yai_nexus_agentkit.adapter.shared.reports import Reports
@@ -21,8 +20,8 @@ __all__ = ["ModelCalls"]
 class ModelCalls:
     """Starts, chunks and ends of model runs, keyed by their run id."""
 
-    def __init__(self, reports: Reports, transcript: Transcript, notes: RunNotes) -> None:
-        self._reports, self._life, self._transcript, self._notes = reports, reports.life, transcript, notes
+    def __init__(self, reports: Reports, view: ClientView, notes: RunNotes) -> None:
+        self._reports, self._life, self._view, self._notes = reports, reports.life, view, notes
         self._lanes: dict[str, ModelLane] = {}
 
     def start(self, run: NativeRun) -> list[BaseEvent]:
@@ -35,7 +34,7 @@ class ModelCalls:
         if self._notes.is_structured(run.id):
             run.silent = True
         if not run.silent:
-            self._lanes[run.id] = ModelLane(run, self._life)
+            self._lanes[run.id] = ModelLane(run, self._life, self._view)
         return events
 
     def stream(self, native: Mapping[str, Any]) -> list[BaseEvent]:
@@ -44,25 +43,15 @@ class ModelCalls:
         if lane is None:
             return []
         chunk = native["data"]["chunk"]
-        if (events := lane.more(chunk)) is not None:
-            return events
-        spoke, shown = lane.spoke, lane.shown
-        events = lane.stream(chunk)
-        if lane.shown and not shown:
-            self._transcript.show(lane.message_id, lane.run)
-        elif lane.spoke and not spoke:
-            self._transcript.tell(lane.message_id, lane.run)
-        return events
+        events = lane.more(chunk)
+        return lane.stream(chunk) if events is None else events
 
     def stream_text(self, native: Mapping[str, Any]) -> list[BaseEvent]:
         """A chunk of a text model."""
         lane = self._lanes.get(native["run_id"])
         chunk = native["data"].get("chunk")
         text = chunk if isinstance(chunk, str) else getattr(chunk, "text", "")
-        if lane is None or not text:
-            return []
-        self._transcript.tell(lane.message_id, lane.run)
-        return lane.stream_text(text)
+        return lane.stream_text(text) if lane is not None and text else []
 
     def end(self, run_id: str, run: NativeRun | None, output: Any) -> list[BaseEvent]:
         """A model call ended; `output` is its whole message (a text model's is a dict, which says nothing new)."""
@@ -72,29 +61,18 @@ class ModelCalls:
         lane = self._lanes.pop(run_id, None)
         if lane is None:
             if message is not None and message.id:
-                self._transcript.hide(message.id)
+                self._view.kept_silent(message.id)
             return []
-        if message is not None and not lane.spoke and self._transcript.holds(message.id or ""):
+        if message is not None and not lane.spoke and self._view.holds(message.id or ""):
             return self._life.end_lane(lane.key)  # a cached answer under the id of an old message, which it replaces
-        shown = lane.shown
-        events = lane.end(message)
-        if lane.shown and not shown:
-            self._transcript.show(lane.message_id, lane.run)
-        if message is not None and not is_shown(message):
-            self._transcript.think(lane.message_id, lane.run, message)
-        elif lane.spoke:
-            faithful = message is not None and lane.told_all_of(message)
-            self._transcript.tell(lane.message_id, lane.run, message if faithful else None)
-        if lane.run.owner is not None and message is not None:
-            self._transcript.add_foreign(lane.as_shown(message))
-        return events
+        return lane.end(message)
 
     def abandon(self, run_id: str) -> list[BaseEvent]:
         """The model call will not end: it failed, or was cancelled."""
         lane = self._lanes.pop(run_id, None)
         if lane is None:
             return []
-        self._transcript.lose(lane.message_id)
+        self._view.lost(lane.message_id)
         if self._reports.predictor is not None:
             self._reports.predictor.lose(lane.calls.values())
         return lane.end(None)

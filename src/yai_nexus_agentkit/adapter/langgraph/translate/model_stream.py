@@ -15,13 +15,14 @@ from langchain_core.messages import AIMessageChunk, BaseMessage
 from pydantic_core import from_json
 
 from yai_nexus_agentkit.adapter.langgraph.messages.content import (
+    Joiner,
     Text,
     minted_call_id,
     only_text,
     read_content,
     says_nothing,
 )
-from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui
+from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, to_agui
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import (
     METADATA_KEY,
     Reasoning,
@@ -29,6 +30,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import (
     reasoning_id,
     shape_of,
 )
+from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView
 from yai_nexus_agentkit.adapter.native_run import NativeRun
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_text
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
@@ -37,29 +39,6 @@ __all__ = ["ModelLane"]
 
 _GENERATED = "lc_"
 """Prefix of the ids LangChain makes up; any other id is the provider's, and it is the one the thread stores."""
-
-
-class _Joiner:
-    """Joins surrogate pairs that a provider split across chunks; a half that stays alone becomes a replacement
-    character."""
-
-    __slots__ = ("half",)
-
-    def __init__(self) -> None:
-        self.half = ""
-        """The first half of a pair, which waits for the second."""
-
-    def join(self, text: str) -> str:
-        if text.isascii() and not self.half:
-            return text
-        text, self.half = self.half + text, ""
-        if text and "\ud800" <= text[-1] <= "\udbff":
-            self.half, text = text[-1], text[:-1]
-        return clean_text(text)
-
-    def rest(self) -> str:
-        half, self.half = self.half, ""
-        return clean_text(half)
 
 
 @dataclass(slots=True)
@@ -74,7 +53,7 @@ class _Call:
     """The id on the wire, from the announcement on."""
     pieces: list[str] = field(default_factory=list)
     """The argument text so far: at the end it is compared with the arguments that LangChain made of it."""
-    joiner: _Joiner = field(default_factory=_Joiner)
+    joiner: Joiner = field(default_factory=Joiner)
 
 
 @dataclass(slots=True)
@@ -108,8 +87,9 @@ class _Thought:
 class ModelLane:
     """One model call. `stream` and `end` return the events; after `end` the lane is used up."""
 
-    def __init__(self, run: NativeRun, life: RunLifecycle) -> None:
+    def __init__(self, run: NativeRun, life: RunLifecycle, view: ClientView) -> None:
         self.run = run
+        self._view = view
         self.key = run.id
         self.message_id = f"lc_run--{run.id}"
         self.calls: dict[str, str] = {}
@@ -117,14 +97,14 @@ class ModelLane:
         self._life = life
         self._plain = False
         """Nothing but the text message is open, and no half of a surrogate pair waits: more text takes a short way."""
-        self.faithful = True
-        """What was told is what the message says, under the message's id."""
+        self._faithful = True
+        """What was sent is what the message says, under the message's id."""
         self.spoke = False
-        """Something was told, so the message id is fixed."""
-        self.shown = False
-        """Text or a call was told: the client has the message, and its place among the others is fixed."""
+        """Something was sent, so the message id is fixed."""
+        self._placed = False
+        """Text or a call was sent: the place of the message among the client's is fixed."""
         self._provider: Any = None
-        self._text = _Joiner()
+        self._text = Joiner()
         self._said: list[str] = []
         """The text so far, piece by piece: at the end it is compared with the message's."""
         self._reasoning: dict[Hashable, int] = {}
@@ -186,7 +166,7 @@ class ModelLane:
 
     def stream_text(self, text: str) -> list[BaseEvent]:
         """A piece of text of a model that knows no messages (``BaseLLM``)."""
-        self.spoke = self.shown = True
+        self._place()
         return self.tell(text)
 
     def tell(self, text: str) -> list[BaseEvent]:
@@ -196,15 +176,18 @@ class ModelLane:
         self._said.append(text)
         return self._life.text(self.key, self.message_id, text)
 
-    def _check_id(self) -> None:
-        """A provider may repeat an id within a thread; the lifecycle gives the later message another one."""
-        told = self._life.message_id(self.key)
-        self.faithful = self.faithful and told in (None, self.message_id)
+    def _place(self) -> None:
+        """The first text or call of the message is being sent."""
+        if not self._placed:
+            self.spoke = self._placed = True
+            self._view.placed(self.message_id, self.run)
 
-    def told_all_of(self, output: BaseMessage) -> bool:
-        """The client was told this very text. A node may edit the model's message in place before its end is seen."""
+    def _sent_all_of(self, output: BaseMessage) -> bool:
+        """The client has this very message. A node may edit it in place before its end is seen; and of an id that a
+        provider repeats within a thread the lifecycle makes another one."""
         text = "".join(piece.text for piece in read_content(output) if isinstance(piece, Text))
-        return self.faithful and "".join(self._said) == clean_text(text)
+        same_id = self._life.message_id(self.key) in (None, self.message_id)
+        return self._faithful and same_id and "".join(self._said) == clean_text(text)
 
     def end(self, output: BaseMessage | None) -> list[BaseEvent]:
         """The model's whole message: tells what was not streamed, and closes the lane."""
@@ -218,10 +201,16 @@ class ModelLane:
         rest = self._text.rest()
         if rest:
             events += self.tell(rest)
-        self._check_id()
+        if output is not None and not is_shown(output):
+            self._view.reasoned(self.message_id, self.run, output)
+        elif self.spoke:
+            whole = output if output is not None and self._sent_all_of(output) else None
+            self._view.sent(self.message_id, self.run, whole)
+        if self.run.owner is not None and output is not None:
+            self._view.add_foreign(self._as_shown(output))
         return [*events, *self._life.end_lane(self.key)]
 
-    def as_shown(self, message: BaseMessage) -> list[Message]:
+    def _as_shown(self, message: BaseMessage) -> list[Message]:
         """The message, and its reasoning, as the client holds them after this lane; for a subagent's, which no thread
         stores."""
         shown: list[Message] = []
@@ -250,13 +239,16 @@ class ModelLane:
 
     def _say(self, piece: Text) -> list[BaseEvent]:
         events = [] if self._plain else self._life.end_reasoning(self.key)
-        self.spoke = self.shown = True
+        self._place()
         events += self.tell(piece.text)
         self._plain = not self._text.half
         return events
 
     def _think(self, piece: Reasoning) -> list[BaseEvent]:
-        self.spoke, self._plain = True, False
+        self._plain = False
+        if not self.spoke:
+            self.spoke = True
+            self._view.sent(self.message_id, self.run)
         number = self._reasoning.setdefault(piece.key, len(self._reasoning))
         message_id = reasoning_id(self.message_id, number)
         text = clean_text(piece.text)
@@ -325,7 +317,7 @@ class ModelLane:
         return index is None and name is not None and call.name is not None
 
     def _announce(self, call: _Call) -> list[BaseEvent]:
-        self.spoke = self.shown = True
+        self._place()
         self._plain = False
         raw = call.raw if call.raw and call.raw not in self.calls else minted_call_id(self.message_id, call.position)
         made = self._life.calls.made(self.message_id, raw, scope=self.run.scope, name=call.name or "")
@@ -354,7 +346,7 @@ class ModelLane:
             if (known := self._life.calls.get(call.wire)) is not None:
                 known.args = made.get("args")
             if call.pieces:
-                self.faithful = self.faithful and _same_arguments("".join(call.pieces), made.get("args"))
+                self._faithful = self._faithful and _same_arguments("".join(call.pieces), made.get("args"))
             elif call.wire is not None:
                 args = made.get("args")
                 text = clean_text(args) if isinstance(args, str) else json_text(args if args is not None else {})

@@ -14,14 +14,13 @@ from ag_ui.core import BaseEvent, ToolCallResultEvent
 from ag_ui.core import ToolMessage as ShownResult
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from yai_nexus_agentkit.adapter.langgraph.messages.convert import result_content, to_agui
-from yai_nexus_agentkit.adapter.langgraph.messages.ids import calls_of, model_calls
+from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of, model_calls
+from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, result_content, to_agui
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.native.written import is_single_call, tool_messages
-from yai_nexus_agentkit.adapter.langgraph.translate.client_view import Transcript
+from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView
 from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
 from yai_nexus_agentkit.orchestration.approvals import APPROVAL
-from yai_nexus_agentkit.orchestration.client_tools import is_pending
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_text
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 from yai_nexus_agentkit.protocol.thread_calls import Call
@@ -49,8 +48,8 @@ class _Work:
 class ToolRuns:
     """The tool runs of one run of the agent."""
 
-    def __init__(self, life: RunLifecycle, transcript: Transcript, notes: RunNotes) -> None:
-        self._life, self._transcript, self._notes = life, transcript, notes
+    def __init__(self, life: RunLifecycle, view: ClientView, notes: RunNotes) -> None:
+        self._life, self._view, self._notes = life, view, notes
         self._calls = life.calls
         self._works: dict[str, _Work] = {}
         """By tool run, until that ends."""
@@ -114,7 +113,7 @@ class ToolRuns:
     def _hidden(self) -> list[Call]:
         """The calls of the thread's newest messages that the client does not have: a hidden model made them."""
         found: list[Call] = []
-        for message in self._transcript.latest[-8:]:
+        for message in self._view.latest[-8:]:
             if isinstance(message, AIMessage) and message.tool_calls and message.id:
                 for raw, made in model_calls(message, message.id):
                     twin = self._calls.meant(raw, name=made.get("name") or "")  # a node may make the message anew
@@ -126,7 +125,7 @@ class ToolRuns:
     def _by_hand(self, run: NativeRun, raw: str | None) -> Call:
         """A new call, which no message made."""
         parent = f"{run.id}-message"
-        self._transcript.tell(parent, run)
+        self._view.sent(parent, run)
         return self._calls.made(parent, raw or f"call-{run.id}", scope=run.scope, name=run.name)
 
     def _announce(self, run: NativeRun, call: Call, tool_input: Any) -> list[BaseEvent]:
@@ -197,7 +196,7 @@ class ToolRuns:
         call = self.call_meant(message.tool_call_id, run, message.name)
         if call is None or not call.announced or call.result is not None:
             return []
-        if self._transcript.is_told(message.id or "") or self._transcript.holds_result(message.id or ""):
+        if self._view.is_sent(message.id or "") or self._view.holds_result(message.id or ""):
             return []
         return [] if _was_given(run, message) else self._answer(call, message, run)
 
@@ -207,19 +206,18 @@ class ToolRuns:
         return self._answer(call, message, run) if call is not None else []
 
     def _answer(self, call: Call, message: ToolMessage, run: NativeRun) -> list[BaseEvent]:
-        if is_pending(message):
+        if not is_shown(message):
             return []
         message_id = message.id or f"tool-{run.id}"
         content = result_content(message, declared=self._life.declared)
         events = self._life.result(call.id, message_id, content, owner=run.owner, metadata=_facts(message))
-        self._told(events, message_id, message, run)
+        self._sent(events, message_id, message, run)
         if events and message.status == "error":
-            # The event has no field for it; the message in a snapshot has (AG-UI 1.0 §6).
-            self._transcript.in_sync = False
+            self._view.drifted("a result's event has no field for an error, the message has (AG-UI 1.0 §6)")
         if run.owner is not None:
             [shown] = to_agui([message], declared=self._life.declared)
             patch = {"id": message_id, "tool_call_id": call.id, "subagent_run_id": run.owner}
-            self._transcript.add_foreign([shown.model_copy(update=patch)])
+            self._view.add_foreign([shown.model_copy(update=patch)])
         return events
 
     def _give_value(self, work: _Work, value: Any, *, failed: bool = False) -> list[BaseEvent]:
@@ -228,15 +226,15 @@ class ToolRuns:
         text = clean_text(value if isinstance(value, str) else json_text(value))
         metadata = {"langgraph": {"status": "error"}} if failed else None
         events = self._life.result(work.call.id, message_id, text, owner=run.owner, metadata=metadata)
-        self._told(events, message_id, None, run)
+        self._sent(events, message_id, None, run)
         return events
 
-    def _told(self, events: list[BaseEvent], wanted: str, message: BaseMessage | None, run: NativeRun) -> None:
+    def _sent(self, events: list[BaseEvent], wanted: str, message: BaseMessage | None, run: NativeRun) -> None:
         for event in events:
             if isinstance(event, ToolCallResultEvent):
-                self._transcript.tell(wanted, run, message)
+                self._view.sent(wanted, run, message)
                 if event.message_id != wanted:
-                    self._transcript.in_sync = False  # the id was taken: the snapshot puts it right
+                    self._view.drifted("the id of a result was taken")
 
     # ------------------------------------------------------------------ the end of the run
 
@@ -249,12 +247,12 @@ class ToolRuns:
         if stored:
             return self._settled(list(self.stored(pending).values()))
         made = [call for wire in pending if (call := self._calls.get(wire)) is not None]
-        return self._settled([call.id for call in made if not self._transcript.is_lost(call.maker)])
+        return self._settled([call.id for call in made if not self._view.is_lost(call.maker)])
 
     def stored(self, calls: Iterable[str]) -> dict[str, str]:
         """Those of the calls that the thread holds, and the names it gives them: by the message that made each, or by
         one that a node made anew with the same call. Takes time with the thread's length."""
-        thread = calls_of(self._transcript.latest)
+        thread = calls_of(self._view.latest)
         same = {call.id: held.id for call in self._calls if (held := thread.of(call.maker, call.raw)) is not None}
         rebuilt = {held.id for held in thread}.difference(same.values())
         return {wire: same.get(wire, wire) for wire in calls if wire in same or wire in rebuilt}
@@ -263,16 +261,16 @@ class ToolRuns:
         """Calls whose ids recur were numbered as they were streamed, and the thread has them in another order."""
         if not self._calls.renumbered:
             return False
-        thread = calls_of(self._transcript.latest)
+        thread = calls_of(self._view.latest)
         return any((call := self._calls.of(held.maker, held.raw)) and call.id != held.id for held in thread)
 
     def _settled(self, live: list[str]) -> list[BaseEvent]:
         events = self._life.settle_calls(live)
         if events:
-            self._transcript.in_sync = False  # no thread has these results: the snapshot withdraws them
+            self._view.drifted("no thread has the results of dropped calls")
         for event in events:
             if isinstance(event, ToolCallResultEvent) and event.subagent_run_id is not None:
-                self._transcript.add_foreign([ShownResult(**event.model_dump(exclude={"type"}, exclude_none=True))])
+                self._view.add_foreign([ShownResult(**event.model_dump(exclude={"type"}, exclude_none=True))])
         return events
 
 

@@ -20,7 +20,7 @@ from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.native.written import written_messages
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Plan, Restate, Run
 from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
-from yai_nexus_agentkit.adapter.langgraph.translate.client_view import Transcript
+from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView
 from yai_nexus_agentkit.adapter.langgraph.translate.conversation import Conversation
 from yai_nexus_agentkit.adapter.langgraph.translate.model_calls import ModelCalls
 from yai_nexus_agentkit.adapter.langgraph.translate.node_steps import Steps
@@ -55,20 +55,11 @@ class LangGraphTranslator:
         life, options = reports.life, reports.options
         self._plan, self._life, self._notes, self._options, self._shape = plan, life, notes, options, shape
         self._tree = RunTree(options, notes.tool_around, notes.name_is_given)
-        self._transcript = Transcript(
-            declared=life.declared,
-            reasoning=options.reasoning == "standard",
-            foreign=plan.known.foreign,
-            nested=plan.known.nested,
-            held=plan.known.ids,
-            in_sync=plan.known.in_sync,
-        )
-        self._calls = ToolRuns(life, self._transcript, notes)
+        self._view = ClientView(plan.known, life, reasoning=options.reasoning == "standard")
+        self._calls = ToolRuns(life, self._view, notes)
         self._steps = Steps(life, options.step_name)
-        self._models = ModelCalls(reports, self._transcript, notes)
-        self._conversation = Conversation(
-            plan, reports, self._tree, self._transcript, self._calls, self._steps, shape=shape
-        )
+        self._models = ModelCalls(reports, self._view, notes)
+        self._conversation = Conversation(plan, reports, self._tree, self._view, self._calls, self._steps, shape=shape)
         self.ending = Ending(plan, self._tree, self._calls)
         self._handlers: dict[str, Handler] = {kind: getattr(self, name) for kind, name in _BY_KIND.items()}
         self._handlers[_TOKEN] = self._models.stream  # no step between
@@ -86,7 +77,7 @@ class LangGraphTranslator:
     @property
     def held(self) -> Sequence[BaseMessage]:
         """The thread's messages, as the graph showed them last."""
-        return self._transcript.latest
+        return self._view.latest
 
     def begin_pass(self) -> None:
         """The graph runs once more in this run, with messages that the client holds already."""
