@@ -24,10 +24,10 @@ from yai_nexus_agentkit.adapter.langgraph.request.reconcile import saved_as
 from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView, Judgement
 from yai_nexus_agentkit.adapter.langgraph.translate.model_stream import ModelLane
-from yai_nexus_agentkit.adapter.langgraph.translate.node_steps import Steps
 from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolRuns
 from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
 from yai_nexus_agentkit.adapter.shared.reports import Reports
+from yai_nexus_agentkit.protocol.json.json_safe import json_safe
 
 __all__ = ["Conversation"]
 
@@ -42,7 +42,6 @@ class Conversation:
         tree: RunTree,
         view: ClientView,
         calls: ToolRuns,
-        steps: Steps,
         *,
         shape: GraphShape | None,
     ) -> None:
@@ -51,14 +50,15 @@ class Conversation:
         self._answers = plan.answers if isinstance(plan, Run) else ()
         self._resumes = isinstance(plan, Resume)
         """The graph has not shown its first values, and they are those of a thread that stopped in a step."""
-        self._life, self._state, self._calls, self._steps = reports.life, reports.state, calls, steps
+        self._life, self._state, self._calls = reports.life, reports.state, calls
         self._shape = shape
         self._snapshot_due = False
         """A node changed messages in a way that only a snapshot can tell; it follows at the end of the step."""
         self._unsaid: Sequence[BaseMessage] = plan.later if isinstance(plan, Resume) else ()
         """Messages of the client's that the thread gets in a second pass, if the first does not pause."""
-        self._raw_written = False
-        """A node wrote messages as tuples, dicts or strings: what they became shows in the next ``values`` chunk."""
+        self.waits = False
+        """A node wrote messages as tuples, dicts or strings. The next ``values`` chunk shows what they became; the
+        node's step stays open until then."""
         self._unreadable = False
         """The graph keeps something else than a conversation; a snapshot of none would wipe the client's."""
 
@@ -80,27 +80,45 @@ class Conversation:
                 and isinstance(message, AIMessage)
                 and self._is_untold(message, run, [*beside, *messages])
             ):
-                events += self.tell_stored(message, run)
+                events += self._stream_stored(message, run)
         return [*events, *self._calls.node_ended(run)]
 
-    def tell_stored(self, message: AIMessage, run: NativeRun) -> list[BaseEvent]:
+    def _stream_stored(self, message: AIMessage, run: NativeRun) -> list[BaseEvent]:
         """An answer of the graph that was not streamed (a constant, a cached node): stream it now."""
         source = NativeRun(f"stored:{message.id}", RunKind.MODEL, run.name, run, scope=run.scope, owner=run.owner)
         return ModelLane(source, self._life, self._view).end(message)
 
-    def tell_output(self, output: Any) -> list[BaseEvent]:
-        """What a functional graph or plain runnable returned and no model streamed: a text, a message, or messages."""
+    def returned(self, output: Any) -> list[BaseEvent]:
+        """The agent ended. What a functional graph or plain runnable returned and no model streamed is streamed now: a
+        text, a message, or messages."""
+        if not self._functional:
+            return []
         if isinstance(output, str) and output:
             output = AIMessage(output)
-        root = self._tree.root or NativeRun("root", RunKind.ROOT, "", None)
         events: list[BaseEvent] = []
         for number, message in enumerate(m for m in written_messages(output) if isinstance(m, BaseMessage)):
             message.id = message.id or f"{self._life.run_id}-output{number or ''}"
             if isinstance(message, ToolMessage):
-                events += self._calls.result(message, root)
+                events += self._calls.result(message, self._root)
             elif isinstance(message, AIMessage) and not self._is_shown_already(message):
-                events += self.tell_stored(message, root)
+                events += self._stream_stored(message, self._root)
         return events
+
+    def result(self, output: Any) -> Any:
+        """The return value of a functional graph or plain runnable, without the messages that were streamed; a state
+        graph's result is its state."""
+        if not self._functional or output is None or isinstance(output, BaseMessage):
+            return None
+        if isinstance(output, list) and output and all(isinstance(item, BaseMessage) for item in output):
+            return None
+        if isinstance(output, Mapping) and any(isinstance(item, BaseMessage) for item in written_messages(output)):
+            output = {key: value for key, value in output.items() if key != "messages"} or None
+        return json_safe(output)
+
+    @property
+    def _functional(self) -> bool:
+        """No state graph: a functional one, or a plain runnable."""
+        return self._shape is None or self._shape.functional
 
     def _is_shown_already(self, message: AIMessage) -> bool:
         if self._view.is_sent(message.id or "") or message.id in self._ids:
@@ -120,8 +138,6 @@ class Conversation:
                 run = NativeRun(f"node:{node}", RunKind.NODE, node, root, path=(node,), scope=root.scope)
                 events += self.node_wrote(run, written, at_root=cached)
             self._note_written(update, written)
-            if not self._raw_written:  # else the step stays open until they show
-                events += self._steps.updated(node)
         return events
 
     def _note_written(self, update: Any, written: Sequence[Any]) -> None:
@@ -133,7 +149,7 @@ class Conversation:
         self._view.node_wrote()
         for message in written:
             if not isinstance(message, BaseMessage) or not message.id:
-                self._raw_written = True
+                self.waits = True
             elif self._differs(message):
                 self._snapshot_due = True
 
@@ -154,28 +170,46 @@ class Conversation:
 
     # ------------------------------------------------------------------ the thread's values
 
-    def stepped(self, values: Any) -> list[BaseEvent]:
-        """A root ``values`` chunk: the state after the input, then after each superstep."""
-        if self._shape is None:
+    @property
+    def begins(self) -> bool:
+        """The next root ``values`` chunk shows the thread at the beginning, and not after a superstep."""
+        return not self._view.began or self._resumes
+
+    def begin(self, values: Any) -> list[BaseEvent]:
+        """The first root ``values`` chunk: the thread with the request applied."""
+        if self._view.began:
+            self._resumes = False  # the thread as it was before its last step, which `begin_held` knew in full
             return []
-        messages = self._shape.messages_of(values)
-        self._unreadable = messages is UNREADABLE
-        if not self._view.began:
-            return self._begin(values, messages)
-        if self._resumes:
-            self._resumes = False
-            return []  # the thread as it was before its last step, which `begin_held` knew in full
-        if self._shape.messages and not self._unreadable:
+        self._view.begin(self._messages_of(values))
+        events = self._state.begin(values)
+        if self._known.lacking and self._shape is not None and self._shape.messages:
+            return [*events, *self._snapshot(lambda run: False)]
+        return [*events, *(event for message in self._answers for event in self._calls.answer(message, self._root))]
+
+    def read(self, values: Any) -> list[BaseEvent]:
+        """A root ``values`` chunk after a superstep: the messages that nodes wrote as tuples, dicts or strings."""
+        messages = self._messages_of(values)
+        if self._shape is not None and self._shape.messages and not self._unreadable:
             self._view.stepped(messages)
-        events: list[BaseEvent] = []
-        if self._raw_written:
-            self._raw_written = False
-            events += self._raw_tail(messages)
-        events += [*self._steps.settle(), *self._step_state(values)]
+        raw, self.waits = self.waits, False
+        return self._raw_tail(messages) if raw else []
+
+    def stepped(self, values: Any) -> list[BaseEvent]:
+        """The rest of that chunk: the state, and a snapshot if messages changed in a way that needs one."""
+        events = self._step_state(values)
         if self._snapshot_due and self._life.quiet:
             self._snapshot_due = False
             events += self._snapshot(self._still_running)
         return events
+
+    def _messages_of(self, values: Any) -> Sequence[BaseMessage]:
+        messages = self._shape.messages_of(values) if self._shape is not None else ()
+        self._unreadable = messages is UNREADABLE
+        return messages
+
+    @property
+    def _root(self) -> NativeRun:
+        return self._tree.root or NativeRun("root", RunKind.ROOT, "", None)
 
     def _step_state(self, values: Any) -> list[BaseEvent]:
         """The state after a superstep. A call that was made and is not in the thread now will have no result."""
@@ -183,17 +217,6 @@ class Conversation:
         if awaited and self._keeps_messages:
             self._state.release(awaited - self._calls.stored(awaited).keys())
         return self._state.step(values)
-
-    def _begin(self, values: Any, messages: Sequence[BaseMessage]) -> list[BaseEvent]:
-        """The first look at the thread, with the request applied."""
-        self._view.begin(messages)
-        events = self._state.begin(values)
-        root = self._tree.root or NativeRun("root", RunKind.ROOT, "", None)
-        if self._known.lacking and self._shape is not None and self._shape.messages:
-            return [*events, *self._snapshot(lambda run: False)]
-        for message in self._answers:
-            events += self._calls.answer(message, root)
-        return events
 
     def begin_held(self, held: Held) -> list[BaseEvent]:
         """Start from what the thread holds: the graph does not run, or does not show it before its first step."""

@@ -1,8 +1,8 @@
-"""Pure. Node runs as steps: named by their path, and closed only after what the node wrote was told."""
+"""Node runs as steps: named by their path, and closed only after the events of what the node wrote. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from ag_ui.core import BaseEvent
 
@@ -53,13 +53,15 @@ class Steps:
         """The root nodes that ended and whose updates are still to come."""
         return self._ended
 
-    def updated(self, node: str) -> list[BaseEvent]:
-        """The updates of a root node came: its oldest ended run is over."""
-        for run in self._ended:
-            if run.name == node:
+    def updated(self, nodes: Iterable[str]) -> list[BaseEvent]:
+        """The updates of root nodes came: of each, the oldest ended run is over."""
+        events: list[BaseEvent] = []
+        for node in nodes:
+            run = next((run for run in self._ended if run.name == node), None)
+            if run is not None:
                 self._ended.remove(run)
-                return self._life.finish_step(run.id)
-        return []
+                events += self._life.finish_step(run.id)
+        return events
 
     def settle(self) -> list[BaseEvent]:
         """The superstep is over, whatever came of it."""

@@ -1,8 +1,8 @@
-"""Pure. LangGraph's native events as AG-UI events: a state machine without I/O, one per run.
+"""LangGraph's native events as AG-UI events: a state machine without I/O, one per run.
 
-It classifies each event by its run (`RunTree`) and hands what happened to the part that knows: model calls to
-`ModelCalls`, tool runs to `ToolCalls`, node runs to `Steps`, root chunks to `Conversation`. `RunLifecycle` decides what
-must close before what may open.
+Each event belongs to a native run (`RunTree`), and the kind of that run decides who handles it: `ModelCalls`,
+`ToolRuns`, `Steps`, or, for chunks of the root, `Conversation`. `RunLifecycle` decides what must close before what may
+open.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
 from yai_nexus_agentkit.adapter.shared.reports import Reports
 from yai_nexus_agentkit.errors import Code
 from yai_nexus_agentkit.orchestration.envelope import TOOL_OUTPUT, is_envelope
-from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe
+from yai_nexus_agentkit.protocol.json.json_safe import clean_text
 
 __all__ = ["LangGraphTranslator"]
 
@@ -59,13 +59,39 @@ class LangGraphTranslator:
         self._calls = ToolRuns(life, self._view, notes)
         self._steps = Steps(life, options.step_name)
         self._models = ModelCalls(reports, self._view, notes)
-        self._conversation = Conversation(plan, reports, self._tree, self._view, self._calls, self._steps, shape=shape)
+        self._conversation = Conversation(plan, reports, self._tree, self._view, self._calls, shape=shape)
         self.ending = Ending(plan, self._tree, self._calls)
-        self._handlers: dict[str, Handler] = {kind: getattr(self, name) for kind, name in _BY_KIND.items()}
-        self._handlers[_TOKEN] = self._models.stream  # no step between
-        self._handlers[_TEXT] = self._models.stream_text
         self._output: Any = None
         """The root run's return value."""
+        self._handlers = self._by_kind()
+
+    def _by_kind(self) -> dict[str, Handler]:
+        """The handler of each kind of event. Keys are plain strings, which a dict finds in half the time."""
+        handlers: dict[Kind, Handler] = {
+            Kind.ON_CHAIN_START: self._chain_start,
+            Kind.ON_CHAIN_STREAM: self._chain_stream,
+            Kind.ON_CHAIN_END: self._chain_end,
+            Kind.ON_CHAIN_ERROR: self._other_end,
+            Kind.ON_NODE_START: self._node_start,
+            Kind.ON_NODE_END: self._chain_end,
+            Kind.ON_CHAT_MODEL_START: self._model_start,
+            Kind.ON_CHAT_MODEL_STREAM: self._models.stream,  # no step between, for every token
+            Kind.ON_CHAT_MODEL_END: self._model_end,
+            Kind.ON_LLM_START: self._model_start,
+            Kind.ON_LLM_STREAM: self._models.stream_text,
+            Kind.ON_LLM_END: self._model_end,
+            Kind.ON_LLM_ERROR: self._other_end,
+            Kind.ON_TOOL_START: self._tool_start,
+            Kind.ON_TOOL_STREAM: self._tool_stream,
+            Kind.ON_TOOL_END: self._tool_end,
+            Kind.ON_TOOL_ERROR: self._tool_error,
+            Kind.ON_CUSTOM_EVENT: self._custom,
+            **dict.fromkeys((Kind.ON_RETRIEVER_START, Kind.ON_PROMPT_START, Kind.ON_PARSER_START), self._other_start),
+            **dict.fromkeys((Kind.ON_RETRIEVER_STREAM, Kind.ON_PROMPT_STREAM, Kind.ON_PARSER_STREAM), _nothing),
+            **dict.fromkeys((Kind.ON_RETRIEVER_END, Kind.ON_PROMPT_END, Kind.ON_PARSER_END), self._other_end),
+            Kind.ON_RETRIEVER_ERROR: self._other_end,
+        }
+        return {kind.value: handler for kind, handler in handlers.items()}
 
     # ------------------------------------------------------------------ the run
 
@@ -85,7 +111,7 @@ class LangGraphTranslator:
         self._conversation.begin_pass()
 
     def feed(self, native: Mapping[str, Any], /) -> list[BaseEvent]:
-        """The AG-UI events that tell one native event."""
+        """The AG-UI events of one native event."""
         try:
             handler = self._handlers[native["event"]]
         except KeyError:
@@ -111,27 +137,10 @@ class LangGraphTranslator:
         if interrupts:
             events += self.ending.suspend_subagents(self._life, interrupts)
         events += self._life.close_all()
-        events += self._conversation.tell_output(self._output) if self._functional and not interrupts else []
+        events += self._conversation.returned(self._output) if not interrupts else []
         events += self.reports.settle(paused=bool(interrupts) and not isinstance(self._plan, Restate))
         events += self._conversation.end(paused=bool(interrupts), when=self._options.messages_snapshot)
-        return [*events, *self.reports.end(interrupts, result=self._result())]
-
-    @property
-    def _functional(self) -> bool:
-        """No state graph: a functional one, or a plain runnable."""
-        return self._shape is None or self._shape.functional
-
-    def _result(self) -> Any:
-        """The return value of a functional graph or plain runnable, without the messages that were told; a state
-        graph's result is its state."""
-        output = self._output
-        if not self._functional or output is None or isinstance(output, BaseMessage):
-            return None
-        if isinstance(output, list) and output and all(isinstance(item, BaseMessage) for item in output):
-            return None
-        if isinstance(output, Mapping) and any(isinstance(item, BaseMessage) for item in written_messages(output)):
-            output = {key: value for key, value in output.items() if key != "messages"} or None
-        return json_safe(output)
+        return [*events, *self.reports.end(interrupts, result=self._conversation.result(self._output))]
 
     # ------------------------------------------------------------------ chains: root, nodes, subgraphs, named spans
 
@@ -291,14 +300,21 @@ class LangGraphTranslator:
         namespace, mode, payload = chunk
         if mode == "updates":
             self.ending.asked(payload.get("__interrupt__"), namespace)
-            return [] if namespace else self._conversation.updated(payload)
+            if namespace:
+                return []
+            events = self._conversation.updated(payload)
+            return events if self._conversation.waits else [*events, *self._steps.updated(payload)]
         if mode == "custom":
             return self.reports.emitted.custom(_WRITER, payload, self._emitter(namespace))
         if namespace:
             return []
         if isinstance(payload, Mapping):
             self.ending.asked(payload.get("__interrupt__"), ())
-        return [*self._step_over(), *self._conversation.stepped(payload)]
+        events = self._step_over()
+        if self._conversation.begins:
+            return [*events, *self._conversation.begin(payload)]
+        events += self._conversation.read(payload)
+        return [*events, *self._steps.settle(), *self._conversation.stepped(payload)]
 
     def _step_over(self) -> list[BaseEvent]:
         """The superstep is over: so are its nodes that a ``Command`` to the parent left without an end event."""
@@ -314,40 +330,9 @@ class LangGraphTranslator:
         nodes = [*self._steps.waiting, *self._tree.root_nodes()]
         return nodes[0] if len(nodes) == 1 else None
 
-    def _nothing(self, native: Mapping[str, Any]) -> list[BaseEvent]:
-        return []
 
-
-_HANDLERS: Mapping[Kind, str] = {
-    # kind of native event → method
-    Kind.ON_CHAIN_START: "_chain_start",
-    Kind.ON_CHAIN_STREAM: "_chain_stream",
-    Kind.ON_CHAIN_END: "_chain_end",
-    Kind.ON_CHAIN_ERROR: "_other_end",
-    Kind.ON_CHAT_MODEL_START: "_model_start",
-    Kind.ON_CHAT_MODEL_END: "_model_end",
-    Kind.ON_LLM_START: "_model_start",
-    Kind.ON_LLM_END: "_model_end",
-    Kind.ON_LLM_ERROR: "_other_end",
-    Kind.ON_TOOL_START: "_tool_start",
-    Kind.ON_TOOL_STREAM: "_tool_stream",
-    Kind.ON_TOOL_END: "_tool_end",
-    Kind.ON_TOOL_ERROR: "_tool_error",
-    **dict.fromkeys((Kind.ON_RETRIEVER_START, Kind.ON_PROMPT_START, Kind.ON_PARSER_START), "_other_start"),
-    **dict.fromkeys(
-        (Kind.ON_RETRIEVER_END, Kind.ON_RETRIEVER_ERROR, Kind.ON_PROMPT_END, Kind.ON_PARSER_END),
-        "_other_end",
-    ),
-    **dict.fromkeys((Kind.ON_RETRIEVER_STREAM, Kind.ON_PROMPT_STREAM, Kind.ON_PARSER_STREAM), "_nothing"),
-    Kind.ON_NODE_START: "_node_start",
-    Kind.ON_NODE_END: "_chain_end",
-    Kind.ON_CUSTOM_EVENT: "_custom",
-}
-
-
-# By plain strings, which a dict finds in half the time.
-_BY_KIND: Mapping[str, str] = {kind.value: method for kind, method in _HANDLERS.items()}
-_TOKEN, _TEXT = Kind.ON_CHAT_MODEL_STREAM.value, Kind.ON_LLM_STREAM.value
+def _nothing(native: Mapping[str, Any]) -> list[BaseEvent]:
+    return []
 
 
 def _skip(native: Mapping[str, Any]) -> list[BaseEvent]:
