@@ -270,8 +270,7 @@ PLACES: dict[Callable[[], Runnable[Any, Any]], Any] = {
     branches: snapshot(
         [
             "STATE_SNAPSHOT snapshot=(number=1 done=[])",
-            "STEP_STARTED stepName=fan",
-            "STEP_FINISHED stepName=fan",
+            "STEP_STARTED stepName=fan FINISHED",
             "STEP_STARTED stepName=branch",
             "STEP_STARTED stepName=branch#2",
             'CUSTOM name="branch 1" value=(at="branch 1") metadata=(langgraph=(node=branch path=branch))',
@@ -314,8 +313,7 @@ PLACES: dict[Callable[[], Runnable[Any, Any]], Any] = {
             'STATE_DELTA delta=[(op=add path="/number" value=5)]',
             'STATE_DELTA delta=[(op=replace path="/number" value=6)]',
             "STATE_SNAPSHOT snapshot=(number=6 done=[])",
-            "STEP_STARTED stepName=work",
-            "STEP_FINISHED stepName=work",
+            "STEP_STARTED stepName=work FINISHED",
             'STATE_DELTA delta=[(op=add path="/number" value=1) (op=add path="/done" value=[1])]',
         ]
     ),

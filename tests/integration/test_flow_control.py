@@ -186,7 +186,6 @@ async def test_two_nodes_that_take_turns(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=ask",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Why?" END',
             "STEP_FINISHED stepName=ask",
@@ -231,8 +230,7 @@ async def test_commands_that_say_where_to_go(play: Player) -> None:
     assert played.stream == snapshot(
         [
             "STATE_SNAPSHOT snapshot=(count=0)",
-            "STEP_STARTED stepName=triage",
-            "STEP_FINISHED stepName=triage",
+            "STEP_STARTED stepName=triage FINISHED",
             'STATE_DELTA delta=[(op=add path="/count" value=1)]',
             "STEP_STARTED stepName=expert",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "I know." END',
@@ -285,7 +283,6 @@ async def test_a_retry_on_the_second_turn(play: Player) -> None:
 
     assert played.streams[1] == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "Half " END',
             "STEP_FINISHED stepName=chat",
@@ -333,7 +330,6 @@ async def test_a_retry_of_one_branch_beside_another(play: Player) -> None:
     assert [message["content"] for message in played.messages] == ["hi", "Left answer.", "Right goes on."]
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=left",
             "STEP_STARTED stepName=right",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Right "',
@@ -366,7 +362,6 @@ async def test_a_node_that_runs_out_of_time(play: Player) -> None:
     *told, ended = played.stream
     assert told == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half " END',
             "STEP_FINISHED stepName=chat",
@@ -392,7 +387,6 @@ async def test_a_node_that_runs_out_of_time_and_is_tried_again(play: Player) -> 
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half " END',
             "STEP_FINISHED stepName=chat",
@@ -462,9 +456,7 @@ async def test_a_node_answered_from_the_cache_of_another_thread(play: Player) ->
 
     played = await play(build)
 
-    assert played.stream == snapshot(
-        ["STATE_SNAPSHOT snapshot=()", 'TEXT_MESSAGE_START messageId=lc_run--#1-0 role=assistant + "It is noon." END']
-    )
+    assert played.stream == snapshot(['TEXT_MESSAGE_START messageId=lc_run--#1-0 role=assistant + "It is noon." END'])
 
 
 async def test_a_deferred_node(play: Player) -> None:
@@ -495,9 +487,7 @@ async def test_a_deferred_node(play: Player) -> None:
 async def test_a_graph_that_does_nothing(play: Player) -> None:
     played = await play(lambda: in_a_row({"nothing": lambda state: None}), "hi", "still?")
 
-    assert played.streams[1] == snapshot(
-        ["STATE_SNAPSHOT snapshot=()", "STEP_STARTED stepName=nothing", "STEP_FINISHED stepName=nothing"]
-    )
+    assert played.streams[1] == snapshot(["STEP_STARTED stepName=nothing FINISHED"])
 
 
 async def test_an_error_handler_of_a_node(play: Player) -> None:
@@ -514,7 +504,6 @@ async def test_an_error_handler_of_a_node(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half " END',
             "STEP_FINISHED stepName=chat",

@@ -59,8 +59,7 @@ async def test_an_entrypoint_that_returns_text(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STEP_STARTED stepName=agent",
-            "STEP_FINISHED stepName=agent",
+            "STEP_STARTED stepName=agent FINISHED",
             'TEXT_MESSAGE_START messageId=run-1-output role=assistant + "You said hi." END',
             'RUN_FINISHED result="You said hi."',
         ]
@@ -79,8 +78,7 @@ async def test_an_entrypoint_that_returns_data(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STEP_STARTED stepName=agent",
-            "STEP_FINISHED stepName=agent",
+            "STEP_STARTED stepName=agent FINISHED",
             "RUN_FINISHED result=(words=3 tags=[a])",
         ]
     )
@@ -201,8 +199,7 @@ async def test_a_question_in_an_entrypoint(play: Player) -> None:
                 'RUN_FINISHED outcome=(type=interrupt interrupts=[(id=#2 reason=langgraph:interrupt message="Sure?" metadata=(langgraph=(value=(question="Sure?"))))])',
             ],
             [
-                "STEP_STARTED stepName=agent",
-                "STEP_FINISHED stepName=agent",
+                "STEP_STARTED stepName=agent FINISHED",
                 'TEXT_MESSAGE_START messageId=run-2-output role=assistant + "Let me ask. yes (1)" END',
                 'RUN_FINISHED result="Let me ask. yes (1)"',
             ],

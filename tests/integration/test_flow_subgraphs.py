@@ -44,7 +44,6 @@ async def test_a_subgraph_as_a_node(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=before",
                 "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + First. END",
                 "STEP_FINISHED stepName=before",
@@ -58,7 +57,6 @@ async def test_a_subgraph_as_a_node(play: Player) -> None:
                 "STEP_FINISHED stepName=inner",
             ],
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=before",
                 "TEXT_MESSAGE_START messageId=lc_run--#4 role=assistant + Second. END",
                 "STEP_FINISHED stepName=before",
@@ -87,13 +85,11 @@ async def test_a_subgraph_that_writes_state_of_the_parent(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=inner",
             "STEP_STARTED stepName=inner/say",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Done. END",
             "STEP_FINISHED stepName=inner/say",
-            "STEP_STARTED stepName=inner/note",
-            "STEP_FINISHED stepName=inner/note",
+            "STEP_STARTED stepName=inner/note FINISHED",
             "STEP_FINISHED stepName=inner",
             'STATE_DELTA delta=[(op=add path="/note" value="from inside")]',
             "STEP_STARTED stepName=after",
@@ -118,7 +114,6 @@ async def test_a_subgraph_called_in_a_function(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=ask",
             "STEP_STARTED stepName=ask/say",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Inner " + words. END',
@@ -142,7 +137,6 @@ async def test_a_subgraph_whose_answer_the_function_rewrites(play: Player) -> No
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=ask",
             "STEP_STARTED stepName=ask/chat",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "A draft." END',
@@ -170,7 +164,6 @@ async def test_a_subgraph_called_twice_in_a_function(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=ask",
             "STEP_STARTED stepName=ask/chat",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One. END",
@@ -199,7 +192,6 @@ async def test_three_levels_with_a_tool_in_the_innermost(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=middle",
             "STEP_STARTED stepName=middle/agent",
             "STEP_STARTED stepName=middle/agent/agent",
@@ -229,7 +221,6 @@ async def test_nodes_with_the_names_of_the_parents_nodes(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "STEP_STARTED stepName=chat/chat",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Inner. END",
@@ -301,7 +292,6 @@ async def test_a_subgraph_with_a_memory_of_its_own_as_a_node(play: Player) -> No
 
     assert played.streams[1] == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=inner",
             "STEP_STARTED stepName=inner/chat",
             "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Second. END",
@@ -331,7 +321,6 @@ async def test_a_subgraph_with_another_schema(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=inner",
             "STEP_STARTED stepName=inner/talk",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hidden talk." END',
@@ -368,13 +357,11 @@ async def test_a_subgraph_that_hands_over_to_the_thread(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=inner",
             "STEP_STARTED stepName=inner/say",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Inner. END",
             "STEP_FINISHED stepName=inner/say",
-            "STEP_STARTED stepName=inner/leave",
-            "STEP_FINISHED stepName=inner/leave",
+            "STEP_STARTED stepName=inner/leave FINISHED",
             "STEP_FINISHED stepName=inner",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
@@ -395,14 +382,12 @@ async def test_a_subgraph_that_hands_over_to_a_subgraph(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=whole",
             "STEP_STARTED stepName=whole/inner",
             "STEP_STARTED stepName=whole/inner/say",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Inner. END",
             "STEP_FINISHED stepName=whole/inner/say",
-            "STEP_STARTED stepName=whole/inner/leave",
-            "STEP_FINISHED stepName=whole/inner/leave",
+            "STEP_STARTED stepName=whole/inner/leave FINISHED",
             "STEP_FINISHED stepName=whole/inner",
             "STEP_STARTED stepName=whole/other",
             'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "I take over." END',
@@ -450,7 +435,7 @@ def failed_node() -> Graph:
             nested_twice,
             snapshot(
                 [
-                    "STEP_STARTED stepName=first metadata=(langgraph=(node=first step=1 task_id=#1 checkpoint_ns=first:#1))",
+                    "STEP_STARTED stepName=first metadata=(langgraph=(node=first step=1 task_id=#1 checkpoint_ns=first:#1)) FINISHED",
                     "STEP_STARTED stepName=inner metadata=(langgraph=(node=inner step=2 task_id=#2 checkpoint_ns=inner:#2))",
                     "STEP_STARTED stepName=inner/deep metadata=(langgraph=(node=deep step=1 task_id=#3 checkpoint_ns=inner:#2|deep:#3))",
                     "STEP_STARTED stepName=inner/deep/say metadata=(langgraph=(node=say step=1 task_id=#4 checkpoint_ns=inner:#2|deep:#3|say:#4))",
@@ -462,8 +447,8 @@ def failed_node() -> Graph:
             snapshot(
                 [
                     "STEP_STARTED stepName=flow metadata=(langgraph=(node=flow step=0 task_id=#1 checkpoint_ns=flow:#1))",
-                    "STEP_STARTED stepName=flow/fetch metadata=(langgraph=(node=fetch step=0 task_id=#2 checkpoint_ns=flow:#1|fetch:#2))",
-                    "STEP_STARTED stepName=flow/fetch metadata=(langgraph=(node=fetch step=0 task_id=#3 checkpoint_ns=flow:#1|fetch:#3))",
+                    "STEP_STARTED stepName=flow/fetch metadata=(langgraph=(node=fetch step=0 task_id=#2 checkpoint_ns=flow:#1|fetch:#2)) FINISHED",
+                    "STEP_STARTED stepName=flow/fetch metadata=(langgraph=(node=fetch step=0 task_id=#3 checkpoint_ns=flow:#1|fetch:#3)) FINISHED",
                 ]
             ),
         ),
@@ -471,8 +456,8 @@ def failed_node() -> Graph:
             failed_node,
             snapshot(
                 [
-                    "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1))",
-                    "STEP_STARTED stepName=chat metadata=(langgraph=(node=__error_handler__chat step=1 task_id=#2 checkpoint_ns=chat:#1|__error_handler__chat:#2))",
+                    "STEP_STARTED stepName=chat metadata=(langgraph=(node=chat step=1 task_id=#1 checkpoint_ns=chat:#1)) FINISHED",
+                    "STEP_STARTED stepName=chat metadata=(langgraph=(node=__error_handler__chat step=1 task_id=#2 checkpoint_ns=chat:#1|__error_handler__chat:#2)) FINISHED",
                 ]
             ),
         ),

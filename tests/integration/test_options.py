@@ -123,7 +123,6 @@ async def test_spans_and_reasoning_as_thinking_events(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=work",
             "THINKING_START title=outer",
             'THINKING_TEXT_MESSAGE_START + "Hm. " + Yes. END',
@@ -213,14 +212,12 @@ async def test_what_is_tagged_nostream_is_silent_and_still_stored(play: Player, 
             ],
             "{'model': ['nostream']}": [
                 "STEP_STARTED stepName=loop",
-                "STEP_STARTED stepName=loop/agent",
-                "STEP_FINISHED stepName=loop/agent",
+                "STEP_STARTED stepName=loop/agent FINISHED",
                 "STEP_STARTED stepName=loop/tools",
                 'TOOL_CALL_START toolCallId=call_1 toolCallName=count parentMessageId=#1-message + "{\\"n\\":1}" END',
                 'TOOL_CALL_RESULT messageId=tool-#1 toolCallId=call_1 content="2" role=tool',
                 "STEP_FINISHED stepName=loop/tools",
-                "STEP_STARTED stepName=loop/agent",
-                "STEP_FINISHED stepName=loop/agent",
+                "STEP_STARTED stepName=loop/agent FINISHED",
                 "STEP_FINISHED stepName=loop",
                 "MESSAGES_SNAPSHOT",
                 "  user id=user-1 content=hi",
@@ -267,8 +264,7 @@ async def test_what_is_tagged_nostream_is_silent_and_still_stored(play: Player, 
                 "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Two. END",
                 "STEP_FINISHED stepName=loop/agent",
                 "STEP_FINISHED stepName=loop",
-                "STEP_STARTED stepName=last",
-                "STEP_FINISHED stepName=last",
+                "STEP_STARTED stepName=last FINISHED",
                 "MESSAGES_SNAPSHOT",
                 "  user id=user-1 content=hi",
                 '  assistant id=lc_run--#1 toolCalls=[(id=call_1 type=function function=(name=count arguments="{\\"n\\":1}"))]',
@@ -357,11 +353,9 @@ async def test_names_of_steps(play: Player) -> None:
 
     assert played.only("STEP") == snapshot(
         [
-            'STEP_STARTED stepName="1. prepare"',
-            'STEP_FINISHED stepName="1. prepare"',
+            'STEP_STARTED stepName="1. prepare" FINISHED',
             'STEP_STARTED stepName="2. inner"',
-            'STEP_STARTED stepName="2. inner > say"',
-            'STEP_FINISHED stepName="2. inner > say"',
+            'STEP_STARTED stepName="2. inner > say" FINISHED',
             'STEP_FINISHED stepName="2. inner"',
         ]
     )
@@ -384,7 +378,6 @@ async def test_text_and_calls_as_chunks(play: Player) -> None:
 
     assert played.without("STEP") == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
             "REASONING_MESSAGE_START messageId=lc_run--#1-reasoning-0 role=reasoning metadata=(langgraph=(form=thinking)) + Hm. END",
             "REASONING_END messageId=lc_run--#1-reasoning-0",
@@ -515,7 +508,6 @@ async def test_a_state_snapshot_at_the_end(play: Player) -> None:
 
     assert played.only("STATE", "RUN_FINISHED") == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             'STATE_DELTA delta=[(op=add path="/count" value=1)]',
             "STATE_SNAPSHOT snapshot=(count=1)",
         ]

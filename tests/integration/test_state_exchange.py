@@ -23,6 +23,7 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from tests.support.graphs import Graph, chat_node, in_a_row, scripted, tool_loop
+from tests.support.lines import named
 from tests.support.playing import Player, Turn
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, EventEmitter, Hooks
 from yai_nexus_agentkit.testing import assert_conformant, collect, tool_call_parts, tool_calls_part
@@ -53,7 +54,7 @@ def logging_graph() -> Graph:
 
 
 def states(played: Any) -> list[list[str]]:
-    return [[line for line in stream if line.startswith("STATE_")] for stream in played.streams]
+    return named(*([e for e in run["events"] if e["type"].startswith("STATE_")] for run in played.runs))
 
 
 async def test_state_that_the_client_sends_back_changes_nothing(play: Player) -> None:
@@ -532,7 +533,6 @@ async def test_predicted_state_that_comes_true(play: Player) -> None:
 
     assert played.only("STATE", "CUSTOM", "TOOL") == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "CUSTOM name=PredictState value=[(state_key=document tool=write tool_argument=document)]",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=write parentMessageId=lc_run--#1 + "{\\"document\\": \\"" + "A short text.\\"}"',
             'STATE_DELTA delta=[(op=add path="/document" value="A short text.")]',
@@ -718,7 +718,6 @@ async def test_state_predicted_from_a_calls_arguments(play: Player) -> None:
 
     assert played.only("STATE", "TOOL", "STEP") == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=write parentMessageId=lc_run--#1 + "{\\"title\\": \\"Night\\", \\"doc" + "ument\\": \\"It was a dark "',
             'STATE_DELTA delta=[(op=add path="/document" value="It was a dark ") (op=add path="/title" value=Night)]',
@@ -732,7 +731,6 @@ async def test_state_predicted_from_a_calls_arguments(play: Player) -> None:
             "TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content=written role=tool",
             "STEP_FINISHED stepName=tools",
             'STATE_DELTA delta=[(op=remove path="/document") (op=remove path="/title")]',
-            "STEP_STARTED stepName=agent",
-            "STEP_FINISHED stepName=agent",
+            "STEP_STARTED stepName=agent FINISHED",
         ]
     )

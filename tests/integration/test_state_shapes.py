@@ -208,7 +208,6 @@ async def test_pydantic_state(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=answer",
                 'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "In Rome." END',
                 "STEP_FINISHED stepName=answer",
@@ -286,7 +285,6 @@ async def test_required_keys_and_managed_values(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=answer",
             'TEXT_MESSAGE_START messageId=left role=assistant + "More than 20 steps: True." END',
             "STEP_FINISHED stepName=answer",
@@ -312,9 +310,7 @@ async def test_private_channels_stay_private(play: Player) -> None:
 
     assert played.streams[0] == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=write",
-            "STEP_FINISHED stepName=write",
+            "STEP_STARTED stepName=write FINISHED",
             "STEP_STARTED stepName=publish",
             'TEXT_MESSAGE_START messageId=published role=assistant + "6 letters." END',
             "STEP_FINISHED stepName=publish",
@@ -360,9 +356,7 @@ async def test_only_the_output_schema_is_shared(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "STATE_SNAPSHOT snapshot=()",
-                "STEP_STARTED stepName=think",
-                "STEP_FINISHED stepName=think",
+                "STEP_STARTED stepName=think FINISHED",
                 'STATE_DELTA delta=[(op=add path="/answer" value="42")]',
                 "STEP_STARTED stepName=say",
                 'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "The answer is 42." END',
@@ -370,8 +364,7 @@ async def test_only_the_output_schema_is_shared(play: Player) -> None:
             ],
             [
                 'STATE_SNAPSHOT snapshot=(answer="42")',
-                "STEP_STARTED stepName=think",
-                "STEP_FINISHED stepName=think",
+                "STEP_STARTED stepName=think FINISHED",
                 "STEP_STARTED stepName=say",
                 'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "Still 42." END',
                 "STEP_FINISHED stepName=say",
@@ -423,7 +416,6 @@ async def test_a_reducer_that_keeps_the_newest_messages(play: Player) -> None:
 
     assert played.streams[2] == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + "3 " + messages. END',
             "STEP_FINISHED stepName=chat",
@@ -451,7 +443,6 @@ async def test_a_node_that_summarises_the_conversation(play: Player) -> None:
     assert played.streams[1:] == snapshot(
         [
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "3 " + messages. END',
                 "STEP_FINISHED stepName=chat",
@@ -462,12 +453,10 @@ async def test_a_node_that_summarises_the_conversation(play: Player) -> None:
                 '  assistant id=summary content="We talked."',
             ],
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 'TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + "2 " + messages. END',
                 "STEP_FINISHED stepName=chat",
-                "STEP_STARTED stepName=summarise",
-                "STEP_FINISHED stepName=summarise",
+                "STEP_STARTED stepName=summarise FINISHED",
             ],
         ]
     )
@@ -573,7 +562,6 @@ async def test_channels_that_forget(play: Player) -> None:
 
     assert [line for stream in played.streams for line in stream if line.startswith("STATE")] == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             'STATE_DELTA delta=[(op=add path="/topic" value=[a b]) (op=add path="/topics" value=[x]) (op=add path="/passing" value=e) (op=add path="/any" value=first)]',
             'STATE_DELTA delta=[(op=add path="/any" value=second) (op=remove path="/topic") (op=remove path="/passing")]',
             "STATE_SNAPSHOT snapshot=(topics=[x])",

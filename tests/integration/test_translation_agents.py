@@ -68,14 +68,12 @@ async def test_a_tool_that_returns_directly(play: Player) -> None:
     assert streams(played) == snapshot(
         [
             [
-                "STATE_SNAPSHOT snapshot=()",
                 'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Say "',
                 'TOOL_CALL_START toolCallId=call_1 toolCallName=final parentMessageId=lc_run--#1 + "{\\"x\\"" + ": 1}" END',
                 "TEXT_MESSAGE_END messageId=lc_run--#1",
                 'TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content="final 1" role=tool',
             ],
             [
-                "STATE_SNAPSHOT snapshot=()",
                 'TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + "Say "',
                 'TOOL_CALL_START toolCallId=call_1-lc_run--#3 toolCallName=final parentMessageId=lc_run--#3 + "{\\"x\\"" + ": 2}" END',
                 "TEXT_MESSAGE_END messageId=lc_run--#3",
@@ -95,7 +93,6 @@ async def test_a_result_that_middleware_rewrites(play: Player) -> None:
 
     assert stream(played) == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\": \\"Rome\\"}" END',
             'TOOL_CALL_RESULT messageId=#2 toolCallId=call_1 content="SUN IN ROME" role=tool',
             "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Done. END",
@@ -112,7 +109,6 @@ async def test_a_call_that_middleware_answers_itself(play: Player) -> None:
 
     assert stream(played) == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\": \\"Rome\\"}" END',
             "TOOL_CALL_RESULT messageId=#2 toolCallId=call_1 content=refused role=tool metadata=(langgraph=(status=error))",
             "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Done. END",
@@ -149,7 +145,6 @@ async def test_a_tool_that_middleware_retries(play: Player) -> None:
 
     assert stream(played) == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=flaky parentMessageId=lc_run--#1 + "{}" END',
             "TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content=fine role=tool",
             "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Done. END",
@@ -165,7 +160,6 @@ async def test_a_model_that_middleware_replaces_after_half_an_answer(play: Playe
 
     assert stream(played) == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half " END',
             "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Whole. END",
             "MESSAGES_SNAPSHOT",
@@ -185,7 +179,6 @@ async def test_an_answer_that_middleware_replaces(play: Player) -> None:
 
     assert stream(played) == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One + "." END',
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
@@ -203,7 +196,6 @@ async def test_personal_data_that_middleware_takes_out_of_the_answer(play: Playe
 
     assert stream(played) == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Write to " + "ann@example.com" END',
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
@@ -221,9 +213,8 @@ async def test_a_summary_that_replaces_the_history(play: Player) -> None:
 
     assert streams(played) == snapshot(
         [
-            ["STATE_SNAPSHOT snapshot=()", "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One. END"],
+            ["TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One. END"],
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "MESSAGES_SNAPSHOT",
                 "MESSAGES_SNAPSHOT",
                 '  user id=#2 content="Here is a summary of the conversation to date:\\n\\nSHORT"',
@@ -247,7 +238,6 @@ async def test_the_limit_of_model_calls(play: Player) -> None:
 
     assert stream(played) == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\": \\"Rome\\"}" END',
             'TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content="sun in Rome" role=tool',
             'TEXT_MESSAGE_START messageId=#3 role=assistant + "Model call limits exceeded: run limit (1/1)" END',
@@ -263,7 +253,6 @@ async def test_the_limit_of_tool_calls(play: Player) -> None:
 
     assert stream(played) == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\": \\"Rome\\"}"',
             'TOOL_CALL_START toolCallId=call_2 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\": \\"Oslo\\"}"',
             "TOOL_CALL_END toolCallId=call_1",
@@ -290,7 +279,6 @@ async def test_a_hook_that_speaks_and_ends_the_run(play: Player) -> None:
 
     assert stream(played) == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Never mind." END',
             'TEXT_MESSAGE_START messageId=#2 role=assistant + "Stopped here." END',
         ]
@@ -306,7 +294,6 @@ async def test_a_hook_that_adds_a_system_message(play: Player) -> None:
 
     assert stream(played) == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  system id=brief content="Be brief."',

@@ -60,7 +60,6 @@ async def test_create_agent_one_call_after_the_other(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=model",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Let me " + "look. "',
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":" + " \\"Rome\\"}" END',
@@ -90,7 +89,6 @@ async def test_create_agent_parallel_calls(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=model",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=scripted-0 + "{\\"city\\":" + " \\"Rome\\"}"',
             'TOOL_CALL_START toolCallId=call_2 toolCallName=weather parentMessageId=scripted-0 + "{\\"city\\":" + " \\"Oslo\\"}"',
@@ -119,7 +117,6 @@ async def test_create_agent_with_a_name_and_a_model_that_cannot_stream(play: Pla
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=model",
             "TEXT_MESSAGE_START messageId=lc_run--#1-0 role=assistant + Looking.",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1-0 + "{\\"city\\":\\"Rome\\"}" END',
@@ -144,7 +141,6 @@ async def test_parallel_calls_in_one_chunk(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Both. "',
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\": \\"Rome\\"}"',
@@ -170,7 +166,6 @@ async def test_parallel_calls_in_one_chunk_with_blocks_and_text_after_them(play:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Both. "',
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\": \\"Rome\\"}"',
@@ -199,7 +194,6 @@ async def test_parallel_calls_interleaved_by_index(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             "TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1",
             "TOOL_CALL_START toolCallId=call_2 toolCallName=weather parentMessageId=lc_run--#1",
@@ -229,7 +223,6 @@ async def test_indices_that_are_content_block_indices(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Hm.",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":" + " \\"Rome\\"}"',
@@ -259,7 +252,6 @@ async def test_ids_repeated_or_empty_on_later_chunks(play: Player, ids: Any) -> 
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             "TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1",
             "TOOL_CALL_START toolCallId=call_2 toolCallName=weather parentMessageId=lc_run--#1",
@@ -289,7 +281,6 @@ async def test_the_whole_name_repeated_on_every_chunk(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":" + "\\"Rome\\"}" END',
             "STEP_FINISHED stepName=agent",
@@ -308,7 +299,6 @@ async def test_the_same_index_for_two_calls(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":" + " \\"Rome\\"}" END',
             'TOOL_CALL_START toolCallId=call_2 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":" + " \\"Oslo\\"}" END',
@@ -348,7 +338,6 @@ async def test_no_index_at_all(play: Player) -> None:
     assert played.stream == indexed.stream
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\": \\"Rome\\"}" END',
             'TOOL_CALL_START toolCallId=call_2 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\": \\"Oslo\\"}" END',
@@ -374,7 +363,6 @@ async def test_ids_that_never_come_are_minted(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TOOL_CALL_START toolCallId=lc_run--#1-call-0 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":" + " \\"Rome\\"}"',
             'TOOL_CALL_START toolCallId=lc_run--#1-call-1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":" + " \\"Oslo\\"}"',
@@ -399,7 +387,6 @@ async def test_an_id_that_comes_after_the_name(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":\\"Rome\\"}" END',
             "STEP_FINISHED stepName=agent",
@@ -428,7 +415,6 @@ async def test_call_ids_that_every_answer_numbers_anew(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=agent",
                 'TOOL_CALL_START toolCallId=call_0 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":" + " \\"Rome\\"}" END',
                 "STEP_FINISHED stepName=agent",
@@ -446,7 +432,6 @@ async def test_call_ids_that_every_answer_numbers_anew(play: Player) -> None:
                 "STEP_FINISHED stepName=agent",
             ],
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=agent",
                 'TOOL_CALL_START toolCallId=call_0-lc_run--#6 toolCallName=weather parentMessageId=lc_run--#6 + "{\\"city\\":" + " \\"Bonn\\"}" END',
                 "STEP_FINISHED stepName=agent",
@@ -467,7 +452,6 @@ async def test_a_call_without_arguments(play: Player, pieces: int) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=ping parentMessageId=lc_run--#1 + "{}" END',
             "STEP_FINISHED stepName=agent",
@@ -490,7 +474,6 @@ async def test_a_call_without_arguments_next_to_one_with(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             "TOOL_CALL_START toolCallId=call_1 toolCallName=ping parentMessageId=lc_run--#1",
             'TOOL_CALL_START toolCallId=call_2 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":" + " \\"Oslo\\"}"',
@@ -516,7 +499,6 @@ async def test_invalid_arguments_are_passed_on_as_they_are(play: Player) -> None
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\": " + "\\"Rome\\", ]" END',
             "STEP_FINISHED stepName=agent",
@@ -534,7 +516,6 @@ async def test_arguments_that_are_cut_off_among_valid_ones(play: Player) -> None
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":" + " \\"Rome\\"}"',
             'TOOL_CALL_START toolCallId=call_2 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city" + "\\": \\"Ro"',
@@ -558,7 +539,6 @@ async def test_invalid_arguments_of_a_model_that_cannot_stream(play: Player) -> 
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1-0 + "{\\"city\\"" END',
             "STEP_FINISHED stepName=chat",
@@ -572,7 +552,6 @@ async def test_arguments_that_are_no_object(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "[\\"Ro" + "me\\"]" END',
             "STEP_FINISHED stepName=chat",
@@ -587,7 +566,6 @@ async def test_arguments_with_text_of_every_kind(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\": \\"S\\\\u" + "00e3o \\\\\\"Paulo" + "\\\\\\"\\\\n\\\\t\\\\\\\\ \\\\ud8" + "3c\\\\udf06 \\\\u20" + "28 </script>\\"}" END',
             "STEP_FINISHED stepName=agent",
@@ -610,7 +588,6 @@ async def test_text_before_between_and_after_calls(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TEXT_MESSAGE_START messageId=scripted-0 role=assistant + "First "',
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=scripted-0 + "{\\"city\\":" + " \\"Rome\\"}"',
@@ -645,7 +622,6 @@ async def test_arguments_beside_text_in_the_same_chunk(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Look",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\": "',
@@ -686,7 +662,6 @@ async def test_anthropics_blocks_of_a_call(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TEXT_MESSAGE_START messageId=scripted-0 role=assistant + "I\'ll look."',
             'TOOL_CALL_START toolCallId=toolu_1 toolCallName=weather parentMessageId=scripted-0 + "{\\"city\\": \\"Rome\\"}" END',
@@ -711,7 +686,6 @@ async def test_a_providers_id_in_a_first_chunk_without_content(play: Player) -> 
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=resp_1 + "{\\"city\\":" + " \\"Rome\\"}" END',
             "STEP_FINISHED stepName=agent",
@@ -730,7 +704,6 @@ async def test_calls_nobody_answers_are_pending(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":" + " \\"Rome\\"}"',
             'TOOL_CALL_START toolCallId=call_2 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":" + " \\"Oslo\\"}"',
@@ -756,7 +729,6 @@ async def test_calls_of_two_models_at_once_keep_to_their_messages(play: Player) 
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=both",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "A "',
             'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "B "',

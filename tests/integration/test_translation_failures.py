@@ -33,13 +33,10 @@ async def test_a_model_that_fails_before_its_first_word(play: Player, how: str) 
     assert played.streams == snapshot(
         [
             [
-                "STATE_SNAPSHOT snapshot=()",
-                "STEP_STARTED stepName=chat",
-                "STEP_FINISHED stepName=chat",
+                "STEP_STARTED stepName=chat FINISHED",
                 'RUN_ERROR message="provider down 503" code=AGENT_ERROR',
             ],
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Here I am." END',
                 "STEP_FINISHED stepName=chat",
@@ -55,14 +52,12 @@ async def test_a_model_that_fails_in_the_middle(play: Player, how: str) -> None:
     assert played.streams == snapshot(
         [
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half an " + ans END',
                 "STEP_FINISHED stepName=chat",
                 'RUN_ERROR message="provider down 503" code=AGENT_ERROR',
             ],
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "Here I am." END',
                 "STEP_FINISHED stepName=chat",
@@ -92,14 +87,12 @@ async def test_a_node_that_fails_after_its_models_answer(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=ask",
                 'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "All " + well. END',
                 "STEP_FINISHED stepName=ask",
                 'RUN_ERROR message="disk full" code=AGENT_ERROR',
             ],
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=ask",
                 "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Really. END",
                 "STEP_FINISHED stepName=ask",
@@ -121,14 +114,12 @@ async def test_a_model_that_fails_in_the_middle_of_a_call(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"ci" + "ty\\":" END',
                 "STEP_FINISHED stepName=chat",
                 'RUN_ERROR message="provider down 503" code=AGENT_ERROR',
             ],
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "MESSAGES_SNAPSHOT",
                 "  user id=user-1 content=hi",
                 "  user id=user-2 content=again",
@@ -155,9 +146,7 @@ async def test_a_run_that_fails_after_state_changed_ends_with_the_state(play: Pl
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=count",
-            "STEP_FINISHED stepName=count",
+            "STEP_STARTED stepName=count FINISHED",
             'STATE_DELTA delta=[(op=add path="/count" value=1)]',
             "STEP_STARTED stepName=chat",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Half END",
@@ -179,9 +168,7 @@ async def test_the_first_node_of_a_graph_fails_without_a_model(play: Player) -> 
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=broken",
-            "STEP_FINISHED stepName=broken",
+            "STEP_STARTED stepName=broken FINISHED",
             "RUN_ERROR message=\"'missing'\" code=AGENT_ERROR",
         ]
     )
@@ -202,18 +189,15 @@ async def test_an_error_in_a_tool_after_state_and_text(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=agent",
                 'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Try: "',
                 'TOOL_CALL_START toolCallId=call_1 toolCallName=explode parentMessageId=lc_run--#1 + "{\\"n\\"" + ": 0}" END',
                 "TEXT_MESSAGE_END messageId=lc_run--#1",
                 "STEP_FINISHED stepName=agent",
-                "STEP_STARTED stepName=tools",
-                "STEP_FINISHED stepName=tools",
+                "STEP_STARTED stepName=tools FINISHED",
                 'RUN_ERROR message="n was zero" code=AGENT_ERROR',
             ],
             [
-                "STATE_SNAPSHOT snapshot=()",
                 'TOOL_CALL_RESULT messageId=unanswered-lc_run--#1-call_1 toolCallId=call_1 content="There is no result: the conversation went on before one came. The call may have had an effect." role=tool metadata=(langgraph=(status=error))',
                 "STEP_STARTED stepName=agent",
                 "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Ok. END",
@@ -240,7 +224,6 @@ async def test_an_error_in_a_subgraph_two_levels_down(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=before",
                 "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Before. END",
                 "STEP_FINISHED stepName=before",
@@ -254,7 +237,6 @@ async def test_an_error_in_a_subgraph_two_levels_down(play: Player) -> None:
                 'RUN_ERROR message="provider down 503" code=AGENT_ERROR',
             ],
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=before",
                 'TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + "Before again." END',
                 "STEP_FINISHED stepName=before",
@@ -295,7 +277,6 @@ async def test_an_error_beside_a_branch_that_still_streams(play: Player) -> None
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=broken",
             "STEP_STARTED stepName=slow",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Slow " END',
@@ -321,7 +302,6 @@ async def test_the_recursion_limit(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=again",
             'TEXT_MESSAGE_START messageId=#1 role=assistant + "Step 1." END',
             "STEP_FINISHED stepName=again",
@@ -352,7 +332,6 @@ async def test_a_retry_after_partial_text(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half " END',
             "STEP_FINISHED stepName=chat",
@@ -375,7 +354,6 @@ async def test_a_fallback_model_after_partial_text(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half " END',
             'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "Whole " + answer. END',
@@ -396,7 +374,6 @@ async def test_a_model_that_retries_by_itself(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half " END',
             'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "Whole " + answer. END',
@@ -420,22 +397,18 @@ async def test_a_node_that_removes_an_older_message(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One. END",
                 "STEP_FINISHED stepName=chat",
-                "STEP_STARTED stepName=forget",
-                "STEP_FINISHED stepName=forget",
+                "STEP_STARTED stepName=forget FINISHED",
                 "MESSAGES_SNAPSHOT",
                 "  assistant id=lc_run--#1 content=One.",
             ],
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Two. END",
                 "STEP_FINISHED stepName=chat",
-                "STEP_STARTED stepName=forget",
-                "STEP_FINISHED stepName=forget",
+                "STEP_STARTED stepName=forget FINISHED",
                 "MESSAGES_SNAPSHOT",
                 "  user id=user-2 content=again",
                 "  assistant id=lc_run--#2 content=Two.",
@@ -457,7 +430,6 @@ async def test_a_node_that_removes_the_answer_just_streamed(play: Player) -> Non
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Something rude." END',
             "STEP_FINISHED stepName=chat",
@@ -484,24 +456,20 @@ async def test_a_node_that_replaces_the_whole_conversation(play: Player) -> None
     assert played.streams == snapshot(
         [
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One. END",
                 "STEP_FINISHED stepName=chat",
-                "STEP_STARTED stepName=summarise",
-                "STEP_FINISHED stepName=summarise",
+                "STEP_STARTED stepName=summarise FINISHED",
                 "MESSAGES_SNAPSHOT",
                 "MESSAGES_SNAPSHOT",
                 '  system id=summary content="2 messages so far"',
                 "  assistant id=lc_run--#1 content=One.",
             ],
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Two. END",
                 "STEP_FINISHED stepName=chat",
-                "STEP_STARTED stepName=summarise",
-                "STEP_FINISHED stepName=summarise",
+                "STEP_STARTED stepName=summarise FINISHED",
                 "MESSAGES_SNAPSHOT",
                 '  system id=summary content="4 messages so far"',
                 "  assistant id=lc_run--#2 content=Two.",
@@ -522,17 +490,13 @@ async def test_trimming_before_the_model(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "STATE_SNAPSHOT snapshot=()",
-                "STEP_STARTED stepName=trim",
-                "STEP_FINISHED stepName=trim",
+                "STEP_STARTED stepName=trim FINISHED",
                 "STEP_STARTED stepName=chat",
                 "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One. END",
                 "STEP_FINISHED stepName=chat",
             ],
             [
-                "STATE_SNAPSHOT snapshot=()",
-                "STEP_STARTED stepName=trim",
-                "STEP_FINISHED stepName=trim",
+                "STEP_STARTED stepName=trim FINISHED",
                 "MESSAGES_SNAPSHOT",
                 "  assistant id=lc_run--#1 content=One.",
                 "  user id=user-2 content=b",
@@ -545,9 +509,7 @@ async def test_trimming_before_the_model(play: Player) -> None:
                 "  assistant id=lc_run--#2 content=Two.",
             ],
             [
-                "STATE_SNAPSHOT snapshot=()",
-                "STEP_STARTED stepName=trim",
-                "STEP_FINISHED stepName=trim",
+                "STEP_STARTED stepName=trim FINISHED",
                 "MESSAGES_SNAPSHOT",
                 "  assistant id=lc_run--#2 content=Two.",
                 "  user id=user-3 content=c",
@@ -574,12 +536,10 @@ async def test_removing_what_is_not_there(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One. END",
             "STEP_FINISHED stepName=chat",
-            "STEP_STARTED stepName=forget",
-            "STEP_FINISHED stepName=forget",
+            "STEP_STARTED stepName=forget FINISHED",
             "RUN_ERROR message=\"Attempting to delete a message with an ID that doesn't exist ('no-such-message')\" code=AGENT_ERROR",
         ]
     )
@@ -590,7 +550,6 @@ async def test_a_timeout_of_the_run(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Slow " END',
             "STEP_FINISHED stepName=chat",
@@ -604,9 +563,7 @@ async def test_an_error_without_a_text(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=chat",
-            "STEP_FINISHED stepName=chat",
+            "STEP_STARTED stepName=chat FINISHED",
             "RUN_ERROR message=ValueError code=AGENT_ERROR",
         ]
     )
@@ -621,9 +578,7 @@ async def test_an_error_whose_text_fails(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=chat",
-            "STEP_FINISHED stepName=chat",
+            "STEP_STARTED stepName=chat FINISHED",
             "RUN_ERROR message=Odd code=AGENT_ERROR",
         ]
     )
@@ -643,18 +598,15 @@ async def test_a_call_id_that_a_failed_run_used_already(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=inner",
                 "STEP_STARTED stepName=inner/ask",
                 'TOOL_CALL_START toolCallId=call_1 toolCallName=first parentMessageId=lc_run--#1 + "{\\"n\\": 1}" END',
                 "STEP_FINISHED stepName=inner/ask",
-                "STEP_STARTED stepName=inner/cut",
-                "STEP_FINISHED stepName=inner/cut",
+                "STEP_STARTED stepName=inner/cut FINISHED",
                 "STEP_FINISHED stepName=inner",
                 'RUN_ERROR message="provider down 503" code=AGENT_ERROR',
             ],
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "MESSAGES_SNAPSHOT",
                 "  user id=user-1 content=hi",
                 "  user id=user-2 content=again",
@@ -662,8 +614,7 @@ async def test_a_call_id_that_a_failed_run_used_already(play: Player) -> None:
                 "STEP_STARTED stepName=inner/ask",
                 'TOOL_CALL_START toolCallId=call_1 toolCallName=second parentMessageId=lc_run--#2 + "{\\"n\\": 1}" END',
                 "STEP_FINISHED stepName=inner/ask",
-                "STEP_STARTED stepName=inner/cut",
-                "STEP_FINISHED stepName=inner/cut",
+                "STEP_STARTED stepName=inner/cut FINISHED",
                 "STEP_FINISHED stepName=inner",
                 'RUN_ERROR message="provider down 503" code=AGENT_ERROR',
             ],
@@ -676,9 +627,7 @@ async def test_an_error_text_with_half_an_emoji(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=chat",
-            "STEP_FINISHED stepName=chat",
+            "STEP_STARTED stepName=chat FINISHED",
             'RUN_ERROR message="bad � char" code=AGENT_ERROR',
         ]
     )
@@ -702,7 +651,6 @@ async def test_many_branches_of_which_one_fails_at_the_end(play: Player) -> None
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=work",
             "STEP_STARTED stepName=work#2",
             "STEP_STARTED stepName=work#3",

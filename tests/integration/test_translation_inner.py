@@ -63,7 +63,6 @@ async def test_a_tool_that_runs_a_graph_is_a_subagent(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=consult parentMessageId=lc_run--#1 + "{\\"question\\": \\"why?\\"}" END',
             "STEP_FINISHED stepName=agent",
@@ -113,7 +112,6 @@ async def test_two_subagents_at_once(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=consult parentMessageId=lc_run--#1 + "{\\"name\\": \\"ann\\"}"',
             'TOOL_CALL_START toolCallId=call_2 toolCallName=consult parentMessageId=lc_run--#1 + "{\\"name\\": \\"bob\\"}"',
@@ -157,7 +155,6 @@ async def test_structured_output_is_not_words(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=extract",
             'TEXT_MESSAGE_START messageId=#1 role=assistant + "20 degrees." END',
             "STEP_FINISHED stepName=extract",
@@ -181,7 +178,6 @@ async def test_structured_output_as_json_text(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=extract",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "{\\"city\\": \\"Rome\\", " + "\\"degrees\\": 20}" END',
             "STEP_FINISHED stepName=extract",
@@ -201,7 +197,6 @@ async def test_create_agents_tool_strategy(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=model",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=Weather parentMessageId=lc_run--#1 + "{\\"city\\": \\"Rome\\"" + ", \\"degrees\\": 20}" END',
             "TOOL_CALL_RESULT messageId=#2 toolCallId=call_1 content=\"Returning structured response: city='Rome' degrees=20\" role=tool",
@@ -225,7 +220,6 @@ async def test_create_agents_tool_strategy_after_a_wrong_try(play: Player) -> No
     # langchain 1.3 does not write the response that is missing yet
     assert [line for line in played.stream if "value=null" not in line] == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=model",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=Weather parentMessageId=lc_run--#1 + "{\\"city\\": \\"Rome\\", " + "\\"degrees\\": \\"warm\\"}" END',
             'TOOL_CALL_RESULT messageId=#2 toolCallId=call_1 content="Try again." role=tool',
@@ -248,7 +242,6 @@ async def test_create_agents_provider_strategy(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=model",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "{\\"city\\":\\"Rome\\"," + "\\"degrees\\":20}" END',
             "STEP_FINISHED stepName=model",
@@ -276,7 +269,6 @@ async def test_anthropics_server_tools(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Searching. " + "It is " + sunny. END',
             "STEP_FINISHED stepName=chat",
@@ -294,7 +286,6 @@ async def test_openais_server_tools(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Sunny. + no END",
             "STEP_FINISHED stepName=chat",
@@ -320,7 +311,6 @@ async def test_server_tools_beside_the_applications_own(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=toolu_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":" + " \\"Rome\\"}" END',
             "STEP_FINISHED stepName=agent",
@@ -349,7 +339,6 @@ async def test_a_chain_of_prompt_model_and_parser(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=node",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END',
             "STEP_FINISHED stepName=node",
@@ -367,7 +356,6 @@ async def test_a_chain_as_a_node(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chain",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END',
             "STEP_FINISHED stepName=chain",
@@ -384,7 +372,6 @@ async def test_a_model_as_a_node_of_its_own(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=model",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END',
             "STEP_FINISHED stepName=model",
@@ -406,17 +393,14 @@ async def test_a_hidden_models_call_is_announced_when_its_tool_runs(play: Player
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
-            "STEP_STARTED stepName=agent",
-            "STEP_FINISHED stepName=agent",
+            "STEP_STARTED stepName=agent FINISHED",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  assistant id=lc_run--#1 toolCalls=[(id=call_1 type=function function=(name=weather arguments="{\\"city\\":\\"Rome\\"}"))]',
             "STEP_STARTED stepName=tools",
             'TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content="sun in Rome" role=tool',
             "STEP_FINISHED stepName=tools",
-            "STEP_STARTED stepName=agent",
-            "STEP_FINISHED stepName=agent",
+            "STEP_STARTED stepName=agent FINISHED",
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             '  assistant id=lc_run--#1 toolCalls=[(id=call_1 type=function function=(name=weather arguments="{\\"city\\":\\"Rome\\"}"))]',
@@ -449,7 +433,6 @@ async def test_a_model_inside_a_tool_is_silent(play: Player, passed: str) -> Non
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "I will. "',
             'TOOL_CALL_START toolCallId=call_1 toolCallName=summarize parentMessageId=lc_run--#1 + "{\\"text\\": \\"long\\"}" END',
@@ -488,7 +471,6 @@ async def test_a_sync_tool_with_a_model_that_calls_tools_is_silent(play: Player,
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=plan parentMessageId=lc_run--#1 + "{\\"text\\": \\"long\\"}" END',
             "STEP_FINISHED stepName=agent",
@@ -520,7 +502,6 @@ async def test_a_tool_that_calls_another_tool(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=outer parentMessageId=lc_run--#1 + "{\\"n\\": 1}" END',
             "STEP_FINISHED stepName=agent",

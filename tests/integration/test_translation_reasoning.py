@@ -64,7 +64,6 @@ async def test_anthropic_thinking_and_its_signature(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
             'REASONING_MESSAGE_START messageId=lc_run--#1-reasoning-0 role=reasoning metadata=(langgraph=(form=thinking provider=anthropic)) + "The user " + greets.',
@@ -83,7 +82,6 @@ async def test_anthropic_redacted_thinking(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
             "REASONING_MESSAGE_START messageId=lc_run--#1-reasoning-0 role=reasoning metadata=(langgraph=(form=redacted_thinking provider=anthropic kind=redacted))",
@@ -120,7 +118,6 @@ async def test_anthropic_thinking_between_text_and_a_call(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
             "REASONING_MESSAGE_START messageId=lc_run--#1-reasoning-0 role=reasoning metadata=(langgraph=(form=thinking provider=anthropic)) + First.",
@@ -151,7 +148,6 @@ async def test_openai_summaries_and_encrypted_content(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
             'REASONING_MESSAGE_START messageId=lc_run--#1-reasoning-0 role=reasoning metadata=(langgraph=(form=summary id=rs_1 provider=openai)) + "Think " + once. + "\\n\\nThink twice."',
@@ -170,7 +166,6 @@ async def test_openai_encrypted_content_without_a_summary(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
             "REASONING_MESSAGE_START messageId=lc_run--#1-reasoning-0 role=reasoning metadata=(langgraph=(form=summary id=rs_1 provider=openai kind=encrypted))",
@@ -199,7 +194,6 @@ async def test_two_openai_items_around_a_call(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
             "REASONING_MESSAGE_START messageId=lc_run--#1-reasoning-0 role=reasoning metadata=(langgraph=(form=summary id=rs_1 provider=openai)) + One.",
@@ -236,7 +230,6 @@ async def test_openai_v0_keeps_reasoning_outside_the_content(play: Player) -> No
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
             'REASONING_MESSAGE_START messageId=lc_run--#1-reasoning-0 role=reasoning metadata=(langgraph=(form=kwargs.reasoning id=rs_1)) + "Think " + twice. END',
@@ -253,7 +246,6 @@ async def test_deepseek_reasoning_content(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
             'REASONING_MESSAGE_START messageId=lc_run--#1-reasoning-0 role=reasoning metadata=(langgraph=(form=kwargs.reasoning_content)) + "Let me " + think. END',
@@ -276,7 +268,6 @@ async def test_deepseek_reasoning_before_a_call(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
             'REASONING_MESSAGE_START messageId=lc_run--#1-reasoning-0 role=reasoning metadata=(langgraph=(form=kwargs.reasoning_content)) + "Look it up." END',
@@ -302,7 +293,6 @@ async def test_gemini_thinking_then_plain_strings(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
             'REASONING_MESSAGE_START messageId=lc_run--#1-reasoning-0 role=reasoning metadata=(langgraph=(form=thinking provider=google_genai)) + "Greet " + back. END',
@@ -319,7 +309,6 @@ async def test_bedrock_converse_with_an_empty_flush_before_the_signature(play: P
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
             'REASONING_MESSAGE_START messageId=lc_run--#1-reasoning-0 role=reasoning metadata=(langgraph=(form=reasoning_content provider=bedrock_converse)) + "Let me " + think.',
@@ -338,7 +327,6 @@ async def test_mistrals_lists_of_thoughts(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
             'REASONING_MESSAGE_START messageId=lc_run--#1-reasoning-0 role=reasoning metadata=(langgraph=(form=thinking.parts provider=mistralai)) + "Let me " + think. END',
@@ -355,7 +343,6 @@ async def test_reasoning_as_a_plain_string_beside_the_content(play: Player) -> N
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
             'REASONING_MESSAGE_START messageId=lc_run--#1-reasoning-0 role=reasoning metadata=(langgraph=(form=kwargs.text provider=openrouter)) + "Let me " + think. END',
@@ -376,7 +363,6 @@ async def test_reasoning_and_answer_in_one_chunk(play: Player) -> None:
 
     assert one.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
             "REASONING_MESSAGE_START messageId=lc_run--#1-reasoning-0 role=reasoning metadata=(langgraph=(form=thinking)) + Hm. END",
@@ -387,7 +373,6 @@ async def test_reasoning_and_answer_in_one_chunk(play: Player) -> None:
     )
     assert two.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
             "REASONING_MESSAGE_START messageId=lc_run--#1-reasoning-0 role=reasoning metadata=(langgraph=(form=kwargs.reasoning_content)) + Hm. END",
@@ -407,7 +392,6 @@ async def test_langchains_standard_blocks(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
             'REASONING_MESSAGE_START messageId=lc_run--#1-reasoning-0 role=reasoning metadata=(langgraph=(form=reasoning)) + "Let me " + think.',
@@ -430,7 +414,6 @@ async def test_reasoning_of_a_model_that_cannot_stream(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-0-reasoning-0",
             'REASONING_MESSAGE_START messageId=lc_run--#1-0-reasoning-0 role=reasoning metadata=(langgraph=(form=thinking provider=anthropic kind=signature)) + "The user greets."',
@@ -455,7 +438,6 @@ async def test_a_model_that_only_thinks(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 "REASONING_START messageId=lc_run--#1-reasoning-0",
                 "REASONING_MESSAGE_START messageId=lc_run--#1-reasoning-0 role=reasoning metadata=(langgraph=(form=kwargs.reasoning_content)) + Hm. END",
@@ -463,7 +445,6 @@ async def test_a_model_that_only_thinks(play: Player) -> None:
                 "STEP_FINISHED stepName=chat",
             ],
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Two. END",
                 "STEP_FINISHED stepName=chat",
@@ -486,7 +467,6 @@ async def test_two_thinking_models_at_once(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=both",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
             'REASONING_MESSAGE_START messageId=lc_run--#1-reasoning-0 role=reasoning metadata=(langgraph=(form=thinking)) + "A thinks."',
@@ -515,7 +495,6 @@ async def test_other_ways_to_tell_reasoning(play: Player, mode: Any) -> None:
     assert {
         "thinking": snapshot(
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 "THINKING_START",
                 'THINKING_TEXT_MESSAGE_START + "The user " + greets. END',
@@ -526,7 +505,6 @@ async def test_other_ways_to_tell_reasoning(play: Player, mode: Any) -> None:
         ),
         "off": snapshot(
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=chat",
                 "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Hel + lo. END",
                 "STEP_FINISHED stepName=chat",
@@ -572,7 +550,6 @@ async def test_reasoning_interleaved_with_text_by_index(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=chat",
             "REASONING_START messageId=lc_run--#1-reasoning-0",
             'REASONING_MESSAGE_START messageId=lc_run--#1-reasoning-0 role=reasoning metadata=(langgraph=(form=thinking)) + "One " END',

@@ -177,7 +177,6 @@ async def test_a_command_with_state_and_result(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=go parentMessageId=lc_run--#1 + "{\\"city\\":" + " \\"Rome\\"}" END',
             "STEP_FINISHED stepName=agent",
@@ -253,7 +252,6 @@ async def test_a_command_that_also_speaks(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=say parentMessageId=lc_run--#1 + "{}" END',
             "STEP_FINISHED stepName=agent",
@@ -279,7 +277,6 @@ async def test_a_command_that_removes_messages(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=forget parentMessageId=lc_run--#1 + "{}" END',
             "STEP_FINISHED stepName=agent",
@@ -351,7 +348,6 @@ async def test_an_error_that_the_tool_node_handles(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=risky parentMessageId=lc_run--#1 + "{\\"n\\": 1}"',
             'TOOL_CALL_START toolCallId=call_2 toolCallName=risky parentMessageId=lc_run--#1 + "{\\"n\\": 0}"',
@@ -388,18 +384,15 @@ async def test_an_error_that_nobody_handles(play: Player) -> None:
     assert played.streams == snapshot(
         [
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=agent",
                 "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Trying.",
                 'TOOL_CALL_START toolCallId=call_1 toolCallName=risky parentMessageId=lc_run--#1 + "{\\"n\\": 1}" END',
                 "TEXT_MESSAGE_END messageId=lc_run--#1",
                 "STEP_FINISHED stepName=agent",
-                "STEP_STARTED stepName=tools",
-                "STEP_FINISHED stepName=tools",
+                "STEP_STARTED stepName=tools FINISHED",
                 'RUN_ERROR message="kaboom 42" code=AGENT_ERROR',
             ],
             [
-                "STATE_SNAPSHOT snapshot=()",
                 'TOOL_CALL_RESULT messageId=unanswered-lc_run--#1-call_1 toolCallId=call_1 content="There is no result: the conversation went on before one came. The call may have had an effect." role=tool metadata=(langgraph=(status=error))',
                 "STEP_STARTED stepName=agent",
                 "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Again. END",
@@ -425,7 +418,6 @@ async def test_create_agents_unhandled_error_beside_a_good_result(play: Player) 
     assert played.streams == snapshot(
         [
             [
-                "STATE_SNAPSHOT snapshot=()",
                 "STEP_STARTED stepName=model",
                 'TOOL_CALL_START toolCallId=call_1 toolCallName=risky parentMessageId=lc_run--#1 + "{\\"n\\": 0}"',
                 'TOOL_CALL_START toolCallId=call_2 toolCallName=risky parentMessageId=lc_run--#1 + "{\\"n\\": 1}"',
@@ -440,7 +432,6 @@ async def test_create_agents_unhandled_error_beside_a_good_result(play: Player) 
                 'RUN_ERROR message="kaboom 42" code=AGENT_ERROR',
             ],
             [
-                "STATE_SNAPSHOT snapshot=()",
                 'TOOL_CALL_RESULT messageId=unanswered-lc_run--#1-call_2 toolCallId=call_2 content="There is no result: the conversation went on before one came. The call may have had an effect." role=tool metadata=(langgraph=(status=error))',
                 "STEP_STARTED stepName=model",
                 "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Again. END",
@@ -471,7 +462,6 @@ async def test_a_tool_exception_that_the_tool_handles(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=picky parentMessageId=lc_run--#1 + "{}" END',
             "STEP_FINISHED stepName=agent",
@@ -543,7 +533,6 @@ async def test_a_tool_called_by_hand_without_a_call(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=node",
             'TOOL_CALL_START toolCallId=call-#1 toolCallName=risky parentMessageId=#1-message + "{\\"n\\":0}" END',
             "TOOL_CALL_RESULT messageId=tool-#1 toolCallId=call-#1 content=fine role=tool",
@@ -571,7 +560,6 @@ async def test_a_tool_called_by_hand_with_the_models_call(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=node",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=risky parentMessageId=lc_run--#1 + "{\\"n\\"" + ": 0}" END',
             "TOOL_CALL_RESULT messageId=tool-#2 toolCallId=call_1 content=fine role=tool",
@@ -596,7 +584,6 @@ async def test_a_tool_called_by_hand_with_a_models_arguments_in_the_same_node(pl
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=node",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=risky parentMessageId=lc_run--#1 + "{\\"n\\"" + ": 0}" END',
             "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Fine. END",
@@ -619,7 +606,6 @@ async def test_a_tool_called_by_hand_with_a_call_that_no_model_made(play: Player
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=node",
             'TOOL_CALL_START toolCallId=mine_1 toolCallName=risky parentMessageId=#1-message + "{\\"n\\":0}" END',
             "TOOL_CALL_RESULT messageId=tool-#1 toolCallId=mine_1 content=fine role=tool",
@@ -649,7 +635,6 @@ async def test_a_tool_called_by_hand_that_fails(play: Player) -> None:
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=node",
             'TOOL_CALL_START toolCallId=call-#1 toolCallName=risky parentMessageId=#1-message + "{\\"n\\":1}" END',
             "TOOL_CALL_RESULT messageId=tool-#1 toolCallId=call-#1 content=\"Error: ValueError('kaboom 42')\" role=tool metadata=(langgraph=(status=error))",
@@ -673,7 +658,6 @@ async def test_calls_and_results_that_a_node_writes_as_constants(play: Player) -
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=node",
             "TEXT_MESSAGE_START messageId=#1 role=assistant + Checking.",
             'TOOL_CALL_START toolCallId=mine_1 toolCallName=lookup parentMessageId=#1 + "{\\"q\\":1}" END',
@@ -725,7 +709,6 @@ async def test_a_hand_written_tool_node_that_runs_the_tools(play: Player) -> Non
 
     assert played.stream == snapshot(
         [
-            "STATE_SNAPSHOT snapshot=()",
             "STEP_STARTED stepName=agent",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=risky parentMessageId=lc_run--#1 + "{\\"n\\": 0}"',
             'TOOL_CALL_START toolCallId=call_2 toolCallName=risky parentMessageId=lc_run--#1 + "{\\"n\\": 2}"',

@@ -1,9 +1,10 @@
 """Pure. Wire events as lines of text, for snapshots.
 
     TEXT_MESSAGE_START messageId=#1 role=assistant + "Let me " + look. END
+    STEP_STARTED stepName=tools FINISHED
 
-is a start, two events with a delta, and an end: events that follow their own entity and add nothing but a delta stand
-on its line. Nothing else is left out by `named`; `brief` leaves out what every run has.
+is a start, two events with a delta, an end, and a step in which nothing happened: events that follow their own entity
+and add nothing but a delta stand on its line. `named` leaves out nothing else; `brief` leaves out what every run has.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ __all__ = ["brief", "named"]
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{32}\b")
 _BARE = re.compile(r"(?!(?:true|false|null)$)[A-Za-z_#][\w#:|./-]*")
-_PART = re.compile(r"(\w+)_(START|CONTENT|ARGS|END)")
+_PART = re.compile(r"(\w+)_(START|CONTENT|ARGS|END|STARTED|FINISHED)")
 _COMMON: Mapping[str, Sequence[str]] = {
     "RUN_STARTED": ("threadId", "runId", "protocolVersion"),
     "RUN_FINISHED": ("threadId", "runId"),
@@ -31,10 +32,13 @@ _COMMON: Mapping[str, Sequence[str]] = {
 def brief(events: Iterable[WireEvent]) -> list[WireEvent]:
     """The events without ids and version of the run, and without the metadata of steps.
 
-    The start of the run, and an end that says nothing more, are left out: a stream without an end finished plainly.
+    The start of the run and an empty state right after it are left out, and an end that says nothing more: a stream
+    without an end finished plainly.
     """
     left = [{k: v for k, v in event.items() if k not in _COMMON.get(event["type"], ())} for event in events]
-    return [event for event in left if event.keys() != {"type"} or event["type"] not in ("RUN_STARTED", "RUN_FINISHED")]
+    if left[0] == {"type": "RUN_STARTED"}:
+        del left[: 2 if left[1] == {"type": "STATE_SNAPSHOT", "snapshot": {}} else 1]
+    return left[:-1] if left[-1] == {"type": "RUN_FINISHED"} else left
 
 
 def named(*streams: Sequence[WireEvent], fold: bool = True) -> list[list[str]]:
@@ -73,7 +77,7 @@ def named(*streams: Sequence[WireEvent], fold: bool = True) -> list[list[str]]:
         entity = None
         for event in events:
             if fold and entity is not None and _adds_to(event) == entity:
-                found[-1] += f" + {value(event['delta'])}" if "delta" in event else " END"
+                found[-1] += f" + {value(event['delta'])}" if "delta" in event else f" {event['type'].split('_')[-1]}"
             else:
                 found += lines(event)
             entity = _entity(event)
@@ -85,13 +89,12 @@ def named(*streams: Sequence[WireEvent], fold: bool = True) -> list[list[str]]:
 def _entity(event: WireEvent) -> tuple[Any, ...] | None:
     """What a start, a part or an end belongs to."""
     part = _PART.fullmatch(event["type"])
-    keys = ("messageId", "toolCallId", "subagentRunId")
+    keys = ("messageId", "toolCallId", "stepName", "subagentRunId")
     return (part[1], *(event.get(key) for key in keys)) if part else None
 
 
 def _adds_to(event: WireEvent) -> tuple[Any, ...] | None:
     """The entity of an event that adds only its delta or its end."""
-    plain = event.keys() <= {"type", "messageId", "toolCallId", "subagentRunId", "delta"}
-    starts = event["type"].endswith("_START")
-    # A chunk with two meanings would be ambiguous: parts have a delta, ends have none.
-    return _entity(event) if plain and not starts and ("delta" in event) != event["type"].endswith("_END") else None
+    plain = event.keys() <= {"type", "messageId", "toolCallId", "stepName", "subagentRunId", "delta"}
+    starts, ends = (event["type"].endswith(words) for words in (("_START", "_STARTED"), ("_END", "_FINISHED")))
+    return _entity(event) if plain and not starts and ("delta" in event) != ends else None

@@ -171,7 +171,7 @@ class _Conversation:
             )
             extra = {} if self.context is None else {"context": self.context}
             played.runs.append(await record(adapter, request, **extra))
-            _check_common(played.events, request, custom_names=options.step_name is not None)
+            _check_common(played.events, request, state=seen.state, custom_names=options.step_name is not None)
             judged = verdict(played.runs, clients=[self.client], ignore=self.ignore, verifier=self.verifier)
             assert not judged.problems, "\n".join([f"{self.client}, turn {number}:", *judged.problems])
             played.views = judged.runs
@@ -205,6 +205,7 @@ class _Seen:
     def __init__(self, graph: Runnable[Any, Any]) -> None:
         self._graph = graph
         self._last: Any = None
+        self.state = isinstance(graph, Pregel) and not isinstance(graph.output_channels, str)
         watch = isinstance(graph, Pregel) and not graph.checkpointer
         self.hooks = Hooks(on_native=self._look) if watch else Hooks()
 
@@ -228,10 +229,12 @@ class _Seen:
         return state, list(values.get("messages", ())) if "messages" in channels else None
 
 
-def _check_common(events: Sequence[WireEvent], request: RunAgentInput, custom_names: bool) -> None:
+def _check_common(events: Sequence[WireEvent], request: RunAgentInput, *, state: bool, custom_names: bool) -> None:
     """The facts that `brief` leaves out: ids and version of the run, and where each step is in the graph."""
     run = {"threadId": request.thread_id, "runId": request.run_id}
-    assert events[-1]["type"] in ("RUN_FINISHED", "RUN_ERROR")
+    types = [event["type"] for event in events]
+    assert types[-1] in ("RUN_FINISHED", "RUN_ERROR")
+    assert types[1] == "RUN_ERROR" or ("STATE_SNAPSHOT" in types if state else types[1] != "STATE_SNAPSHOT")
     assert events[0].items() >= {"type": "RUN_STARTED", "protocolVersion": "1.0", **run}.items()
     for event in events:
         if event["type"] == "RUN_FINISHED":
