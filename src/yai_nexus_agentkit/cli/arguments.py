@@ -90,7 +90,7 @@ def add_agent_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="WHERE",
         help="where the graph stores its threads: memory, sqlite:PATH, postgres://...",
     )
-    group.add_argument("--store", metavar="WHERE", help="where the graph's long-term store is: the same")
+    group.add_argument("--store", metavar="WHERE", help="where the graph's long-term store is, in the same forms")
     group = parser.add_argument_group("the adapter (AdapterOptions)")
     for name, (kind, text) in OPTIONS.items():
         group.add_argument(f"--{name.replace('_', '-')}", dest=name, help=text, **kind)

@@ -1,4 +1,4 @@
-"""Pure. The parts of a scripted answer, as providers really send them in their chunks.
+"""The parts of a scripted answer, as providers really send them in their chunks.
 
 The shapes are those of langchain-anthropic, langchain-openai (Responses), langchain-deepseek and langchain-google-genai
 as they arrive in ``AIMessageChunk`` (content blocks or ``additional_kwargs``), before any normalisation.
