@@ -95,7 +95,9 @@ class AGUIAdapter:
         An exception of the run becomes ``RUN_ERROR`` and is not raised. Closing the generator, or cancelling its
         consumer, cancels the agent and leaves no task behind.
         """
-        return self.stream(run_input, _same, config=config, context=context, request=request, control=control)
+        return self.stream(
+            run_input, lambda event: event, config=config, context=context, request=request, control=control
+        )
 
     event_stream_adapter = run
     """`run` under its older name."""
@@ -148,7 +150,3 @@ class AGUIAdapter:
             request=request or {},
         )
         return driver.stream(wire)
-
-
-def _same(event: BaseEvent) -> BaseEvent:
-    return event

@@ -109,23 +109,11 @@ class Watch:
         self._timer = self._loop.call_later(min(at for at, _, _ in limits) - now, self._check)
 
     def _limits(self, now: float) -> list[tuple[float, Code, str]]:
-        options = self._options
-        limits: list[tuple[float, Code, str]] = []
-        if (seconds := options.execution_timeout) is not None:
-            limits.append(
-                (self._began + seconds, Code.EXECUTION_TIMEOUT, f"the run took longer than {seconds:g} seconds")
-            )
-        if (seconds := options.idle_timeout) is not None:
-            limits.append(
-                (self._control.heard + seconds, Code.IDLE_TIMEOUT, f"the agent was silent for {seconds:g} seconds")
-            )
-        if (seconds := options.tool_timeout) is not None:
-            began = self._oldest_tool()
-            limits.append(
-                (
-                    (now if began is None else began) + seconds,
-                    Code.TOOL_TIMEOUT,
-                    f"a tool took longer than {seconds:g} seconds",
-                )
-            )
-        return limits
+        """When each limit ends, and the code and message of its error."""
+        options, tool = self._options, self._oldest_tool()
+        limits = (
+            (options.execution_timeout, self._began, Code.EXECUTION_TIMEOUT, "the run took longer than"),
+            (options.idle_timeout, self._control.heard, Code.IDLE_TIMEOUT, "the agent was silent for"),
+            (options.tool_timeout, now if tool is None else tool, Code.TOOL_TIMEOUT, "a tool took longer than"),
+        )
+        return [(since + s, code, f"{text} {s:g} seconds") for s, since, code, text in limits if s is not None]

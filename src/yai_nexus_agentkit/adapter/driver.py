@@ -13,9 +13,8 @@ from ag_ui.core import BaseEvent, EventType, RunAgentInput, RunErrorEvent
 
 from yai_nexus_agentkit.adapter.control import Controlled, RunControl, Stopped, Watch
 from yai_nexus_agentkit.adapter.hook_calls import acall_hook, call_hook, error_text
-from yai_nexus_agentkit.adapter.options import AdapterOptions
 from yai_nexus_agentkit.adapter.outlet import TERMINAL, Outlet
-from yai_nexus_agentkit.adapter.run_context import Hooks, Outcome, RunContext
+from yai_nexus_agentkit.adapter.run_context import Outcome, RunContext
 from yai_nexus_agentkit.adapter.shared.predicted import Predictor
 from yai_nexus_agentkit.adapter.shared.reports import Reports
 from yai_nexus_agentkit.adapter.source import Source, SourceRun, Translator
@@ -36,19 +35,10 @@ class Driver:
     """Runs an agent once."""
 
     def __init__(
-        self,
-        source: Source,
-        raw: RunAgentInput | Mapping[str, Any],
-        control: RunControl | None,
-        *,
-        options: AdapterOptions,
-        hooks: Hooks,
-        **given: Any,
+        self, source: Source, raw: RunAgentInput | Mapping[str, Any], control: RunControl | None, **given: Any
     ) -> None:
-        self._source, self._raw = source, raw
-        self._context: Callable[..., RunContext] = partial(RunContext, options=options, hooks=hooks, **given)
-        self._watched = (options.execution_timeout, options.idle_timeout, options.tool_timeout) != (None, None, None)
-        self._control = control or (RunControl() if self._watched else None)
+        """`given`: the fields of the run's `RunContext` that its caller knows."""
+        self._source, self._raw, self._control, self._given = source, raw, control, given
         self._watch: Watch | None = None
         self._begun = False
         """``RUN_STARTED`` was sent."""
@@ -63,8 +53,9 @@ class Driver:
             return _refused(RunErrorEvent(message=clean_text(str(error)), code=error.code), wire)
         for warning in warnings:
             _logger.warning("request of run %s: %s", parsed.run_id, warning)
-        self._run = self._context(run_input=parsed, declared=peer_declares(parsed))
-        self._run.held_state, self._run.outcome = parsed.state, "abandoned"
+        self._run = RunContext(
+            parsed, peer_declares(parsed), held_state=parsed.state, outcome="abandoned", **self._given
+        )
         return self._events(Outlet(self._run, wire))
 
     async def _events(self, outlet: Outlet[T]) -> AsyncGenerator[T, None]:
@@ -109,9 +100,10 @@ class Driver:
 
     async def _begin(self) -> None:
         """Do what comes before ``RUN_STARTED``. Waits only for a `before_run` hook."""
-        run, hooks = self._run, self._run.hooks
-        if self._control is not None and self._watched:
-            self._watch = Watch(self._control, run.options, self._oldest_tool)
+        run, hooks, options = self._run, self._run.hooks, self._run.options
+        if (options.execution_timeout, options.idle_timeout, options.tool_timeout) != (None, None, None):
+            self._control = self._control or RunControl()
+            self._watch = Watch(self._control, options, self._oldest_tool)
             self._watch.start()
         if hooks.record is not None:
             call_hook("record", hooks.record, run.run_input, run)
