@@ -9,17 +9,18 @@ from contextlib import aclosing
 from functools import partial
 from typing import Any, TypeVar
 
-from ag_ui.core import BaseEvent, EventType, RunAgentInput, RunErrorEvent
+from ag_ui.core import BaseEvent, RunAgentInput, RunErrorEvent
 
 from yai_nexus_agentkit.adapter.control import Controlled, RunControl, Stopped, Watch
 from yai_nexus_agentkit.adapter.hook_calls import acall_hook, call_hook, error_text
-from yai_nexus_agentkit.adapter.outlet import TERMINAL, Outlet
-from yai_nexus_agentkit.adapter.run_context import Outcome, RunContext
+from yai_nexus_agentkit.adapter.outlet import Outlet
+from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.adapter.shared.predicted import Predictor
 from yai_nexus_agentkit.adapter.shared.reports import Reports
 from yai_nexus_agentkit.adapter.source import Source, SourceRun, Translator
 from yai_nexus_agentkit.errors import AGUIAdapterError, Code, EncodingError, HookError, RunInputError
-from yai_nexus_agentkit.protocol.endings import asks
+from yai_nexus_agentkit.protocol.endings import outcome_of
+from yai_nexus_agentkit.protocol.events import TERMINAL
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe
 from yai_nexus_agentkit.protocol.lifecycle import run_started
 from yai_nexus_agentkit.protocol.request import parse_request, peer_declares
@@ -175,7 +176,7 @@ class Driver:
             events = [event for event in events if event.type not in TERMINAL]
         sent = outlet.pass_on(events)
         if outlet.ended:
-            self._run.outcome = _outcome(events[-1])
+            self._run.outcome = outcome_of(events[-1])
         return sent
 
     def _failed(self, error: Exception, outlet: Outlet[T]) -> list[T]:
@@ -257,11 +258,3 @@ def _skip(native: Any, error: Exception) -> None:
         raise error
     kind = native.get("event") if isinstance(native, Mapping) else type(native).__name__
     _logger.error("skipping a native event that cannot be translated: %s", kind, exc_info=error)
-
-
-def _outcome(event: BaseEvent) -> Outcome:
-    if event.type == EventType.RUN_ERROR:
-        return "error"
-    if asks(event):
-        return "interrupt"
-    return "cancelled" if getattr(getattr(event, "outcome", None), "type", "") == "cancelled" else "success"

@@ -10,41 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
-from ag_ui.core import BaseEvent, EventType, RunErrorEvent
+from ag_ui.core import BaseEvent, RunErrorEvent
 
 from yai_nexus_agentkit.adapter.hook_calls import call_hook
 from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.errors import Code, EncodingError, HookError
+from yai_nexus_agentkit.protocol.events import CALL, RUN, TERMINAL, Entity, Move, row_of
 
-__all__ = ["TERMINAL", "Outlet"]
+__all__ = ["Outlet"]
 
 T = TypeVar("T")
-
-_KEYS: dict[str, tuple[str, str]] = {
-    EventType.TEXT_MESSAGE_START: ("text", "message_id"),
-    EventType.TEXT_MESSAGE_CONTENT: ("text", "message_id"),
-    EventType.TEXT_MESSAGE_END: ("text", "message_id"),
-    EventType.REASONING_START: ("span", "message_id"),
-    EventType.REASONING_END: ("span", "message_id"),
-    EventType.REASONING_MESSAGE_START: ("reasoning", "message_id"),
-    EventType.REASONING_MESSAGE_CONTENT: ("reasoning", "message_id"),
-    EventType.REASONING_MESSAGE_END: ("reasoning", "message_id"),
-    EventType.TOOL_CALL_START: ("call", "tool_call_id"),
-    EventType.TOOL_CALL_ARGS: ("call", "tool_call_id"),
-    EventType.TOOL_CALL_END: ("call", "tool_call_id"),
-    EventType.TOOL_CALL_RESULT: ("call", "tool_call_id"),
-    EventType.STEP_STARTED: ("step", "step_name"),
-    EventType.STEP_FINISHED: ("step", "step_name"),
-    EventType.SUBAGENT_STARTED: ("subagent", "subagent_run_id"),
-    EventType.SUBAGENT_FINISHED: ("subagent", "subagent_run_id"),
-    EventType.SUBAGENT_ERROR: ("subagent", "subagent_run_id"),
-}
-"""What an event belongs to: kind of span, and the field that names it."""
-_OPENERS = frozenset(t for t in _KEYS if t.endswith(("_START", "_STARTED")))
-_CLOSERS = frozenset(t for t in _KEYS if t.endswith(("_END", "_FINISHED", "SUBAGENT_ERROR")))
-TERMINAL = frozenset({EventType.RUN_FINISHED, EventType.RUN_ERROR})
-"""Exactly one of these is the last event of a run."""
-_FIXED = TERMINAL | {EventType.RUN_STARTED}
 
 
 class Outlet(Generic[T]):
@@ -56,7 +31,7 @@ class Outlet(Generic[T]):
 
     def __init__(self, run: RunContext, wire: Callable[[BaseEvent], T]) -> None:
         self._run, self.wire = run, wire
-        self._dropped: set[tuple[str, str]] = set()
+        self._dropped: set[tuple[Entity, str]] = set()
         """Spans whose opener was not sent; a call stays in it until its result, other spans until their end."""
         self._unhooked = False
         """A hook for events failed, and is not called any more."""
@@ -90,7 +65,9 @@ class Outlet(Generic[T]):
     def lose(self, events: Sequence[BaseEvent], *, since: BaseEvent) -> None:
         """Of these events, those from `since` on were not sent."""
         first = next(n for n, event in enumerate(events) if event is since)
-        self._dropped.update(_key(event) for event in events[first:] if event.type in _OPENERS)
+        for entity, move, key in map(_part, events[first:]):
+            if entity.id and move == "opens":
+                self._dropped.add((entity, key))
 
     def end(self, events: Sequence[BaseEvent], last: BaseEvent) -> list[T]:
         """Send the last events of a run that failed or was stopped: through the hooks until one of them raises, and
@@ -122,13 +99,11 @@ class Outlet(Generic[T]):
         return sent
 
     def _follows_dropped(self, event: BaseEvent) -> bool:
-        if event.type not in _KEYS or event.type in _OPENERS:
+        entity, move, key = _part(event)
+        if move == "opens" or (entity, key) not in self._dropped:
             return False
-        key = _key(event)
-        if key not in self._dropped:
-            return False
-        if event.type in _CLOSERS and key[0] != "call":
-            self._dropped.discard(key)
+        if move == "closes" and entity is not CALL:
+            self._dropped.discard((entity, key))
         return True
 
     def _hooked(self, event: BaseEvent) -> list[BaseEvent]:
@@ -138,25 +113,31 @@ class Outlet(Generic[T]):
             return [event]
         hook, run = self._run.hooks.on_event, self._run
         kept: list[BaseEvent] = call_hook("on_event", hook, event, run)
-        if event.type in _FIXED:
+        if _is_fixed(event):
             return _in_place(event, kept)
-        if not _FIXED.isdisjoint(one.type for one in kept):
+        if any(map(_is_fixed, kept)):
             raise HookError("the on_event hook must not begin or end the run", hook="on_event")
         mine = any(one.type == event.type for one in kept)
-        if event.type in _OPENERS:
-            (self._dropped.discard if mine else self._dropped.add)(_key(event))
-        elif event.type in _CLOSERS and not mine:
+        entity, move, key = _part(event)
+        if entity.id and move == "opens":
+            (self._dropped.discard if mine else self._dropped.add)((entity, key))
+        elif entity.id and move == "closes" and not mine:
             kept.append(event)  # an open span must be closed
         return kept
+
+
+def _is_fixed(event: BaseEvent) -> bool:
+    return row_of(event.type).entity is RUN
 
 
 def _in_place(event: BaseEvent, kept: list[BaseEvent]) -> list[BaseEvent]:
     """``RUN_STARTED`` stays first and the terminal event last, and neither is dropped or doubled."""
     own = next((one for one in kept if one.type == event.type), event)
-    others = [one for one in kept if one.type not in _FIXED]
-    return [own, *others] if event.type == EventType.RUN_STARTED else [*others, own]
+    others = [one for one in kept if not _is_fixed(one)]
+    return [*others, own] if event.type in TERMINAL else [own, *others]
 
 
-def _key(event: BaseEvent) -> tuple[str, str]:
-    kind, name = _KEYS[event.type]
-    return kind, str(getattr(event, name, None))  # a hook may make an event without it
+def _part(event: BaseEvent) -> tuple[Entity, Move | None, str]:
+    """The entity that the event belongs to, what it does to it, and which one it is."""
+    entity, move = row_of(event.type).entity, row_of(event.type).move
+    return entity, move, str(getattr(event, entity.id, None))  # a hook may make an event without it

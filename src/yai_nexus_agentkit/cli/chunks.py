@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+from yai_nexus_agentkit.protocol.events import row_of, type_of
+
 __all__ = ["Event", "Unchunked"]
 
 Event: TypeAlias = Mapping[str, Any]
@@ -20,18 +22,17 @@ class Unchunked:
 
     def feed(self, event: Event) -> list[Event]:
         """The events that `event` stands for, usually itself."""
-        kind, ended = event["type"], [self._end] if self._end else []
-        if not kind.endswith("_CHUNK"):
+        row, ended = row_of(event["type"]), [self._end] if self._end else []
+        if row.move != "chunk":
             self._end = None
             return [*ended, event]
-        prefix = kind.removesuffix("_CHUNK")
-        name, content = ("toolCallId", "ARGS") if prefix == "TOOL_CALL" else ("messageId", "CONTENT")
-        same = self._end if self._end and self._end["type"] == f"{prefix}_END" else {}
-        end = {"type": f"{prefix}_END", name: event.get(name) or same.get(name, "")}
+        name, end_type = row.entity.wire_id, type_of(row.entity, "closes")
+        same = self._end if self._end and self._end["type"] == end_type else {}
+        end = {"type": end_type, name: event.get(name) or same.get(name, "")}
         events: list[Event] = []
         if end != self._end:
-            events = [*ended, {**event, **end, "type": f"{prefix}_START"}]
+            events = [*ended, {**event, **end, "type": type_of(row.entity, "opens")}]
             self._end = end
         if event.get("delta"):
-            events.append({**end, "type": f"{prefix}_{content}", "delta": event["delta"]})
+            events.append({**end, "type": type_of(row.entity, "continues"), "delta": event["delta"]})
         return events

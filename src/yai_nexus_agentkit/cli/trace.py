@@ -18,18 +18,29 @@ from typing import Any, NamedTuple
 from yai_nexus_agentkit.cli.chunks import Event
 from yai_nexus_agentkit.cli.client import Client
 from yai_nexus_agentkit.cli.layout import Page, shortened
+from yai_nexus_agentkit.protocol.events import (
+    CALL,
+    REASONING,
+    SPAN,
+    STEP,
+    SUBAGENT,
+    TEXT,
+    THINKING,
+    THOUGHT,
+    Entity,
+    Move,
+    row_of,
+)
 
 __all__ = ["Trace"]
 
-_TEXTS: Mapping[str, tuple[str, str]] = {
-    "TEXT_MESSAGE": ("TEXT_MESSAGE", ""),
-    "REASONING_MESSAGE": ("REASONING", "italic dim"),
-    "THINKING_TEXT_MESSAGE": ("THINKING", "italic dim"),
+_TEXTS: Mapping[Entity, tuple[str, str]] = {
+    TEXT: ("TEXT_MESSAGE", ""),
+    REASONING: ("REASONING", "italic dim"),
+    THOUGHT: ("THINKING", "italic dim"),
 }
-"""Streamed text: type without its last word → label, style."""
-_BARS = ("STEP", "SUBAGENT", "REASONING", "THINKING")
-"""Types without their last word."""
-_SILENT = ("TOOL_CALL_START", "TOOL_CALL_ARGS")
+"""Label and style of streamed text."""
+_BARS = (STEP, SUBAGENT, SPAN, THINKING)
 
 _LIMIT = 400
 """Characters of a value that are shown, without `full`."""
@@ -65,12 +76,12 @@ class Trace:
     def feed(self, event: Event) -> str:
         """The text to write for an event that is no chunk."""
         kind = event["type"]
-        prefix, _, last = kind.rpartition("_")
-        if prefix in _TEXTS:
-            return self._streamed(event, prefix, last)
-        if prefix in _BARS:
-            return self._bar(event, prefix, last)
-        if kind in _SILENT:
+        entity, move = row_of(kind).entity, row_of(kind).move
+        if entity in _TEXTS:
+            return self._streamed(event, entity, move)
+        if entity in _BARS:
+            return self._bar(event, entity, move)
+        if entity is CALL and move in ("opens", "continues"):
             return ""
         if kind == "RUN_STARTED":
             self._texts.clear()
@@ -79,15 +90,15 @@ class Trace:
         style = _unusual_style(event) or style
         return out + self._page.line(label or kind, text(self, event), label_style=colour, style=style)
 
-    def _streamed(self, event: Event, prefix: str, last: str) -> str:
+    def _streamed(self, event: Event, entity: Entity, move: Move | None) -> str:
         key = event.get("messageId", "thinking")  # THINKING_* has no ids: one thought at a time
-        if last == "START":
-            label, style = _TEXTS[prefix]
+        if move == "opens":
+            label, style = _TEXTS[entity]
             role = event.get("role", "assistant")
             self._texts[key] = _Text(label if role in ("assistant", "reasoning") else f"{label} {role}", style)
         elif (text := self._texts.get(key)) is not None:
             text.waiting += event.get("delta", "")
-            text.ended = last == "END"
+            text.ended = move == "closes"
         return self._written()
 
     def _written(self) -> str:
@@ -103,17 +114,17 @@ class Trace:
             del self._texts[key]
         return out
 
-    def _bar(self, event: Event, prefix: str, last: str) -> str:
+    def _bar(self, event: Event, entity: Entity, move: Move | None) -> str:
         # Steps of two subagents may have one name (AG-UI 1.0 §8).
-        key = (prefix, event.get("subagentRunId"), event.get("stepName"), event.get("messageId"))
-        if last in ("START", "STARTED"):
+        key = (entity, event.get("subagentRunId"), event.get("stepName"), event.get("messageId"))
+        if move == "opens":
             title = event.get("stepName") or event.get("name") or event.get("title")
             title = title or (event.get("metadata") or {}).get("title", "")
             title += f": {event['description']}" if event.get("description") else ""
             return self._page.open_bar(key, event["type"], shortened(title, _TITLE)) if title else ""
         suspended = (event.get("outcome") or {}).get("type") == "suspended"
         note = event.get("message", "suspended" if suspended else "")
-        style = "red" if last == "ERROR" else "dim"
+        style = "red" if event["type"] == "SUBAGENT_ERROR" else "dim"
         return self._page.close_bar(key, event["type"], shortened(note, _TITLE), style=style)
 
     # ---------------------------------------------------------------- the text of a line

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from ag_ui.core import (
     BaseEvent,
@@ -23,7 +23,7 @@ from yai_nexus_agentkit.protocol.message_ids import usable
 from yai_nexus_agentkit.protocol.subagents import Subagents
 from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
 
-__all__ = ["Endings", "asks", "with_questions"]
+__all__ = ["Endings", "outcome_of", "with_questions"]
 
 Outcome: TypeAlias = RunFinishedSuccessOutcome | RunFinishedInterruptOutcome | RunFinishedCancelledOutcome
 
@@ -35,12 +35,15 @@ def with_questions(terminal: BaseEvent, ids: Sequence[str], source: str) -> Base
     return terminal.model_copy(update={"metadata": mark})
 
 
-def asks(terminal: BaseEvent) -> bool:
-    """The run ended with questions, in whichever way they were told."""
-    if getattr(getattr(terminal, "outcome", None), "type", None) == "interrupt":
-        return True
-    facts = (terminal.metadata or {}).values()
-    return any(isinstance(one, Mapping) and one.get("interruptIds") for one in facts)
+def outcome_of(terminal: BaseEvent) -> Literal["success", "interrupt", "cancelled", "error"]:
+    """How the run of this terminal event ended. The questions of a paused run may be in events of their own."""
+    if isinstance(terminal, RunErrorEvent):
+        return "cancelled" if terminal.code == Code.CANCELLED else "error"
+    kind = getattr(getattr(terminal, "outcome", None), "type", None)
+    facts = [fact for fact in (terminal.metadata or {}).values() if isinstance(fact, Mapping)]
+    if kind == "interrupt" or any(fact.get("interruptIds") for fact in facts):
+        return "interrupt"
+    return "cancelled" if kind == "cancelled" else "success"
 
 
 class Endings:

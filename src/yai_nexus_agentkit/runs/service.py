@@ -18,9 +18,9 @@ from ag_ui.core import BaseEvent, RunAgentInput
 from pydantic import NonNegativeFloat, PositiveFloat
 
 from yai_nexus_agentkit.adapter.control import RunControl
-from yai_nexus_agentkit.adapter.outlet import TERMINAL
 from yai_nexus_agentkit.checks import check_options
 from yai_nexus_agentkit.errors import OverloadedError, ThreadBusyError
+from yai_nexus_agentkit.protocol.events import TERMINAL
 from yai_nexus_agentkit.runs.identity import Identity, ThreadRef
 from yai_nexus_agentkit.runs.index import MemoryThreadIndex, ThreadIndex, ThreadStatus
 from yai_nexus_agentkit.runs.limits import Capacity

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from ag_ui.core import BaseEvent, EventType
+from ag_ui.core import BaseEvent
 
-from yai_nexus_agentkit.protocol.endings import asks
+from yai_nexus_agentkit.protocol.endings import outcome_of
 from yai_nexus_agentkit.runs.identity import ThreadRef
 
 __all__ = ["Meter", "RunRecord", "run_span", "trace_id"]
@@ -53,13 +53,7 @@ class RunRecord:
 
     def note_end(self, event: BaseEvent) -> None:
         """The terminal event: how the run ended."""
-        self.ended = True
-        if event.type == EventType.RUN_ERROR:
-            self.code = getattr(event, "code", None)
-            self.outcome = "cancelled" if self.code == "CANCELLED" else "error"
-        else:
-            kind = getattr(getattr(event, "outcome", None), "type", "success")
-            self.outcome = "interrupt" if asks(event) else "cancelled" if kind == "cancelled" else "success"
+        self.ended, self.outcome, self.code = True, outcome_of(event), getattr(event, "code", None)
 
     def attributes(self) -> dict[str, Any]:
         """The figures by their attribute names."""

@@ -9,23 +9,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ag_ui.core import (
-    BaseEvent,
-    ReasoningMessageContentEvent,
-    TextMessageContentEvent,
-    ToolCallArgsEvent,
-)
+from ag_ui.core import BaseEvent
 
 from yai_nexus_agentkit.errors import EncodingError
+from yai_nexus_agentkit.protocol.events import EVENTS
 from yai_nexus_agentkit.transport.wire import Encoder
 
 __all__ = ["Outbox"]
 
-_MERGED: dict[type[BaseEvent], str] = {
-    TextMessageContentEvent: "message_id",
-    ToolCallArgsEvent: "tool_call_id",
-    ReasoningMessageContentEvent: "message_id",
-}
+_MERGED = {row.model: row.entity.id for row in EVENTS.values() if row.per_token and row.move == "continues"}
 """Events that carry a piece of a longer text, with the field that names the text."""
 
 

@@ -8,8 +8,20 @@ open and close for themselves, and ``THINKING_*`` has no ids to pair by, so both
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
+
+from yai_nexus_agentkit.protocol.events import (
+    CALL,
+    REASONING,
+    SPAN,
+    STEP,
+    SUBAGENT,
+    TERMINAL,
+    TEXT,
+    Entity,
+    EventRow,
+    row_of,
+)
 
 __all__ = ["GRAMMAR", "Grammar"]
 
@@ -25,53 +37,17 @@ GRAMMAR: Mapping[str, str] = {
 """Rules by the name that stands in brackets before each problem."""
 
 _Event = Mapping[str, Any]
-_Move = Literal["open", "continue", "close", "chunk"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """Something that is opened and closed by events."""
-
-    rule: str
-    noun: str
-    id: str
-    """The field that names it."""
-    once: bool = False
-    """Its id does not open again in the same run."""
-    owned: bool = False
-    """Each agent has names of its own for it."""
-
-
-_TEXT = _Kind("text", "message", "messageId", once=True)
-_CALL = _Kind("calls", "call", "toolCallId", once=True)
-_SPAN = _Kind("reasoning", "span", "messageId")
-_THOUGHT = _Kind("reasoning", "message", "messageId")
-_STEP = _Kind("steps", "step", "stepName", owned=True)
-_SUBAGENT = _Kind("subagents", "subagent", "subagentRunId", once=True)
-
-_MOVES: Mapping[str, tuple[_Kind, _Move]] = {
-    "TEXT_MESSAGE_START": (_TEXT, "open"),
-    "TEXT_MESSAGE_CONTENT": (_TEXT, "continue"),
-    "TEXT_MESSAGE_END": (_TEXT, "close"),
-    "TEXT_MESSAGE_CHUNK": (_TEXT, "chunk"),
-    "TOOL_CALL_START": (_CALL, "open"),
-    "TOOL_CALL_ARGS": (_CALL, "continue"),
-    "TOOL_CALL_END": (_CALL, "close"),
-    "TOOL_CALL_CHUNK": (_CALL, "chunk"),
-    "REASONING_START": (_SPAN, "open"),
-    "REASONING_END": (_SPAN, "close"),
-    "REASONING_MESSAGE_START": (_THOUGHT, "open"),
-    "REASONING_MESSAGE_CONTENT": (_THOUGHT, "continue"),
-    "REASONING_MESSAGE_END": (_THOUGHT, "close"),
-    "REASONING_MESSAGE_CHUNK": (_THOUGHT, "chunk"),
-    "STEP_STARTED": (_STEP, "open"),
-    "STEP_FINISHED": (_STEP, "close"),
-    "SUBAGENT_STARTED": (_SUBAGENT, "open"),
-    "SUBAGENT_FINISHED": (_SUBAGENT, "close"),
-    "SUBAGENT_ERROR": (_SUBAGENT, "close"),
+_WORDS: Mapping[Entity, tuple[str, str]] = {
+    TEXT: ("text", "message"),
+    CALL: ("calls", "call"),
+    SPAN: ("reasoning", "span"),
+    REASONING: ("reasoning", "message"),
+    STEP: ("steps", "step"),
+    SUBAGENT: ("subagents", "subagent"),
 }
-_Key = tuple[_Kind, str | None, str]
-"""Kind, owner (of what is owned), id."""
+"""The rule of each entity, and the word for it."""
+_Key = tuple[Entity, str | None, str]
+"""Entity, owner (of what is owned), id."""
 
 
 class Grammar:
@@ -91,7 +67,7 @@ class Grammar:
     @property
     def open_texts(self) -> list[str]:
         """Ids of the text messages that are open."""
-        return [name for kind, _, name in self._open if kind is _TEXT]
+        return [name for entity, _, name in self._open if entity is TEXT]
 
     def feed(self, event: _Event) -> list[str]:
         """The problems of the next event."""
@@ -102,13 +78,13 @@ class Grammar:
             self._running, self._terminal = True, None
             self._open.clear()
             self._seen.clear()
-        elif kind in ("RUN_FINISHED", "RUN_ERROR"):
+        elif kind in TERMINAL:
             if kind == "RUN_FINISHED":  # an error ends whatever is open
                 found += [f"{_named(key)} is still open" for key in self._open]
             self._running, self._terminal = False, kind
             self._open.clear()
-        elif kind in _MOVES:
-            found += self._moved(event, *_MOVES[kind])
+        else:
+            found += self._moved(event, row_of(kind))
         return found
 
     def finish(self) -> list[str]:
@@ -126,30 +102,34 @@ class Grammar:
         elif not self._begun and kind != "RUN_ERROR":
             yield f"[start] the first event is {kind}"
 
-    def _moved(self, event: _Event, kind: _Kind, move: _Move) -> Iterator[str]:
-        name = event.get(kind.id)
+    def _moved(self, event: _Event, row: EventRow) -> Iterator[str]:
+        entity, move = row.entity, row.move
+        if entity not in _WORDS or move == "result":
+            return
+        name = event.get(entity.wire_id)
         if not isinstance(name, str):
             return  # the models report it, and a chunk may leave it out
-        owner = event.get("subagentRunId") if kind.owned else None
-        key: _Key = (kind, owner if isinstance(owner, str) else None, name)
+        owner = event.get("subagentRunId") if entity.owned else None
+        key: _Key = (entity, owner if isinstance(owner, str) else None, name)
         is_open = key in self._open
-        if move in ("open", "chunk"):
+        if move in ("opens", "chunk"):
             if is_open:
                 yield f"{_named(key)} is already open"
-            elif move == "open" and kind.once and key in self._seen:
+            elif move == "opens" and entity.once and key in self._seen:
                 yield f"{_named(key)} was already closed in this run"
         elif not is_open:
             yield f"{_named(key)} is not open"
-        if move == "open":
-            parent = event.get("parentSubagentRunId") if kind is _SUBAGENT else None
-            if isinstance(parent, str) and (_SUBAGENT, None, parent) not in self._seen:
+        if move == "opens":
+            parent = event.get("parentSubagentRunId") if entity is SUBAGENT else None
+            if isinstance(parent, str) and (SUBAGENT, None, parent) not in self._seen:
                 yield f"{_named(key)} has the parent '{parent}', which was not started in this run"
             self._open[key] = None
             self._seen.add(key)
-        elif move == "close":
+        elif move == "closes":
             self._open.pop(key, None)
 
 
 def _named(key: _Key) -> str:
-    kind, owner, name = key
-    return f"[{kind.rule}] {kind.noun} '{name}'" + (f" of {owner or 'the parent agent'}" if kind.owned else "")
+    entity, owner, name = key
+    rule, noun = _WORDS[entity]
+    return f"[{rule}] {noun} '{name}'" + (f" of {owner or 'the parent agent'}" if entity.owned else "")

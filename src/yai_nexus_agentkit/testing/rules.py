@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from yai_nexus_agentkit.protocol.events import Entity, row_of
 from yai_nexus_agentkit.testing.grammar import GRAMMAR, Grammar
 
 __all__ = ["ADVICE", "RULES", "RunRules", "ThreadFacts"]
@@ -40,11 +41,6 @@ ADVICE: Mapping[str, str] = {
 """Legal, but unwise."""
 
 _Event: TypeAlias = Mapping[str, Any]
-_CLOSES_CHUNKS_OF_ALL = frozenset({"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT"})
-_BETWEEN_CHUNKS = frozenset(
-    {"RAW", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "REASONING_ENCRYPTED_VALUE", "SUBAGENT_STARTED"}
-)
-"""Events that can come between the chunks of one message without ending it (AG-UI 1.0, chunks)."""
 
 
 @dataclass(slots=True)
@@ -83,7 +79,7 @@ class RunRules:
         self._answered_before = {m.get("toolCallId") for m in messages if m.get("role") == "tool"}
         self._started_event: _Event = {}
         self._grammar = Grammar()
-        self._chunk_lanes: dict[str | None, str] = {}
+        self._chunk_lanes: dict[str | None, Entity] = {}
         self._calls: list[str] = []
         self._answered: set[str] = set()
         self._streamed: set[str] = set()
@@ -113,16 +109,15 @@ class RunRules:
         return [f"[id-reuse] message id '{message_id}' is a {had} message and is used for one of kind {kind}"]
 
     def _chunk_lane(self, kind: str, event: _Event) -> list[str]:
-        owner = event.get("subagentRunId")
-        if kind.endswith("_CHUNK"):
-            lane = kind.split("_")[0]
-            if event.get("toolCallId" if lane == "TOOL" else "messageId") is not None:
-                self._chunk_lanes[owner] = lane
-            elif self._chunk_lanes.get(owner) != lane and list(self._chunk_lanes.values()).count(lane) != 1:
+        owner, row = event.get("subagentRunId"), row_of(kind)
+        if row.move == "chunk":
+            if event.get(row.entity.wire_id) is not None:
+                self._chunk_lanes[owner] = row.entity
+            elif self._chunk_lanes.get(owner) != row.entity and list(self._chunk_lanes.values()).count(row.entity) != 1:
                 return [f"[chunk] {kind} without an id continues nothing"]
-        elif kind in _CLOSES_CHUNKS_OF_ALL:
+        elif row.ends_chunks == "all":
             self._chunk_lanes.clear()
-        elif kind not in _BETWEEN_CHUNKS:
+        elif row.ends_chunks == "own":
             self._chunk_lanes.pop(owner, None)
         return []
 

@@ -14,17 +14,11 @@ from functools import partial
 from json.encoder import encode_basestring
 from typing import Any
 
-from ag_ui.core import (
-    BaseEvent,
-    Message,
-    ReasoningMessageContentEvent,
-    TextMessageChunkEvent,
-    TextMessageContentEvent,
-    ToolCallArgsEvent,
-)
+from ag_ui.core import BaseEvent, Message
 from pydantic_core import to_json
 
 from yai_nexus_agentkit.errors import EncodingError, RunInputError
+from yai_nexus_agentkit.protocol.events import TOKENS
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text
 from yai_nexus_agentkit.protocol.json.model_json import model_json
 from yai_nexus_agentkit.protocol.request import parse_request
@@ -40,16 +34,18 @@ KEEP_ALIVE = b": keep-alive\n\n"
 MAX_FRAME = 10 * 1024 * 1024
 """Characters (UTF-16 code units) of a frame above which the 1.0 client gives up the stream."""
 
+_NO_DELTA = '""}'
+
 _MAX_HEADS = 256
 """Heads kept per response; a run has a few messages open at a time."""
 
-_DELTAS: dict[type[BaseEvent], tuple[str, tuple[str, ...]]] = {
-    TextMessageContentEvent: ("message_id", ()),
-    TextMessageChunkEvent: ("message_id", ("role", "name")),
-    ToolCallArgsEvent: ("tool_call_id", ()),
-    ReasoningMessageContentEvent: ("message_id", ()),
+_COMMON = frozenset({"type", "timestamp", "raw_event", "metadata", "delta"})
+_DELTAS: Mapping[type[BaseEvent], tuple[str, tuple[str, ...]]] = {
+    model: (entity.id, tuple(name for name in model.model_fields if name not in _COMMON))
+    for model, entity in TOKENS.items()
 }
-"""Events that come once per token: the field that names their message or call, and fields that few of them have."""
+"""Events that come once per token: the field that names their message or call, and the fields that all events of one
+message or call have in common."""
 
 
 class SSEEncoder:
@@ -72,8 +68,8 @@ class SSEEncoder:
         self._count = 0
         self._lines: dict[str, bytes] = {}
         """The lines before ``data:`` up to the frame's number, by event type."""
-        self._heads: dict[tuple[type[BaseEvent], str, str | None], str] = {}
-        """The frame of a delta up to the delta, by event class, message or call id, and owner."""
+        self._heads: dict[tuple[Any, ...], str | None] = {}
+        """The frame of a delta up to the delta, by event class and common fields; None if more follows the delta."""
         self._class: type[BaseEvent] | None = None
         """Class of the last event if it was a delta. The next one mostly has its class, id, owner and head."""
         self._id_field = self._id = self._head = ""
@@ -131,18 +127,20 @@ class SSEEncoder:
         self._class = None
         if kind not in _DELTAS:
             return False
-        id_field, others = _DELTAS[kind]
-        key = kind, fields[id_field], fields["subagent_run_id"]
-        head = self._heads.get(key)
-        if head is None:
-            like = kind.model_construct(**{id_field: key[1], "subagent_run_id": key[2], "delta": ""})
+        id_field, common = _DELTAS[kind]
+        key = kind, *[fields[name] for name in common]
+        if key not in self._heads:
             if len(self._heads) >= _MAX_HEADS:
                 self._heads.clear()
-            head = self._heads[key] = "data: " + _json(like).decode().removesuffix('""}')
+            like = _json(kind.model_construct(**dict(zip(common, key[1:], strict=True)), delta="")).decode()
+            self._heads[key] = f"data: {like.removesuffix(_NO_DELTA)}" if like.endswith(_NO_DELTA) else None
+        head = self._heads[key]
+        if head is None:
+            return False
         self._head = head
-        if others:
-            return all(fields[name] is None for name in others)
-        self._class, self._id_field, self._id, self._owner = kind, id_field, key[1], key[2]
+        if len(common) == 2:  # no more than owner and id
+            self._class, self._id_field = kind, id_field
+            self._id, self._owner = fields[id_field], fields["subagent_run_id"]
         return True
 
 

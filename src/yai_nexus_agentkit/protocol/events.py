@@ -1,0 +1,189 @@
+"""Pure. The table of AG-UI events: what each one does, and to what. All code that tells events apart reads it.
+
+A new type of event is one row. If it carries meaning of its own, `RunLifecycle` gets a method for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from ag_ui.core import (
+    ActivityDeltaEvent,
+    ActivitySnapshotEvent,
+    BaseEvent,
+    CustomEvent,
+    MessagesSnapshotEvent,
+    RawEvent,
+    ReasoningEncryptedValueEvent,
+    ReasoningEndEvent,
+    ReasoningMessageChunkEvent,
+    ReasoningMessageContentEvent,
+    ReasoningMessageEndEvent,
+    ReasoningMessageStartEvent,
+    ReasoningStartEvent,
+    RunErrorEvent,
+    RunFinishedEvent,
+    RunStartedEvent,
+    StateDeltaEvent,
+    StateSnapshotEvent,
+    StepFinishedEvent,
+    StepStartedEvent,
+    SubagentErrorEvent,
+    SubagentFinishedEvent,
+    SubagentStartedEvent,
+    TextMessageChunkEvent,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
+    ToolCallArgsEvent,
+    ToolCallChunkEvent,
+    ToolCallEndEvent,
+    ToolCallResultEvent,
+    ToolCallStartEvent,
+)
+
+from yai_nexus_agentkit.protocol.thinking import (
+    ThinkingEndEvent,
+    ThinkingStartEvent,
+    ThinkingTextMessageContentEvent,
+    ThinkingTextMessageEndEvent,
+    ThinkingTextMessageStartEvent,
+)
+
+__all__ = [
+    "ALONE",
+    "CALL",
+    "EVENTS",
+    "REASONING",
+    "RUN",
+    "SPAN",
+    "STEP",
+    "SUBAGENT",
+    "TERMINAL",
+    "TEXT",
+    "THINKING",
+    "THOUGHT",
+    "TOKENS",
+    "Entity",
+    "EventRow",
+    "Move",
+    "row_of",
+    "type_of",
+]
+
+Move: TypeAlias = Literal["opens", "continues", "closes", "chunk", "result"]
+"""What an event does to its entity. A chunk opens it if need be, and continues it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A kind of thing that events open, continue and close."""
+
+    kind: str
+    id: str = ""
+    """The field of its events that names it; empty if one at a time is open, without a name."""
+    wire_id: str = ""
+    """The same field on the wire."""
+    once: bool = False
+    """Its id is opened once per run."""
+    owned: bool = False
+    """The parent agent and each subagent name it on their own."""
+    message: bool = False
+    """It is a message or a part of one: a snapshot of the messages would cut it off."""
+
+
+ALONE = Entity("event")
+"""An event that opens and closes nothing."""
+RUN = Entity("run")
+TEXT = Entity("text", "message_id", "messageId", once=True, message=True)
+REASONING = Entity("reasoning", "message_id", "messageId", message=True)
+CALL = Entity("call", "tool_call_id", "toolCallId", once=True, message=True)
+SPAN = Entity("span", "message_id", "messageId")
+STEP = Entity("step", "step_name", "stepName", owned=True)
+SUBAGENT = Entity("subagent", "subagent_run_id", "subagentRunId", once=True)
+THINKING, THOUGHT = Entity("thinking"), Entity("thought")
+"""The span and the text of the ``THINKING_*`` events."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """One type of event."""
+
+    model: type[BaseEvent]
+    entity: Entity = ALONE
+    move: Move | None = None
+    per_token: bool = False
+    """A run has thousands of them, which differ in their ``delta`` alone."""
+    ends_chunks: Literal["own", "all", "none"] = "own"
+    """Whose chunks it ends: its own agent's, everybody's, or nobody's (AG-UI 1.0, chunks)."""
+
+    @property
+    def type(self) -> str:
+        """The event's type, such as ``RUN_STARTED``."""
+        default = self.model.model_fields["type"].default
+        return str(getattr(default, "value", default))
+
+
+EVENTS: Mapping[str, EventRow] = {
+    row.type: row
+    for row in (
+        EventRow(RunStartedEvent, RUN, "opens", ends_chunks="all"),
+        EventRow(RunFinishedEvent, RUN, "closes", ends_chunks="all"),
+        EventRow(RunErrorEvent, RUN, "closes", ends_chunks="all"),
+        EventRow(StepStartedEvent, STEP, "opens"),
+        EventRow(StepFinishedEvent, STEP, "closes"),
+        EventRow(TextMessageStartEvent, TEXT, "opens"),
+        EventRow(TextMessageContentEvent, TEXT, "continues", per_token=True),
+        EventRow(TextMessageEndEvent, TEXT, "closes"),
+        EventRow(TextMessageChunkEvent, TEXT, "chunk", per_token=True),
+        EventRow(ToolCallStartEvent, CALL, "opens"),
+        EventRow(ToolCallArgsEvent, CALL, "continues", per_token=True),
+        EventRow(ToolCallEndEvent, CALL, "closes"),
+        EventRow(ToolCallChunkEvent, CALL, "chunk", per_token=True),
+        EventRow(ToolCallResultEvent, CALL, "result"),
+        EventRow(ReasoningStartEvent, SPAN, "opens"),
+        EventRow(ReasoningEndEvent, SPAN, "closes"),
+        EventRow(ReasoningMessageStartEvent, REASONING, "opens"),
+        EventRow(ReasoningMessageContentEvent, REASONING, "continues", per_token=True),
+        EventRow(ReasoningMessageEndEvent, REASONING, "closes"),
+        EventRow(ReasoningMessageChunkEvent, REASONING, "chunk", per_token=True),
+        EventRow(ReasoningEncryptedValueEvent, ends_chunks="none"),
+        EventRow(SubagentStartedEvent, SUBAGENT, "opens", ends_chunks="none"),
+        EventRow(SubagentFinishedEvent, SUBAGENT, "closes"),
+        EventRow(SubagentErrorEvent, SUBAGENT, "closes"),
+        EventRow(StateSnapshotEvent),
+        EventRow(StateDeltaEvent),
+        EventRow(MessagesSnapshotEvent, ends_chunks="all"),
+        EventRow(ActivitySnapshotEvent, ends_chunks="none"),
+        EventRow(ActivityDeltaEvent, ends_chunks="none"),
+        EventRow(CustomEvent),
+        EventRow(RawEvent, ends_chunks="none"),
+        EventRow(ThinkingStartEvent, THINKING, "opens"),
+        EventRow(ThinkingEndEvent, THINKING, "closes"),
+        EventRow(ThinkingTextMessageStartEvent, THOUGHT, "opens"),
+        EventRow(ThinkingTextMessageContentEvent, THOUGHT, "continues"),
+        EventRow(ThinkingTextMessageEndEvent, THOUGHT, "closes"),
+    )
+}
+"""Every event by its type."""
+
+TERMINAL = frozenset(row.type for row in EVENTS.values() if row.entity is RUN and row.move == "closes")
+"""Types of which exactly one is the last event of a run."""
+
+TOKENS: Mapping[type[BaseEvent], Entity] = {row.model: row.entity for row in EVENTS.values() if row.per_token}
+"""The entities of the events that come once per token, by class."""
+
+
+_UNKNOWN = EventRow(BaseEvent)
+
+
+def row_of(kind: str) -> EventRow:
+    """The row of a type of event. One that AG-UI does not have stands alone."""
+    return EVENTS.get(kind, _UNKNOWN)
+
+
+def type_of(entity: Entity, move: Move) -> str:
+    """The type of the event that does this to an entity. Raises `StopIteration` if there is none."""
+    return next(row.type for row in EVENTS.values() if row.entity is entity and row.move == move)
