@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from yai_nexus_agentkit.adapter.langgraph.request.reconcile import saved_as
+from yai_nexus_agentkit.adapter.langgraph.request.alike import saved_as
 
 TEXTS = [
     ("", "", True),

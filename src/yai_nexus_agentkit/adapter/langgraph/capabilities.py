@@ -22,9 +22,8 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.prebuilt import ToolNode
 
-from yai_nexus_agentkit.adapter.langgraph.shape import Graph, GraphShape, saver_of
+from yai_nexus_agentkit.adapter.langgraph.shape import Graph, GraphShape, saver_of, tool_objects
 from yai_nexus_agentkit.adapter.options import AdapterOptions
 from yai_nexus_agentkit.orchestration.approvals import require_approval
 
@@ -115,16 +114,6 @@ def _has_middleware(graph: Graph, name: str) -> bool:
 def _asks(tool: BaseTool) -> bool:
     """A tool made by `require_approval`."""
     return type(tool).__module__ == require_approval.__module__
-
-
-def tool_objects(graph: Graph) -> Iterable[BaseTool]:
-    """The tools of the graph's tool nodes, its subgraphs' included."""
-    for node in graph.nodes.values():
-        bound: Any = node.bound
-        if isinstance(bound, ToolNode):
-            yield from bound.tools_by_name.values()
-    for _, subgraph in _subgraphs(graph):
-        yield from tool_objects(subgraph)
 
 
 def _described(tool: BaseTool) -> Tool:

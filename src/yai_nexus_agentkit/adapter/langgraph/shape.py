@@ -5,14 +5,16 @@ from __future__ import annotations
 import copy
 import functools
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.messages import BaseMessage
+from langchain_core.tools import BaseTool
 from langgraph.channels import BaseChannel, BinaryOperatorAggregate, DeltaChannel, EphemeralValue, Topic, UntrackedValue
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.message import add_messages
+from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
 from langgraph.types import Overwrite
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -22,7 +24,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages.raw import read_messages
 from yai_nexus_agentkit.errors import RunInputError
 from yai_nexus_agentkit.protocol.state import pointer
 
-__all__ = ["Fitting", "Graph", "GraphShape", "Reducing", "saver_of"]
+__all__ = ["Fitting", "Graph", "GraphShape", "Reducing", "saver_of", "tool_objects"]
 
 Graph = Pregel[Any, Any, Any, Any]
 _logger = logging.getLogger(__name__)
@@ -71,6 +73,8 @@ class GraphShape:
     """The graph or a subgraph has static interrupts (``interrupt_before``, ``interrupt_after``)."""
     functional: bool = False
     """Made by ``@entrypoint``: no channels, a return value."""
+    tools: frozenset[str] = frozenset()
+    """Names of the tools that its tool nodes run, subgraphs' included."""
 
     @classmethod
     def none(cls) -> GraphShape:
@@ -109,6 +113,7 @@ class GraphShape:
             defaults=_defaults(channels),
             stops=_stops(graph) or any(_stops(inner) for _, inner in graph.get_subgraphs(recurse=True)),
             functional=builder is None,
+            tools=frozenset(tool.name for tool in tool_objects(graph)),
         )
 
     def fitted(self, changed: Mapping[str, Any], held: Any) -> dict[str, Any]:
@@ -157,6 +162,17 @@ class GraphShape:
             return {}
         wanted = self.public if keys is None else self.public.intersection(keys)
         return {key: values[key] for key in values if key in wanted}
+
+
+def tool_objects(graph: Graph) -> Iterator[BaseTool]:
+    """The tools of the graph's tool nodes, its subgraphs' included."""
+    for node in graph.nodes.values():
+        bound: Any = node.bound
+        if isinstance(bound, ToolNode):
+            yield from bound.tools_by_name.values()
+    for _, subgraph in graph.get_subgraphs():
+        if isinstance(subgraph, Pregel):
+            yield from tool_objects(subgraph)
 
 
 def _stops(graph: Any) -> bool:

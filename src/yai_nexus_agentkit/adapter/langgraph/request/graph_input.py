@@ -11,7 +11,7 @@ from ag_ui.core import RunAgentInput
 from langchain_core.messages import BaseMessage
 
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Resume
-from yai_nexus_agentkit.adapter.langgraph.request.reconcile import Reconciliation, dangling, holder
+from yai_nexus_agentkit.adapter.langgraph.request.reconcile import open_calls, unanswered
 from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, GraphShape
 from yai_nexus_agentkit.adapter.shared.state import client_changes
 from yai_nexus_agentkit.errors import RunInputError
@@ -99,11 +99,10 @@ def second_input(plan: Resume, messages: Sequence[BaseMessage], run_input: RunAg
     """
     if not plan.later:
         return None
-    open_calls, maker = dangling(messages), holder(messages)
+    calls = open_calls(messages)
     offered = {tool.name for tool in run_input.tools or ()}
     before = {m.id for m in (*plan.held.messages, *plan.known.nested)}
-    if offered.intersection(open_calls.values()) and maker not in before:
+    if any(call.name in offered and call.maker not in before for call in calls):
         return None
-    made = Reconciliation().unanswered(open_calls, maker)
     kept = messages if shape.replaces else ()
-    return graph_input(run_input, [*kept, *made, *plan.later], {}, shape)
+    return graph_input(run_input, [*kept, *map(unanswered, calls), *plan.later], {}, shape)

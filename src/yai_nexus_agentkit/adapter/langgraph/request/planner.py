@@ -16,20 +16,19 @@ from langgraph.types import Command, Overwrite
 from pydantic_core import from_json
 
 from yai_nexus_agentkit.adapter.hook_calls import shown_messages, shown_state
-from yai_nexus_agentkit.adapter.langgraph.capabilities import tool_objects
-from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of, give_result
+from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of, give_result, message_id
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui, to_langchain
 from yai_nexus_agentkit.adapter.langgraph.request.answers import answers, has_answers, leaves
 from yai_nexus_agentkit.adapter.langgraph.request.graph_input import changed_state, graph_input
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Held, Idle, Known, Plan, Restate, Resume, Run
-from yai_nexus_agentkit.adapter.langgraph.request.reconcile import Reconciliation, dangling, reconcile
+from yai_nexus_agentkit.adapter.langgraph.request.reconcile import Reconciliation, open_calls, reconcile, unanswered
 from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, Graph, GraphShape, saver_of
 from yai_nexus_agentkit.adapter.langgraph.threads.branches import History, Place, cut, fork_thread, start_branch
 from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import Thread, read_thread, settle
 from yai_nexus_agentkit.adapter.langgraph.threads.savers import RunSaver
 from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.errors import RunInputError
-from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
+from yai_nexus_agentkit.protocol.thread_calls import Call, ThreadCalls
 
 __all__ = ["Planner", "message_roles"]
 
@@ -47,6 +46,9 @@ class Planner:
         self._request = run.run_input.messages
         self._foreign = [m for m in self._request if m.subagent_run_id is not None]
         self._resuming = has_answers(run.run_input)
+        self._offered = {tool.name for tool in run.run_input.tools or ()}
+        self._due = False
+        """The thread stopped before a node that may execute the open calls itself."""
 
     async def plan(self) -> Plan:
         """Raises `RunInputError` or `ResumeError` for a request that cannot be used."""
@@ -55,9 +57,9 @@ class Planner:
             return self._without_thread()
         thread = await self._read()
         self.agent = self._in_front(saver, thread)
-        given = (
-            [] if thread.held else to_langchain(self._request)
-        )  # all there is, or nothing that the thread would keep
+        # On a new thread all there is, or nothing that the thread would keep.
+        given = [] if thread.held else to_langchain(self._request)
+        self._due = await self._is_due(thread)
         calls = self._calls(thread.held or given, thread.scopes)
         found = self._compared(thread, calls, given)
         state = self._changed(thread)
@@ -65,9 +67,9 @@ class Planner:
             return await self._on_own_branch(thread, found) or await self._forked(thread, found, state)
         known = self._known(thread, _with_results(calls, found), found)
         if thread.paused:
-            return (
-                self._resumed(known, thread, found, state) if self._resuming else self._restated(known, thread, found)
-            )
+            if self._resuming:
+                return self._resumed(known, thread, found, state)
+            return self._restated(known, thread, found)
         if self._resuming:
             state = {}  # of the time before the answer, which the thread has dealt with
             _logger.warning("the request answers questions, but thread %r has none open", self._run.run_input.thread_id)
@@ -83,12 +85,11 @@ class Planner:
         """No checkpointer: the request's history is all there is."""
         if self._resuming:
             raise RunInputError("the graph has no checkpointer, so there is no question to answer", path="/resume")
-        messages, found = to_langchain(self._request), Reconciliation()
-        calls, open_calls = self._calls(messages), dangling(messages)
+        messages = to_langchain(self._request)
+        calls = self._calls(messages)
         roles = message_roles(self._request, messages)
-        if open_calls and messages[-1].type == "human":
-            messages = found.with_answers(messages, open_calls)
         known = Known(request=self._request, calls=calls, roles=roles, resumable=False)
+        messages, found = _answered(messages, calls)
         state = changed_state(self._run.run_input.state, {}, self._shape)
         return self._run_on(known, messages, state, found, Held({}))
 
@@ -127,6 +128,13 @@ class Planner:
         await settle(self._graph, self.config)
         return await read_thread(self._graph, self._shape, self.config)
 
+    async def _is_due(self, thread: Thread) -> bool:
+        """The thread stopped before a node, which may execute open calls itself. Asked only where the request has
+        results of tools, and nothing else tells whose tools those are."""
+        if self._shape.tools or all(m.role != "tool" for m in self._request):
+            return False
+        return thread.paused or bool((await self.agent.aget_state(self.config)).next)
+
     def _calls(self, known: Sequence[BaseMessage], scopes: Mapping[str, str] | None = None) -> ThreadCalls:
         """The calls of the thread, and those of subagents, which only the client holds."""
         calls = calls_of(known, scopes)
@@ -146,8 +154,20 @@ class Planner:
         held = thread.held
         if not held:
             return Reconciliation(append=list(given) if self._takes_messages else [])
-        redacted = self._redacted(held)
-        return reconcile(self._request, held, calls, resuming=self._resuming, paused=thread.paused, redacted=redacted)
+        return self._reconciled(held, calls, resuming=self._resuming, paused=thread.paused)
+
+    def _reconciled(
+        self, held: Sequence[BaseMessage], calls: ThreadCalls, *, resuming: bool, paused: bool
+    ) -> Reconciliation:
+        return reconcile(
+            self._request,
+            held,
+            calls,
+            resuming=resuming,
+            is_clients=self._is_clients,
+            paused=paused,
+            redacted=self._redacted(held),
+        )
 
     def _known(self, thread: Thread, calls: ThreadCalls, found: Reconciliation) -> Known:
         return Known(
@@ -181,6 +201,13 @@ class Planner:
         own = to_agui(held, declared=self._run.declared, reasoning=self._run.options.reasoning != "off")
         return {m.id: m for m in shown_messages(self._run, [*own, *(m.model_copy() for m in self._foreign)])}
 
+    def _is_clients(self, call: Call) -> bool:
+        """The client runs the tool of this call. A tool of the graph's own never is one, whatever a request declares; a
+        page may have stopped offering its tools, so any other name counts where the graph's are known."""
+        if call.name in self._shape.tools:
+            return False
+        return bool(self._shape.tools) or (not self._due and call.name in self._offered)
+
     @property
     def _takes_messages(self) -> bool:
         return self._shape.messages or MESSAGES in self._shape.inputs
@@ -190,8 +217,8 @@ class Planner:
     def _resumed(self, known: Known, thread: Thread, found: Reconciliation, state: dict[str, Any]) -> Resume:
         """The user's new messages go along with the answers, or after the results of calls that are still open."""
         resume = answers(self._run.run_input, thread.questions, thread.breakpoints)
-        said, given, complete = self._new_messages(found)
-        later = bool(said) and bool(dangling([*thread.held, *given]))
+        said, given = self._new_messages(found)
+        later = bool(said) and bool(open_calls([*thread.held, *given]))
         new = [*given, *(() if later else said)]
         update: dict[str, Any] = dict(state)
         if new:
@@ -200,36 +227,25 @@ class Planner:
         if isinstance(values, Mapping):
             values = {**values, **{k: v.value if isinstance(v, Overwrite) else v for k, v in state.items()}}
         return Resume(
-            known=replace(known, in_sync=known.in_sync and complete),
+            known=known,
             input=None if resume is None and not update else Command(resume=resume, update=update or None),
             held=self._with_defaults(Held(values, [*thread.messages, *new])),
             later=said if later else (),
         )
 
     def _restated(self, known: Known, thread: Thread, found: Reconciliation) -> Restate:
-        said, given, complete = self._new_messages(found)
+        said, given = self._new_messages(found)
         return Restate(
-            known=replace(known, nested=(), in_sync=known.in_sync and complete),
+            known=replace(known, nested=()),
             held=Held(thread.values, [*thread.held, *given, *said]),
             questions=thread.questions,
             breakpoints=thread.breakpoints,
         )
 
-    def _new_messages(self, found: Reconciliation) -> tuple[list[BaseMessage], list[BaseMessage], bool]:
-        """On a paused thread: what the user said, the client's results for calls of its own tools, and whether that is
-        all the request brought.
-
-        Other tool messages repeat an answer to a question (CopilotKit sends it twice): the tool will give the result.
-        """
-        if not self._takes_messages:
-            return [], [], True
-        own = {tool.name for tool in self._run.run_input.tools or ()}
-        servers = {tool.name for tool in tool_objects(self._graph)}
-        said = [m for m in found.append if not isinstance(m, ToolMessage)]
-        sent = [m for m in found.given if isinstance(m, ToolMessage)]
-        # A page may offer its tools no more, so what is no tool of the server's counts, where those are known.
-        given: list[BaseMessage] = [m for m in sent if m.name not in servers and (servers or m.name in own)]
-        return said, given, len(given) == len(sent)
+    def _new_messages(self, found: Reconciliation) -> tuple[list[BaseMessage], list[BaseMessage]]:
+        """On a paused thread: what the user said, and the client's results for calls of its own tools."""
+        new = found.given if self._takes_messages else []
+        return [m for m in new if m.type != "tool"], [m for m in new if m.type == "tool"]
 
     # ------------------------------------------------------------------ nothing new
 
@@ -282,8 +298,7 @@ class Planner:
             return None
         branch = Thread(place.saved, place.values, place.messages)
         calls = self._calls(place.messages)
-        redacted = self._redacted(place.messages)
-        found = reconcile(self._request, place.messages, calls, resuming=False, redacted=redacted)
+        found = self._reconciled(place.messages, calls, resuming=False, paused=False)
         state = await self._changed_since(history, place)
         if found.fork is not None:
             return await self._forked(branch, found, state)
@@ -316,6 +331,19 @@ class Planner:
         self.agent = self._graph
         self.config = {**self.config, "configurable": {**self.config["configurable"], **branch["configurable"]}}
         return Run(known=known, answers=found.answers)
+
+
+def _answered(messages: list[BaseMessage], calls: ThreadCalls) -> tuple[list[BaseMessage], Reconciliation]:
+    """A whole history that ends with the user's message, and error results for the calls that it leaves open before:
+    each behind the message that made it and the results there."""
+    found = Reconciliation()
+    for call in open_calls(messages[:-1], calls) if messages and messages[-1].type == "human" else ():
+        at = next(n for n, m in enumerate(messages) if message_id(m, n) == call.maker) + 1
+        while messages[at].type == "tool":
+            at += 1
+        found.answers.append(made := unanswered(call))
+        messages = [*messages[:at], made, *messages[at:]]
+    return messages, found
 
 
 def _with_results(calls: ThreadCalls, found: Reconciliation) -> ThreadCalls:

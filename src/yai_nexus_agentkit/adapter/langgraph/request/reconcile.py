@@ -1,28 +1,31 @@
-"""Pure. The request's messages against the thread's, by id (AG-UI 1.0 §17): what is new, what the client lacks, and
+"""Compares the request's messages with the thread's, by id (AG-UI 1.0 §17): what is new, what the client lacks, and
 whether the user went back.
 
 Clients send the whole history every time; the thread is the truth. Only what the user did is taken from the request:
-new user, tool and system messages, edits of user messages, and cuts.
+new user and system messages, results of the client's own tools, edits of user messages, and cuts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from ag_ui.core import Message
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, to_agui, to_langchain
+from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of, message_id
+from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, to_langchain
+from yai_nexus_agentkit.adapter.langgraph.request.alike import alike, repeats, same_content, text_of, was_saved_as
 from yai_nexus_agentkit.orchestration.client_tools import is_pending
-from yai_nexus_agentkit.protocol.json.json_safe import clean_text
-from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
+from yai_nexus_agentkit.protocol.thread_calls import Call, ThreadCalls
 
-__all__ = ["Reconciliation", "dangling", "holder", "reconcile", "saved_as"]
+__all__ = ["Reconciliation", "open_calls", "reconcile", "unanswered"]
 
 _UNANSWERED = "There is no result: the conversation went on before one came. The call may have had an effect."
-"""What a model is told of a call that nobody answered, or whose turn failed; providers refuse a call without result."""
+"""What a model reads as the result of a call that nobody answered; providers refuse a call without result."""
+_INSTRUCTIONS = ("system", "developer")
+_TAKEN = ("user", "tool", *_INSTRUCTIONS)
+"""Roles of the messages that a client may add."""
 
 
 @dataclass(slots=True)
@@ -30,9 +33,9 @@ class Reconciliation:
     """What a request's messages mean."""
 
     append: list[BaseMessage] = field(default_factory=list)
-    """New messages in an order that providers accept: answers of the open calls first."""
+    """New messages in an order that providers accept: results of open calls first."""
     answers: list[ToolMessage] = field(default_factory=list)
-    """Those of `append` that were made up for calls nobody answered."""
+    """Those of `append` that were made for calls nobody answered."""
     fork: str | None = None
     """Id of the thread's user message that the user edited, repeated or went back behind; the thread restarts before
     it."""
@@ -54,23 +57,6 @@ class Reconciliation:
         made = {m.id for m in self.answers}
         return [m for m in self.append if m.id is None or m.id not in made]
 
-    def unanswered(self, calls: Mapping[str, str], holder: str) -> list[ToolMessage]:
-        """Make an error answer for each of these calls (id → tool name) of the message `holder`."""
-        made = [
-            ToolMessage(_UNANSWERED, tool_call_id=raw, name=name, status="error", id=f"unanswered-{holder}-{raw}")
-            for raw, name in calls.items()
-        ]
-        self.answers += made
-        return made
-
-    def with_answers(self, messages: list[BaseMessage], calls: Mapping[str, str]) -> list[BaseMessage]:
-        """Answer the calls that a whole history leaves open, behind the message that made them and its results."""
-        maker = max(n for n, m in enumerate(messages) if m.type == "ai")
-        end = maker + 1
-        while end < len(messages) and isinstance(messages[end], ToolMessage):
-            end += 1
-        return [*messages[:end], *self.unanswered(calls, messages[maker].id or ""), *messages[end:]]
-
 
 def reconcile(
     request: Sequence[Message],
@@ -78,15 +64,17 @@ def reconcile(
     calls: ThreadCalls,
     *,
     resuming: bool,
+    is_clients: Callable[[Call], bool],
     paused: bool = False,
     redacted: Mapping[str, Message] | None = None,
 ) -> Reconciliation:
     """Compare a request with a thread that has messages.
 
-    `resuming`: the request answers questions, so nothing is cut or edited. `paused`: the thread waits for answers, so
-    its last user message has not been dealt with and repeating it is no wish to go back. `redacted`: the thread's
-    messages by id as the application lets clients see them, where it redacts them. What comes back like that is no
-    edit, what it holds beyond the thread is not new, and what it lacks nobody can send back.
+    `resuming`: the request answers questions, so nothing is cut or edited. `is_clients`: a call is of a tool that the
+    client runs, so its result may come from the client. `paused`: the thread waits for answers, so its last user
+    message has not been dealt with and repeating it is no wish to go back. `redacted`: the thread's messages by id as
+    the application lets clients see them, where it redacts them. What comes back like that is no edit, what it holds
+    beyond the thread is not new, and what it lacks nobody can send back.
     """
     stored = [m for m in thread if is_shown(m)]
     own = [m for m in request if m.role not in ("reasoning", "activity") and m.subagent_run_id is None]
@@ -96,280 +84,166 @@ def reconcile(
         own = [m for m in own if m.id in ids or m.id not in redacted]
         sent = {m.id for m in own}
         shown = [m for m in stored if m.id in redacted or m.id in sent]
-    at = {m.id: n for n, m in enumerate(shown) if m.id}
-    found = Reconciliation()
-    known = [n for n, m in enumerate(own) if m.id in at]
-    last_known = known[-1] if known else -1
-    differing = _differing(found, [own[n] for n in known], shown, at, calls, redacted)
-    if not resuming and known:
-        found.fork = _fork(own, shown, at, known, differing, paused=paused)
-    changed = [m for m in differing if m.role in ("system", "developer")]
+    compared = _Comparison(own, shown, calls, redacted)
+    found = compared.found
+    if not resuming and compared.known:
+        found.fork = compared.fork(paused=paused)
     if found.fork is not None:
-        return _forked(found, own, shown, stored, calls, changed)
-    fresh = _fresh(own, last_known)
-    found.lacking = len(known) < len(shown) or any(m.role not in ("system", "developer") for m in differing)
-    taken = {m.id for m in fresh}
-    surplus = [m for m in own if m.id not in at and m.id not in taken]
-    found.surplus = bool(surplus)
-    # The calls of a message that got lost must go before the model numbers its next ones alike.
-    found.lacking = found.lacking or any(getattr(m, "tool_calls", None) for m in surplus)
-    _compose(found, fresh, stored, calls, to_langchain(changed))
+        before = stored[: next(n for n, m in enumerate(stored) if m.id == found.fork)]
+        tail, changed = compared.tail(found.fork)
+        new = _News(own, tail, before, {m.id for m in before}, calls_of(before), is_clients)
+    else:
+        tail, changed = compared.fresh(), compared.changed
+        compared.judge(tail)
+        new = _News(own, tail, stored, {m.id for m in thread if not is_pending(m)}, calls, is_clients)
+    new.compose(found, changed)
     return found
 
 
-def _differing(
-    found: Reconciliation,
-    messages: Sequence[Message],
-    shown: Sequence[BaseMessage],
-    at: Mapping[str, int],
-    calls: ThreadCalls,
-    redacted: Mapping[str, Message] | None,
-) -> list[Message]:
-    """Those of the client's that are not as the thread has them, nor as the client was told them."""
-    differing: list[Message] = []
-    for message in messages:
-        held = shown[at[message.id]]
-        if _alike(message, held, calls):
-            continue
-        if redacted is not None and _repeats(message, redacted.get(message.id)):
-            found.masked[message.id] = held
-        elif _is_saved_as(message, held, calls):
-            found.texts[message.id] = _text(message.content) or ""
-        else:
-            differing.append(message)
-    return differing
+class _Comparison:
+    """A request's messages against those that the client could have of the thread."""
 
-
-def _forked(
-    found: Reconciliation,
-    own: Sequence[Message],
-    shown: Sequence[BaseMessage],
-    stored: Sequence[BaseMessage],
-    calls: ThreadCalls,
-    changed: Sequence[Message],
-) -> Reconciliation:
-    """The new tail: the edited or repeated message and what the request has after it. The thread keeps what lies
-    before."""
-    start = next(n for n, m in enumerate(shown) if m.id == found.fork)
-    before = {m.id for m in shown[:start]}
-    thread_before = stored[: next(n for n, m in enumerate(stored) if m.id == found.fork)]
-    position = next((n for n, m in enumerate(own) if m.id == found.fork), None)
-    if position is None:
-        position = max((n for n, m in enumerate(own) if m.id in before), default=-1) + 1
-    tail = [m for m in own[position:] if m.role in ("user", "tool", "system", "developer")]
-    kept = {m.id for m in own[:position]}
-    found.lacking = any(m.id not in kept for m in shown[:start])
-    found.surplus = True  # what the client holds of the old branch is not part of the new one
-    known = {m.id for m in shown}
-    found.strange = frozenset(m.id for m in own if m.role == "assistant" and m.id not in known)
-    instructions = [m for m in changed if m.id in before and m.id in kept]
-    _compose(found, tail, thread_before, calls, to_langchain(instructions))
-    return found
-
-
-def _fork(
-    own: Sequence[Message],
-    shown: Sequence[BaseMessage],
-    at: dict[str, int],
-    known: Sequence[int],
-    differing: Sequence[Message],
-    *,
-    paused: bool,
-) -> str | None:
-    """The user message to restart before; None for a request that just goes on, or shows only the newest messages.
-    `known`: where the thread's messages stand in the request. `differing`: those that it shows in another form."""
-    for message in differing:
-        held = shown[at[message.id]]
-        if message.role == "user" and held.type == "human" and not _same_content(message, held):
-            return held.id
-    final = own[-1]
-    if final.role == "user" and final.id in at:
-        after = shown[at[final.id] + 1 :]
-        waiting = paused and not any(held.type == "human" for held in after)
-        return None if waiting else final.id
-    if not _fresh(own, known[-1]):
-        return None  # nothing new: a page that is behind, or a cut that waits for the next message
-    last = at[own[known[-1]].id]
-    return next((held.id for held in shown[last + 1 :] if held.type == "human"), None)
-
-
-def _fresh(own: Sequence[Message], last_known: int) -> list[Message]:
-    """What the user added: everything after the last known message; of a request with no known message, what follows
-    its last answer."""
-    if last_known < 0:
-        last_known = max((n for n, m in enumerate(own) if m.role == "assistant"), default=-1)
-    return [m for m in own[last_known + 1 :] if m.role in ("user", "tool", "system", "developer")]
-
-
-def _compose(
-    found: Reconciliation,
-    fresh: Sequence[Message],
-    before: Sequence[BaseMessage],
-    calls: ThreadCalls,
-    changed: Sequence[BaseMessage],
-) -> None:
-    """Order the new messages: the open calls' answers, in call order, then the rest. A call without answer gets one
-    (providers refuse it)."""
-    converted = [found.masked.get(m.id or "", m) for m in to_langchain(list(fresh))]
-    given: dict[str, ToolMessage] = {}
-    rest: list[BaseMessage] = []
-    open_calls = dangling(before)
-    for message in converted:
-        if isinstance(message, ToolMessage):
-            call = calls.get(message.tool_call_id)
-            raw = call.raw if call is not None else message.tool_call_id
-            if raw in open_calls and raw not in given:
-                given[raw] = message.model_copy(update={"tool_call_id": raw, "name": message.name or open_calls[raw]})
+    def __init__(
+        self,
+        own: Sequence[Message],
+        shown: Sequence[BaseMessage],
+        calls: ThreadCalls,
+        redacted: Mapping[str, Message] | None,
+    ) -> None:
+        self._own, self._shown = own, shown
+        self._at = {m.id: n for n, m in enumerate(shown) if m.id}
+        self.found = Reconciliation()
+        self.known = [n for n, m in enumerate(own) if m.id in self._at]
+        """Where the thread's messages stand in the request."""
+        self._differing: list[tuple[Message, BaseMessage]] = []
+        """Messages that the client has otherwise, and not because they were redacted or could not be stored."""
+        for message in (own[n] for n in self.known):
+            held = shown[self._at[message.id]]
+            if alike(message, held, calls):
+                continue
+            if redacted is not None and repeats(message, redacted.get(message.id)):
+                self.found.masked[message.id] = held
+            elif was_saved_as(message, held, calls):
+                self.found.texts[message.id] = text_of(message.content) or ""
             else:
-                found.surplus = True  # an answer for a call that is unknown, or has one
-        else:
-            rest.append(message)
-    answers: list[BaseMessage] = []
-    if given or rest:
-        for raw, name in open_calls.items():
-            if raw in given:
-                answers.append(given[raw])
-            else:
-                answers += found.unanswered({raw: name}, holder(before))
-    found.append = [*changed, *answers, *rest]
-    asked, stored = [m.id for m in converted], [m.id for m in (*answers, *rest)]
-    both = set(asked).intersection(stored)
-    if [i for i in asked if i in both] != [i for i in stored if i in both]:
-        found.lacking = True  # the client has them in another order
+                self._differing.append((message, held))
 
+    @property
+    def changed(self) -> list[Message]:
+        """Instructions that say something else now. An id is replaced by the same kind of message only."""
+        return [m for m, held in self._differing if m.role in _INSTRUCTIONS and held.type == "system"]
 
-def dangling(messages: Sequence[BaseMessage]) -> dict[str, str]:
-    """Calls of the last AI message that have no tool message: id → tool name, in call order."""
-    answered: set[str] = set()
-    for message in reversed(messages):
-        if isinstance(message, ToolMessage) and not is_pending(message):
-            answered.add(message.tool_call_id)
-        elif isinstance(message, AIMessage):
-            calls = [*message.tool_calls, *message.invalid_tool_calls]
-            named = {str(c["id"]): c.get("name") or "" for c in calls if c.get("id")}
-            return {raw: name for raw, name in named.items() if raw not in answered}
-    return {}
+    def fork(self, *, paused: bool) -> str | None:
+        """The user message to restart before; None for a request that just goes on, or shows only the newest
+        messages."""
+        for message, held in self._differing:
+            if message.role == "user" and held.type == "human" and not same_content(message, held):
+                return held.id
+        last = self._own[-1]
+        if last.role == "user" and last.id in self._at and self._shown[self._at[last.id]].type == "human":
+            after = self._shown[self._at[last.id] + 1 :]
+            waiting = paused and not any(held.type == "human" for held in after)
+            return None if waiting else last.id
+        if not self.fresh():
+            return None  # nothing new: a page that is behind, or a cut that waits for the next message
+        newest = self._at[self._own[self.known[-1]].id]
+        return next((held.id for held in self._shown[newest + 1 :] if held.type == "human"), None)
 
+    def fresh(self) -> list[Message]:
+        """What the user added: everything after the last known message; of a request with no known message, what
+        follows its last answer."""
+        last = self.known[-1] if self.known else -1
+        if last < 0:
+            last = max((n for n, m in enumerate(self._own) if m.role == "assistant"), default=-1)
+        return [m for m in self._own[last + 1 :] if m.role in _TAKEN]
 
-def holder(messages: Sequence[BaseMessage]) -> str:
-    """Id of the message that made the calls of `dangling`."""
-    return next((m.id or "" for m in reversed(messages) if isinstance(m, AIMessage)), "")
+    def tail(self, fork: str) -> tuple[list[Message], list[Message]]:
+        """Of a request that goes back: the edited or repeated message with what the request has after it, and the
+        changed instructions before it."""
+        start = self._at[fork]
+        before = {m.id for m in self._shown[:start]}
+        position = next((n for n, m in enumerate(self._own) if m.id == fork), None)
+        if position is None:
+            position = max((n for n, m in enumerate(self._own) if m.id in before), default=-1) + 1
+        kept = {m.id for m in self._own[:position]}
+        self.found.lacking = any(m.id not in kept for m in self._shown[:start])
+        self.found.surplus = True  # what the client holds of the old branch is not part of the new one
+        self.found.strange = frozenset(m.id for m in self._own if m.role == "assistant" and m.id not in self._at)
+        changed = [m for m in self.changed if m.id in before and m.id in kept]
+        return [m for m in self._own[position:] if m.role in _TAKEN], changed
 
-
-def _alike(message: Message, held: BaseMessage, calls: ThreadCalls) -> bool:
-    """The client shows this message as the thread has it. Plain text is compared without conversion: there may be
-    thousands."""
-    if held.type == "human" and message.content.__class__ is str and message.content == held.content:
-        return True
-    if isinstance(held.content, str) and held.type in ("human", "system"):
-        return message.content == held.content or message.content == clean_text(held.content)
-    if (
-        isinstance(held, AIMessage)
-        and not held.tool_calls
-        and not held.invalid_tool_calls
-        and not held.additional_kwargs
-        and isinstance(held.content, str)
-    ):
-        return (message.content or "") == held.content and not getattr(message, "tool_calls", None)
-    if isinstance(held, ToolMessage) and message.content.__class__ is str and message.content == held.content:
-        return True
-    return _converted(message, held, calls)
-
-
-def _repeats(message: Message, shown: Message | None) -> bool:
-    """The client sends a message back as it was shown, whatever the thread has."""
-    if shown is None or shown.role != message.role:
-        return False
-    if (shown.content or "") != (message.content or "") and not _same_text(message, shown):
-        converted = to_langchain([shown])
-        if not converted or not _same_content(message, converted[0]):
-            return False
-    return _calls(message) == _calls(shown)
-
-
-def _converted(message: Message, held: BaseMessage, calls: ThreadCalls) -> bool:
-    shown = _shown(message, held)
-    if shown is None:
-        return False
-    if (shown.content or "") != (message.content or "") and not _same_content(message, held):
-        return False
-    return _calls(message) == [(calls.made(held.id or "", raw).id, name) for raw, name in _calls(shown)]
-
-
-def _is_saved_as(message: Message, held: BaseMessage, calls: ThreadCalls) -> bool:
-    """The message differs by what savers make of text that UTF-8 cannot encode, and by nothing else."""
-    shown = _shown(message, held)
-    if shown is None or not _same_text(message, shown):
-        return False
-    return _calls(message) == [(calls.made(held.id or "", raw).id, name) for raw, name in _calls(shown)]
-
-
-def _shown(message: Message, held: BaseMessage) -> Message | None:
-    """The thread's message as clients see it, if it is one of the same role."""
-    found = next((m for m in to_agui([held], reasoning=False) if m.id == message.id), None)
-    return found if found is not None and found.role == message.role else None
-
-
-def _same_text(message: Message, shown: Message) -> bool:
-    told, stored = _text(message.content or ""), _text(shown.content or "")
-    return told is not None and stored is not None and saved_as(told, stored)
-
-
-def _calls(message: Message) -> list[tuple[str, str]]:
-    return [(call.id, call.function.name) for call in getattr(message, "tool_calls", None) or ()]
-
-
-def _same_content(message: Message, held: BaseMessage) -> bool:
-    """Compared as LangChain would store it: conversion normalises parts."""
-    one, other = _text(message.content), _text(held.content)
-    if one is not None and other is not None:
-        return one == other
-    converted = to_langchain([message])
-    if not converted:
-        return False
-    if converted[0].content == held.content:
-        return True
-    mine, theirs = to_agui(converted, reasoning=False), to_agui([held], reasoning=False)
-    return len(mine) == len(theirs) and all(a.content == b.content for a, b in zip(mine, theirs, strict=True))
-
-
-def _text(content: Any) -> str | None:
-    """Content that is nothing but text, however it is cut into parts; None for other content."""
-    if isinstance(content, str):
-        return clean_text(content)
-    if not isinstance(content, list):
-        return None
-    texts: list[str] = []
-    for part in content:
-        kind, text = (
-            (part.get("type"), part.get("text"))
-            if isinstance(part, Mapping)
-            else (
-                getattr(part, "type", None),
-                getattr(part, "text", None),
-            )
+    def judge(self, fresh: Iterable[Message]) -> None:
+        """Whether the client lacks messages, or has too many."""
+        new, changed = {m.id for m in fresh}, {m.id for m in self.changed}
+        surplus = [m for m in self._own if m.id not in self._at and m.id not in new]
+        self.found.surplus = bool(surplus)
+        self.found.lacking = (
+            len(self.known) < len(self._shown)
+            or any(m.id not in changed for m, _ in self._differing)
+            # The calls of a message that got lost must go before the model numbers its next ones alike.
+            or any(getattr(m, "tool_calls", None) for m in surplus)
         )
-        if kind != "text" or not isinstance(text, str):
-            return None
-        texts.append(text)
-    return clean_text("".join(texts))
 
 
-_HALF = "\ufffd"
+class _News:
+    """What a request adds to a thread. `ids`: of all the thread's messages, which nothing new may have."""
+
+    def __init__(
+        self,
+        own: Sequence[Message],
+        fresh: Sequence[Message],
+        before: Sequence[BaseMessage],
+        ids: set[str | None],
+        calls: ThreadCalls,
+        is_clients: Callable[[Call], bool],
+    ) -> None:
+        self._own, self._before, self._ids, self._calls, self._is_clients = own, before, ids, calls, is_clients
+        self._fresh = [m for m in fresh if m.role != "tool" and m.id not in ids]
+        self._results = [m for m in own if m.role == "tool" and m.id not in ids]
+        """New wherever they stand: pages put them behind the call, whatever the thread has there."""
+
+    def compose(self, found: Reconciliation, changed: list[Message]) -> None:
+        """Order the new messages: the open calls' results, in call order, then the rest. A call of the turn without
+        result gets one: providers refuse it."""
+        rest = [found.masked.get(m.id or "", m) for m in to_langchain(self._fresh)]
+        given: dict[str, BaseMessage] = {}
+        for message in self._results:
+            call = self._calls.get(message.tool_call_id)
+            if call is None or not call.maker or call.result or call.id in given or not self._is_clients(call):
+                found.surplus = True  # a result for a call that is unknown, has one, or is not the client's to answer
+                continue
+            [result] = to_langchain([message])
+            given[call.id] = result.model_copy(update={"tool_call_id": call.raw, "name": call.name or None})
+        answers: list[BaseMessage] = []
+        if given or rest:
+            turn = {call.id for call in open_calls(self._before, self._calls)}
+            for call in self._calls.open():
+                if call.id in given:
+                    answers.append(given[call.id])
+                elif call.id in turn:
+                    found.answers.append(unanswered(call))
+                    answers.append(found.answers[-1])
+        found.append = [*to_langchain(changed), *answers, *rest]
+        found.lacking = found.lacking or self._is_out_of_order([m.id for m in (*answers, *rest)])
+
+    def _is_out_of_order(self, stored: Sequence[str | None]) -> bool:
+        """The client has the new messages in another order than the thread will."""
+        asked = [n for n, m in enumerate(self._own) if m.id in set(stored)]
+        ids = [self._own[n].id for n in asked]
+        if ids != [i for i in stored if i in set(ids)]:
+            return True
+        return bool(asked) and any(m.id in self._ids and m.role != "tool" for m in self._own[asked[0] :])
 
 
-def saved_as(told: str, stored: str) -> bool:
-    """`stored` is the text that the client was told, as it is or as a saver keeps it."""
-    if told == stored:
-        return True
-    if "?" not in stored:
-        return False
-    at = 0
-    for char in told:
-        if stored.startswith(char, at) or (char == _HALF and stored.startswith("?", at)):
-            at += 1
-        elif ord(char) > 0xFFFF and stored.startswith("??", at):
-            at += 2
-        else:
-            return False
-    return at == len(stored)
+def open_calls(messages: Sequence[BaseMessage], calls: ThreadCalls | None = None) -> list[Call]:
+    """The calls of the turn, which is what follows the last user message, that have no result: in the order in which
+    they were made."""
+    start = max((n for n, m in enumerate(messages) if m.type == "human"), default=-1) + 1
+    makers = {message_id(m, n) for n, m in enumerate(messages[start:], start) if isinstance(m, AIMessage)}
+    return [call for call in (calls or calls_of(messages)).open() if call.maker in makers]
+
+
+def unanswered(call: Call) -> ToolMessage:
+    """An error result for a call that nobody answered."""
+    made = f"unanswered-{call.maker}-{call.raw}"
+    return ToolMessage(_UNANSWERED, tool_call_id=call.raw, name=call.name, status="error", id=made)

@@ -19,8 +19,8 @@ from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown
 from yai_nexus_agentkit.adapter.langgraph.messages.raw import UNREADABLE
 from yai_nexus_agentkit.adapter.langgraph.native.run_tree import RunTree
 from yai_nexus_agentkit.adapter.langgraph.native.written import written_messages
+from yai_nexus_agentkit.adapter.langgraph.request.alike import saved_as
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Held, Plan, Resume, Run
-from yai_nexus_agentkit.adapter.langgraph.request.reconcile import saved_as
 from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView, Judgement
 from yai_nexus_agentkit.adapter.langgraph.translate.model_stream import ModelLane
