@@ -3,6 +3,7 @@
     AGUIAdapterError
     ├── EventTranslationError   one native event could not be translated; logged and skipped
     ├── RunInputError           the request is wrong; says where and why
+    │   └── NoToolResultsError  its only news is the result of a call that nobody made
     ├── ResumeError             the answers do not fit the open questions; nothing was consumed
     ├── ThreadBusyError         another run holds the thread
     ├── ThreadNotFoundError     no such thread, or somebody else's
@@ -26,6 +27,7 @@ __all__ = [
     "EncodingError",
     "EventTranslationError",
     "HookError",
+    "NoToolResultsError",
     "OverloadedError",
     "ResumeError",
     "RunInputError",
@@ -48,6 +50,7 @@ class Code(StrEnum):
     IDLE_TIMEOUT = "IDLE_TIMEOUT"
     TOOL_TIMEOUT = "TOOL_TIMEOUT"
     RECURSION_LIMIT = "RECURSION_LIMIT"
+    NO_TOOL_RESULTS = "NO_TOOL_RESULTS"
     AGENT_ERROR = "AGENT_ERROR"
     TRANSLATION_ERROR = "TRANSLATION_ERROR"
     HOOK_ERROR = "HOOK_ERROR"
@@ -84,6 +87,12 @@ class RunInputError(AGUIAdapterError):
         super().__init__(f"{path}: {message}" if path else message)
         self.path = path
         self.reason = message
+
+
+class NoToolResultsError(RunInputError):
+    """All that the request brings is a result for a tool call that nobody made."""
+
+    code = Code.NO_TOOL_RESULTS
 
 
 class ResumeError(AGUIAdapterError):

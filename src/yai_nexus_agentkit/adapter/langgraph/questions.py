@@ -57,13 +57,13 @@ def describe(
     )
 
 
-def describe_breakpoint(task_id: str, node: str, *, before: bool) -> Interrupt:
-    """A static interrupt (``interrupt_before``/``interrupt_after``): it asks nothing but to go on."""
+def describe_breakpoint(point: Breakpoint) -> Interrupt:
+    """The question of a breakpoint: it asks nothing but to go on."""
     return Interrupt(
-        id=f"static:{task_id}",
+        id=point.interrupt_id,
         reason="confirmation",
-        message=f"Continue with {node}?" if before else f"{node} is next. Continue?",
-        metadata={"langgraph": {"node": node}},
+        message=f"Continue with {point.node}?" if point.before else f"{point.node} is next. Continue?",
+        metadata={"langgraph": {"node": point.node}},
     )
 
 
@@ -155,3 +155,8 @@ class Breakpoint:
     task_id: str
     node: str
     before: bool
+
+    @property
+    def interrupt_id(self) -> str:
+        """The id of its question on the wire."""
+        return f"static:{self.task_id}"

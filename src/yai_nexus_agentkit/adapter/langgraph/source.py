@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_langchain
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes, SideHandler
 from yai_nexus_agentkit.adapter.langgraph.request.graph_input import context_entries, request_tools, second_input
-from yai_nexus_agentkit.adapter.langgraph.request.plan import Idle, Known, Plan, Restate, Resume, Run
+from yai_nexus_agentkit.adapter.langgraph.request.plan import Held, Idle, Known, Plan, Restate, Resume, Run
 from yai_nexus_agentkit.adapter.langgraph.request.planner import Planner, message_roles
 from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, Graph, GraphShape
 from yai_nexus_agentkit.adapter.langgraph.threads.branches import MESSAGE_KEY
@@ -65,7 +65,8 @@ class LangGraphSource(Source):
         config = self._config(run, SideHandler(notes) if run.options.source == "events" else None)
         if self.graph is None or self.shape is None:
             known = Known(request=run.run_input.messages, roles=message_roles(run.run_input.messages, ()))
-            plan: Plan = Run(known=known, input=_runnable_input(self.agent, run))
+            given = _runnable_input(self.agent, run)
+            plan: Plan = Run(known=known, input=given) if given else Idle(known=known, held=Held())
             return LangGraphRun(run, self.agent, config, plan, notes, None)
         planner = Planner(run, self.graph, self.shape, config)
         plan = await planner.plan()
@@ -211,7 +212,7 @@ def _graph_of(agent: Runnable[Any, Any]) -> Graph | None:
 
 def _runnable_input(agent: Runnable[Any, Any], run: RunContext) -> Any:
     """Input of a plain runnable: the messages for a language model, else a mapping with ``messages`` and the request's
-    state."""
+    state. Empty if the request has neither."""
     messages = to_langchain(run.run_input.messages)
     first: Any = agent
     while isinstance(first, RunnableSequence | RunnableBinding):
@@ -219,4 +220,5 @@ def _runnable_input(agent: Runnable[Any, Any], run: RunContext) -> Any:
     if isinstance(first, BaseLanguageModel):
         return messages
     state = run.run_input.state
-    return {**(state if isinstance(state, dict) else {}), MESSAGES: messages}
+    given = state if isinstance(state, dict) else {}
+    return {**given, MESSAGES: messages} if messages or given else {}

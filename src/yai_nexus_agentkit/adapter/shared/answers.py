@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ag_ui.core import ResumeEntry
@@ -16,9 +16,20 @@ __all__ = ["check_answer", "complete_answers"]
 _logger = logging.getLogger(__name__)
 
 
-def complete_answers(entries: Iterable[ResumeEntry], open_ids: Sequence[str]) -> dict[str, ResumeEntry]:
-    """The answers by interrupt id. Raises `ResumeError` for an id that is not open, and for an incomplete set."""
-    given = {entry.interrupt_id: entry for entry in entries}
+def complete_answers(
+    entries: Iterable[ResumeEntry], open_ids: Sequence[str], taken: Collection[str] = ()
+) -> dict[str, ResumeEntry]:
+    """The answers by interrupt id.
+
+    `taken`: ids whose answers the thread has taken before. A client that lost the response sends them again; they are
+    ignored. Raises `ResumeError` for any other id that is not open, for two answers to one question, and for an
+    incomplete set.
+    """
+    given: dict[str, ResumeEntry] = {}
+    for entry in entries:
+        if given.setdefault(entry.interrupt_id, entry) != entry:
+            raise ResumeError(f"interrupt {entry.interrupt_id} is answered twice, and differently")
+    given = {i: entry for i, entry in given.items() if i in open_ids or i not in taken}
     if unknown := [i for i in given if i not in open_ids]:
         raise ResumeError(f"these interrupts are not open: {', '.join(unknown)}; open are: {', '.join(open_ids)}")
     if missing := [i for i in open_ids if i not in given]:

@@ -1,4 +1,4 @@
-"""Pure. Answers to open questions: checked as a whole before the graph runs, so that a refused answer consumes nothing
+"""Answers to open questions: checked as a whole before the graph runs, so that a refused answer consumes nothing
 (AG-UI 1.0 §16)."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from yai_nexus_agentkit.errors import ResumeError
 from yai_nexus_agentkit.protocol.json.json_numbers import unrounded
 from yai_nexus_agentkit.protocol.json.json_safe import json_safe
 
-__all__ = ["answers", "has_answers", "leaves"]
+__all__ = ["answered_ids", "answers", "has_answers", "leaves"]
 
 _CANCELLED = "The user cancelled the request."
 
@@ -33,25 +33,35 @@ _NOTHING = _Nothing()
 
 
 def answers(
-    run_input: RunAgentInput, questions: Sequence[NativeInterrupt], breakpoints: Sequence[Breakpoint]
+    run_input: RunAgentInput,
+    questions: Sequence[NativeInterrupt],
+    breakpoints: Sequence[Breakpoint],
+    taken: Collection[str] = (),
 ) -> dict[str, Any] | None:
     """LangGraph's resume map (interrupt id → answer), or None at a breakpoint (`leaves` says which way).
 
-    Raises `ResumeError` for an incomplete set, for an id that is not open, and for a payload that does not fit the
-    question's schema.
+    Raises `ResumeError` for answers that are incomplete, contradict each other, do not fit the schema of their
+    question, or are for an id that is neither open nor `taken`.
     """
     entries = run_input.resume or ()
     open_ids = {q.id: q for q in questions}
-    waiting = {f"static:{b.task_id}" for b in breakpoints}
+    waiting = {b.interrupt_id for b in breakpoints}
     if not entries:
         return _from_command(_command(run_input), open_ids, waiting)
-    given = complete_answers(entries, [*open_ids, *waiting])
+    given = complete_answers(entries, [*open_ids, *waiting], taken)
     return {i: _answer(native, given[i]) for i, native in open_ids.items()} or None
+
+
+def answered_ids(run_input: RunAgentInput) -> set[str]:
+    """Ids of the interrupts that the request answers; none for an answer of the older way, which may name none."""
+    command = _command(run_input)
+    named = command if isinstance(command, Mapping) else ()
+    return {entry.interrupt_id for entry in run_input.resume or ()} or {str(i) for i in named}
 
 
 def leaves(run_input: RunAgentInput, breakpoints: Sequence[Breakpoint]) -> bool:
     """The user says no to what waits at a breakpoint, or abandons the question. Any other answer goes on."""
-    waiting = {f"static:{b.task_id}" for b in breakpoints}
+    waiting = {b.interrupt_id for b in breakpoints}
     if run_input.resume:
         entries = [entry for entry in run_input.resume if entry.interrupt_id in waiting]
         return any(entry.status == "cancelled" or _declines(entry.payload) for entry in entries)

@@ -11,6 +11,8 @@ from langchain_core.messages import BaseMessage, ToolMessage
 from langgraph.types import Interrupt as NativeInterrupt
 
 from yai_nexus_agentkit.adapter.langgraph.questions import Breakpoint
+from yai_nexus_agentkit.adapter.langgraph.threads.savers import GivenIds
+from yai_nexus_agentkit.errors import RunInputError
 from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
 
 __all__ = ["Held", "Idle", "Known", "Plan", "Restate", "Resume", "Run"]
@@ -34,6 +36,8 @@ class Known:
     """The thread holds messages that the client lacks, or holds otherwise."""
     texts: Mapping[str, str] = field(default_factory=dict)
     """Texts that the client was sent, by message id, where a saver could not store them as they were."""
+    given_ids: GivenIds = field(default_factory=GivenIds)
+    """Ids of messages that the run's nodes write without one, as they are stored."""
     resumable: bool = True
     """The graph has a checkpointer: a question can be answered."""
 
@@ -100,6 +104,8 @@ class Idle:
 
     known: Known
     held: Held
+    refused: RunInputError | None = None
+    """Why the request brings nothing new, if it meant to."""
 
 
 Plan: TypeAlias = Run | Resume | Restate | Idle

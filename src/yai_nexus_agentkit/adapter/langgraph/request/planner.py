@@ -16,18 +16,18 @@ from langgraph.types import Command, Overwrite
 from pydantic_core import from_json
 
 from yai_nexus_agentkit.adapter.hook_calls import shown_messages, shown_state
-from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of, give_result, message_id
+from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of, give_result
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui, to_langchain
-from yai_nexus_agentkit.adapter.langgraph.request.answers import answers, has_answers, leaves
+from yai_nexus_agentkit.adapter.langgraph.request.answers import answered_ids, answers, has_answers, leaves
 from yai_nexus_agentkit.adapter.langgraph.request.graph_input import changed_state, graph_input
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Held, Idle, Known, Plan, Restate, Resume, Run
-from yai_nexus_agentkit.adapter.langgraph.request.reconcile import Reconciliation, open_calls, reconcile, unanswered
+from yai_nexus_agentkit.adapter.langgraph.request.reconcile import Reconciliation, completed, open_calls, reconcile
 from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, Graph, GraphShape, saver_of
 from yai_nexus_agentkit.adapter.langgraph.threads.branches import History, Place, cut, fork_thread, start_branch
-from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import Thread, read_thread, settle
-from yai_nexus_agentkit.adapter.langgraph.threads.savers import RunSaver
+from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import ANSWERS_KEY, Thread, read_thread, settle
+from yai_nexus_agentkit.adapter.langgraph.threads.savers import GivenIds, RunSaver
 from yai_nexus_agentkit.adapter.run_context import RunContext
-from yai_nexus_agentkit.errors import RunInputError
+from yai_nexus_agentkit.errors import NoToolResultsError, RunInputError
 from yai_nexus_agentkit.protocol.thread_calls import Call, ThreadCalls
 
 __all__ = ["Planner", "message_roles"]
@@ -48,6 +48,8 @@ class Planner:
         self._resuming = has_answers(run.run_input)
         self._offered = {tool.name for tool in run.run_input.tools or ()}
         self._due = False
+        own = None if shape.verbatim or not shape.messages else "__root__" if shape.bare else MESSAGES
+        self._given_ids = GivenIds(own)
         """The thread stopped before a node that may execute the open calls itself."""
 
     async def plan(self) -> Plan:
@@ -56,25 +58,29 @@ class Planner:
         if saver is None:
             return self._without_thread()
         thread = await self._read()
-        self.agent = self._in_front(saver, thread)
+        self.agent = self._in_front(saver, thread, answering=self._resuming)
         # On a new thread all there is, or nothing that the thread would keep.
         given = [] if thread.held else to_langchain(self._request)
         self._due = await self._is_due(thread)
         calls = self._calls(thread.held or given, thread.scopes)
-        found = self._compared(thread, calls, given)
+        stray = self._stray_result(calls)
+        found = self._compared(thread, calls, [] if stray else given)
         state = self._changed(thread)
         if found.fork is not None:
             return await self._on_own_branch(thread, found) or await self._forked(thread, found, state)
         known = self._known(thread, _with_results(calls, found), found)
         if thread.paused:
             if self._resuming:
-                return self._resumed(known, thread, found, state)
+                return self._answered(known, thread, found, state)
             return self._restated(known, thread, found)
         if self._resuming:
             state = {}  # of the time before the answer, which the thread has dealt with
+            if await self._stopped_after_answers(thread):
+                self.agent = self._in_front(saver, thread)
+                return self._resumed(known, thread, found, state)
             _logger.warning("the request answers questions, but thread %r has none open", self._run.run_input.thread_id)
-        if self._is_idle(thread, found, state):
-            return await self._idle(known, thread)
+        if self._is_idle(found.append, state):
+            return await self._idle(known, thread, stray)
         if thread.loose:
             await settle(self._graph, self.config)
             self.agent = self._graph
@@ -89,8 +95,11 @@ class Planner:
         calls = self._calls(messages)
         roles = message_roles(self._request, messages)
         known = Known(request=self._request, calls=calls, roles=roles, resumable=False)
-        messages, found = _answered(messages, calls)
+        messages, found = completed(messages, calls)
         state = changed_state(self._run.run_input.state, {}, self._shape)
+        stray = self._stray_result(calls)
+        if stray is not None or self._is_idle(messages, state):
+            return Idle(known=known, held=Held({}, messages), refused=stray)
         return self._run_on(known, messages, state, found, Held({}))
 
     def _run_on(
@@ -107,15 +116,16 @@ class Planner:
 
     # ------------------------------------------------------------------ what there is
 
-    def _in_front(self, saver: BaseCheckpointSaver[Any], thread: Thread) -> Graph:
+    def _in_front(self, saver: BaseCheckpointSaver[Any], thread: Thread, *, answering: bool = False) -> Graph:
         """The graph with the checkpointer of this run. A graph that cannot be copied is left as it is."""
         try:
-            return self._graph.copy({"checkpointer": RunSaver(saver, thread.saved, answering=self._resuming)})
+            front = RunSaver(saver, thread.saved, self._given_ids, answering=answering)
+            return self._graph.copy({"checkpointer": front})
         except Exception:
             message = (
                 "a %s cannot be copied: its threads are read twice, and an answer over which a task failed stays stored"
             )
-            level = logging.WARNING if self._resuming else logging.DEBUG
+            level = logging.WARNING if answering else logging.DEBUG
             _logger.log(level, message, type(self._graph).__name__, exc_info=True)
             return self._graph
 
@@ -133,7 +143,7 @@ class Planner:
         results of tools, and nothing else tells whose tools those are."""
         if self._shape.tools or all(m.role != "tool" for m in self._request):
             return False
-        return thread.paused or bool((await self.agent.aget_state(self.config)).next)
+        return thread.paused or bool((await self._graph.aget_state(self.config)).next)
 
     def _calls(self, known: Sequence[BaseMessage], scopes: Mapping[str, str] | None = None) -> ThreadCalls:
         """The calls of the thread, and those of subagents, which only the client holds."""
@@ -178,6 +188,7 @@ class Planner:
             in_sync=not found.surplus,
             lacking=found.lacking,
             texts=found.texts,
+            given_ids=self._given_ids,
         )
 
     def _changed(self, thread: Thread) -> dict[str, Any]:
@@ -214,9 +225,22 @@ class Planner:
 
     # ------------------------------------------------------------------ a thread that waits for answers
 
-    def _resumed(self, known: Known, thread: Thread, found: Reconciliation, state: dict[str, Any]) -> Resume:
+    def _answered(self, known: Known, thread: Thread, found: Reconciliation, state: dict[str, Any]) -> Resume:
+        resume = answers(self._run.run_input, thread.questions, thread.breakpoints, thread.taken)
+        return self._resumed(known, thread, found, state, resume)
+
+    def _resumed(
+        self,
+        known: Known,
+        thread: Thread,
+        found: Reconciliation,
+        state: dict[str, Any],
+        resume: dict[str, Any] | None = None,
+    ) -> Resume:
         """The user's new messages go along with the answers, or after the results of calls that are still open."""
-        resume = answers(self._run.run_input, thread.questions, thread.breakpoints)
+        asked = (*(q.id for q in thread.questions), *(b.interrupt_id for b in thread.breakpoints), *thread.taken)
+        metadata = {**(self.config.get("metadata") or {}), ANSWERS_KEY: " ".join(asked)}
+        self.config = {**self.config, "metadata": metadata}
         said, given = self._new_messages(found)
         later = bool(said) and bool(open_calls([*thread.held, *given]))
         new = [*given, *(() if later else said)]
@@ -249,22 +273,40 @@ class Planner:
 
     # ------------------------------------------------------------------ nothing new
 
-    def _is_idle(self, thread: Thread, found: Reconciliation, state: dict[str, Any]) -> bool:
-        """The request brings nothing that the graph could do; its thread is not paused."""
+    def _is_idle(self, new: Sequence[Any], state: Mapping[str, Any]) -> bool:
+        """The request brings nothing that the graph could do. A graph without a conversation always has something."""
         if self._shape.functional and self._resuming:
             return True
-        return not found.append and not state and (self._resuming or (bool(thread.saved) and self._takes_messages))
+        return not new and not state and (self._resuming or self._takes_messages or self._shape.functional)
 
-    async def _idle(self, known: Known, thread: Thread) -> Idle | Resume:
-        """An answer that was taken before its run failed goes on from there: what succeeded does not run twice."""
+    def _stray_result(self, calls: ThreadCalls) -> RunInputError | None:
+        """The request ends with the result of a call that neither the thread nor the client knows."""
+        own = [(n, m) for n, m in enumerate(self._request) if m.role not in ("reasoning", "activity")]
+        number, last = own[-1] if own else (0, None)
+        if last is None or last.role != "tool" or last.subagent_run_id is not None:
+            return None
+        made = {call.id for _, m in own if m.role == "assistant" for call in m.tool_calls or ()}
+        call = calls.get(last.tool_call_id)
+        if last.tool_call_id in made or (call is not None and call.maker):
+            return None
+        error = NoToolResultsError("this is the result of a call that nobody made", path=f"/messages/{number}")
+        _logger.warning("%s: %s", error.code, error)
+        return error
+
+    async def _stopped_after_answers(self, thread: Thread) -> bool:
+        """The thread took answers, and then its run failed or was left: the same answers go on from there, so that what
+        succeeded does not run twice."""
+        if thread.saved is None:
+            return False
+        state = await self._graph.aget_state(self.config)
+        again = bool(thread.taken) and answered_ids(self._run.run_input) <= thread.taken
+        return any(task.error for task in state.tasks) or (again and bool(state.next))
+
+    async def _idle(self, known: Known, thread: Thread, refused: RunInputError | None) -> Idle:
         values = thread.values
         if thread.saved is not None:  # the state, since a checkpoint lacks the defaults nobody wrote over
-            state = await self.agent.aget_state(self.config)
-            values = state.values
-            if self._resuming and any(task.error for task in state.tasks):
-                self.agent = self._graph
-                return Resume(known=known, input=None, held=Held(values, thread.messages))
-        return Idle(known=replace(known, nested=()), held=Held(values, thread.held))
+            values = (await self._graph.aget_state(self.config)).values
+        return Idle(known=replace(known, nested=()), held=Held(values, thread.held), refused=refused)
 
     # ------------------------------------------------------------------ another branch
 
@@ -331,19 +373,6 @@ class Planner:
         self.agent = self._graph
         self.config = {**self.config, "configurable": {**self.config["configurable"], **branch["configurable"]}}
         return Run(known=known, answers=found.answers)
-
-
-def _answered(messages: list[BaseMessage], calls: ThreadCalls) -> tuple[list[BaseMessage], Reconciliation]:
-    """A whole history that ends with the user's message, and error results for the calls that it leaves open before:
-    each behind the message that made it and the results there."""
-    found = Reconciliation()
-    for call in open_calls(messages[:-1], calls) if messages and messages[-1].type == "human" else ():
-        at = next(n for n, m in enumerate(messages) if message_id(m, n) == call.maker) + 1
-        while messages[at].type == "tool":
-            at += 1
-        found.answers.append(made := unanswered(call))
-        messages = [*messages[:at], made, *messages[at:]]
-    return messages, found
 
 
 def _with_results(calls: ThreadCalls, found: Reconciliation) -> ThreadCalls:

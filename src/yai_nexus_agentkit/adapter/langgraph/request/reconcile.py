@@ -19,7 +19,7 @@ from yai_nexus_agentkit.adapter.langgraph.request.alike import alike, repeats, s
 from yai_nexus_agentkit.orchestration.client_tools import is_pending
 from yai_nexus_agentkit.protocol.thread_calls import Call, ThreadCalls
 
-__all__ = ["Reconciliation", "open_calls", "reconcile", "unanswered"]
+__all__ = ["Reconciliation", "completed", "open_calls", "reconcile", "unanswered"]
 
 _UNANSWERED = "There is no result: the conversation went on before one came. The call may have had an effect."
 """What a model reads as the result of a call that nobody answered; providers refuse a call without result."""
@@ -247,3 +247,16 @@ def unanswered(call: Call) -> ToolMessage:
     """An error result for a call that nobody answered."""
     made = f"unanswered-{call.maker}-{call.raw}"
     return ToolMessage(_UNANSWERED, tool_call_id=call.raw, name=call.name, status="error", id=made)
+
+
+def completed(messages: list[BaseMessage], calls: ThreadCalls) -> tuple[list[BaseMessage], Reconciliation]:
+    """A whole history that ends with the user's message, and error results for the calls that it leaves open before:
+    each behind the message that made it and the results there."""
+    found = Reconciliation()
+    for call in open_calls(messages[:-1], calls) if messages and messages[-1].type == "human" else ():
+        at = next(n for n, m in enumerate(messages) if message_id(m, n) == call.maker) + 1
+        while messages[at].type == "tool":
+            at += 1
+        found.answers.append(made := unanswered(call))
+        messages = [*messages[:at], made, *messages[at:]]
+    return messages, found

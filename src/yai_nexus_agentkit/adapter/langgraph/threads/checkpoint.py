@@ -19,10 +19,12 @@ from yai_nexus_agentkit.adapter.langgraph.questions import Breakpoint
 from yai_nexus_agentkit.adapter.langgraph.shape import Graph, GraphShape, saver_of
 from yai_nexus_agentkit.adapter.langgraph.threads.savers import at_root
 
-__all__ = ["Thread", "breakpoints", "read_thread", "settle"]
+__all__ = ["ANSWERS_KEY", "Thread", "breakpoints", "read_thread", "settle"]
 
 _logger = logging.getLogger(__name__)
 _PENDING = "__interrupt__"
+ANSWERS_KEY = "agui_answers"
+"""Key in the metadata of a run's checkpoints: the ids of the interrupts that the run answered, separated by spaces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class Thread:
     they are those that the thread would have got."""
     scopes: Mapping[str, str] = field(default_factory=dict)
     """Namespace of the subgraph by id of such a message."""
+    taken: frozenset[str] = frozenset()
+    """Ids of the interrupts whose answers the last run took: as far as it got, they are not open any more."""
     loose: bool = False
     """Some tasks of the last step ended and some did not. What the former wrote counts, but the checkpoint lacks it."""
 
@@ -78,7 +82,7 @@ async def read_thread(graph: Graph, shape: GraphShape, config: RunnableConfig) -
             return _from_state(graph, shape, saved, state, loose=loose)
     values = saved.checkpoint["channel_values"]
     held = values.get("__root__") if shape.bare else values
-    return Thread(saved, held, shape.messages_of(held))
+    return Thread(saved, held, shape.messages_of(held), taken=_answered(saved))
 
 
 async def settle(graph: Graph, config: RunnableConfig) -> None:
@@ -102,7 +106,15 @@ def _from_state(
                 known.add(message.id)
                 nested.append(message)
                 scopes[message.id] = inner.config["configurable"].get("checkpoint_ns") or ""
-    return Thread(saved, state.values, messages, questions, waiting, nested, scopes, loose)
+    taken = _answered(saved) - {i.id for i in questions}
+    return Thread(saved, state.values, messages, questions, waiting, nested, scopes, taken, loose)
+
+
+def _answered(saved: CheckpointTuple) -> frozenset[str]:
+    """Ids of the interrupts that were answered before this checkpoint, or were asked by tasks that start from it."""
+    asked = [value for _, channel, value in saved.pending_writes or () if channel == _PENDING]
+    before = str(saved.metadata.get(ANSWERS_KEY) or "").split()
+    return frozenset((*before, *(one.id for interrupts in asked for one in interrupts)))
 
 
 def _open(state: StateSnapshot) -> list[NativeInterrupt]:

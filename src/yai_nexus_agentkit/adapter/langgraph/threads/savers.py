@@ -7,7 +7,9 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 from inspect import signature
 from typing import Any
+from uuid import uuid4
 
+from langchain_core.messages import BaseMessage, BaseMessageChunk, convert_to_messages, message_chunk_to_message
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
     BaseCheckpointSaver,
@@ -18,7 +20,7 @@ from langgraph.checkpoint.base import (
     PendingWrite,
 )
 
-__all__ = ["RunSaver", "SaverInFront", "StagedSaver", "at_head", "at_place", "at_root"]
+__all__ = ["GivenIds", "RunSaver", "SaverInFront", "StagedSaver", "at_head", "at_place", "at_root"]
 
 _PLACE = ("checkpoint_id", "checkpoint_ns", "checkpoint_map")
 _RESUME, _ERROR = "__resume__", "__error__"
@@ -59,11 +61,64 @@ class SaverInFront(BaseCheckpointSaver[Any]):
             return own(name)
         return getattr(own("_under"), name)
 
+    async def _put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
+    ) -> None:
+        """Store writes in `under`, which may be older than the parameter `task_path`."""
+        takes_path = "task_path" in signature(self._under.aput_writes).parameters
+        await self._under.aput_writes(config, writes, task_id, **({"task_path": task_path} if takes_path else {}))
+
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> BaseCheckpointSaver[Any]:
         """LangGraph asks for this when it restricts what a serializer may load."""
         clone = copy.copy(self)
         clone._under = self._under.with_allowlist(extra_allowlist)
         return clone
+
+
+class GivenIds:
+    """The ids of messages that nodes write without one. They are given when the write is stored: what a task wrote
+    beside a question is applied anew whenever the thread is read, and would get another id each time."""
+
+    def __init__(self, channel: str | None = None) -> None:
+        """`channel`: where the messages are written, if its reducer is ``add_messages``; None gives no ids."""
+        self._channel = channel
+        self._made: list[BaseMessage] = []
+        """Messages that were written as text, tuples or dicts, as they were stored."""
+
+    def given(self, write: tuple[str, Any]) -> tuple[str, Any]:
+        """A write whose messages all have ids. Message objects get theirs in place, as from the reducer."""
+        channel, value = write
+        if channel != self._channel:
+            return write
+        return channel, [self._given(item) for item in value] if isinstance(value, list) else self._given(value)
+
+    def _given(self, item: Any) -> Any:
+        if isinstance(item, BaseMessage) and not isinstance(item, BaseMessageChunk):
+            item.id = item.id or str(uuid4())
+            return item
+        try:
+            [message] = map(message_chunk_to_message, convert_to_messages([item]))
+        except (ValueError, TypeError, KeyError, NotImplementedError):  # no message: the reducer will say so
+            return item
+        if not message.id:
+            message.id = str(uuid4())
+            self._made.append(message)
+        return message
+
+    def renamed(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+        """Messages as the reducer made them, with the ids under which they were stored."""
+        stored, found = list(self._made), []
+        for message in messages:
+            alike = next((m for m in stored if _says_the_same(m, message)), None)
+            if alike is not None:
+                stored.remove(alike)
+                message = message.model_copy(update={"id": alike.id})
+            found.append(message)
+        return found
+
+
+def _says_the_same(one: BaseMessage, other: BaseMessage) -> bool:
+    return one.type == other.type and one.model_copy(update={"id": other.id}) == other
 
 
 class RunSaver(SaverInFront):
@@ -76,9 +131,16 @@ class RunSaver(SaverInFront):
     LangGraph keeps such an answer and would give it to the task again, so that the next, right one is never seen.
     """
 
-    def __init__(self, under: BaseCheckpointSaver[Any], saved: CheckpointTuple | None, *, answering: bool) -> None:
+    def __init__(
+        self,
+        under: BaseCheckpointSaver[Any],
+        saved: CheckpointTuple | None,
+        ids: GivenIds | None = None,
+        *,
+        answering: bool = False,
+    ) -> None:
         super().__init__(under)
-        self._saved, self._answering = saved, answering
+        self._saved, self._ids, self._answering = saved, ids or GivenIds(), answering
         self._unread = [saved]
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
@@ -90,6 +152,13 @@ class RunSaver(SaverInFront):
         """Read by graphs that a node or tool calls with `invoke`."""
         found = self._under.get_tuple(config)
         return _without_failed_answers(found) if self._answering else found
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        if not config["configurable"].get("checkpoint_ns"):
+            writes = list(map(self._ids.given, writes))
+        await self._put_writes(config, writes, task_id, task_path)
 
 
 class StagedSaver(SaverInFront):
@@ -151,9 +220,7 @@ class StagedSaver(SaverInFront):
     ) -> None:
         at = config["configurable"]["checkpoint_id"]
         self._writes.setdefault(at, []).extend((task_id, channel, value) for channel, value in writes)
-        takes_path = "task_path" in signature(self._under.aput_writes).parameters
-        more = {"task_path": task_path} if takes_path else {}  # a saver written before the parameter existed
-        self._stored.append(partial(self._under.aput_writes, config, writes, task_id, **more))
+        self._stored.append(partial(self._put_writes, config, writes, task_id, task_path))
 
 
 def _without_failed_answers(saved: CheckpointTuple | None) -> CheckpointTuple | None:

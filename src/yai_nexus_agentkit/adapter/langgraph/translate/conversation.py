@@ -186,13 +186,28 @@ class Conversation:
             return [*events, *self._snapshot(lambda run: False)]
         return [*events, *(event for message in self._answers for event in self._calls.answer(message, self._root))]
 
-    def read(self, values: Any) -> list[BaseEvent]:
-        """A root ``values`` chunk after a superstep: the messages that nodes wrote as tuples, dicts or strings."""
+    def read(self, values: Any, *, paused: bool) -> list[BaseEvent]:
+        """A root ``values`` chunk after a superstep: the messages that nodes wrote as tuples, dicts or strings. They
+        wait for `stored` if the step stopped at a question (`paused`)."""
         messages = self._messages_of(values)
         if self._shape is not None and self._shape.messages and not self._unreadable:
             self._view.stepped(messages)
-        raw, self.waits = self.waits, False
-        return self._raw_tail(messages) if raw else []
+        if paused or not self.waits:
+            return []
+        self.waits = False
+        return self._raw_tail(messages)
+
+    def stored(self) -> list[BaseEvent]:
+        """The run stopped in a step: what its tasks wrote without ids, under the ids that are stored by now."""
+        if not self.waits:
+            return []
+        self.waits = False
+        latest = list(self._view.latest)
+        new = [n for n, message in enumerate(latest) if self._is_new(message)]
+        for n, message in zip(new, self._known.given_ids.renamed([latest[n] for n in new]), strict=True):
+            latest[n] = message
+        self._view.stepped(latest)
+        return self._raw_tail(latest)
 
     def stepped(self, values: Any) -> list[BaseEvent]:
         """The rest of that chunk: the state, and a snapshot if messages changed in a way that needs one."""
@@ -237,7 +252,7 @@ class Conversation:
 
     def _raw_tail(self, messages: Sequence[BaseMessage]) -> list[BaseEvent]:
         """Messages that a node wrote as tuples, dicts or strings, now that the reducer made real ones of them."""
-        tail = list(takewhile(lambda m: not self._view.holds(m.id or ""), reversed(messages)))
+        tail = [m for m in reversed(messages) if not self._view.holds(m.id or "")]
         fresh = list(takewhile(self._is_new, tail))
         root = self._tree.root
         if root is None:

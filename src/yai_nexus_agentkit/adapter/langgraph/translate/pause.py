@@ -60,7 +60,7 @@ class Ending:
             place = graph or self._tree.root or NativeRun("root", RunKind.ROOT, "", None)
             owner = graph.owner if graph is not None else None
             questions.append(describe(native, owner=owner, calls=self._calls.askable(place), declared=declared))
-        return [*questions, *(describe_breakpoint(b.task_id, b.node, before=b.before) for b in self._breakpoints)]
+        return [*questions, *map(describe_breakpoint, self._breakpoints)]
 
     def suspend_subagents(self, life: RunLifecycle, interrupts: Sequence[Interrupt]) -> list[BaseEvent]:
         """Close the open subagents as suspended, innermost first, each with the questions it asked itself (AG-UI 1.0

@@ -18,7 +18,7 @@ from langgraph.errors import GraphBubbleUp
 from yai_nexus_agentkit.adapter.langgraph.native.run_tree import ERROR_HANDLER, RunTree, is_node
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.native.written import written_messages
-from yai_nexus_agentkit.adapter.langgraph.request.plan import Plan, Restate, Run
+from yai_nexus_agentkit.adapter.langgraph.request.plan import Idle, Plan, Restate, Run
 from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView
 from yai_nexus_agentkit.adapter.langgraph.translate.conversation import Conversation
@@ -129,6 +129,7 @@ class LangGraphTranslator:
             if run.kind is RunKind.NODE:
                 events += self._calls.node_left(run)
         events += self._models.abandon_all()
+        events += self._conversation.stored()
         interrupts = self.ending.interrupts(declared=self._life.declared)
         if interrupts and not self._plan.known.resumable:
             message = "the graph asked the user a question, but it has no checkpointer to wait for the answer"
@@ -140,6 +141,8 @@ class LangGraphTranslator:
         events += self._conversation.returned(self._output) if not interrupts else []
         events += self.reports.settle(paused=bool(interrupts) and not isinstance(self._plan, Restate))
         events += self._conversation.end(paused=bool(interrupts), when=self._options.messages_snapshot)
+        if isinstance(self._plan, Idle) and self._plan.refused is not None:
+            return [*events, *self.reports.fail(self.reports.error_text(self._plan.refused), self._plan.refused.code)]
         return [*events, *self.reports.end(interrupts, result=self._conversation.result(self._output))]
 
     # ------------------------------------------------------------------ chains: root, nodes, subgraphs, named spans
@@ -313,7 +316,7 @@ class LangGraphTranslator:
         events = self._step_over()
         if self._conversation.begins:
             return [*events, *self._conversation.begin(payload)]
-        events += self._conversation.read(payload)
+        events += self._conversation.read(payload, paused=self.ending.paused)
         return [*events, *self._steps.settle(), *self._conversation.stepped(payload)]
 
     def _step_over(self) -> list[BaseEvent]:
