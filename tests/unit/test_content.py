@@ -14,7 +14,8 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 
 from tests.recordings import load
 from yai_nexus_agentkit.adapter.langgraph.messages.content import Text, minted_call_id, read_content, read_whole
-from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import SHAPES, Block, Form, Reasoning, Shape, reasoning_id
+from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import Reasoning, reasoning_id
+from yai_nexus_agentkit.adapter.langgraph.messages.reasoning_shapes import SHAPES, Block, Form, Shape
 
 Piece = Text | Reasoning
 PROVIDERS = [

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 
-from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import BLOCKS, OUTSIDE, Block, Form, Part, Reasoning, Shape
+from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import Reasoning
+from yai_nexus_agentkit.adapter.langgraph.messages.reasoning_shapes import BLOCKS, OUTSIDE, Block, Form, Part, Shape
 from yai_nexus_agentkit.orchestration.client_tools import PENDING
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_text
 from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
