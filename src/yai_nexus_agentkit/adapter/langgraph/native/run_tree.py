@@ -42,6 +42,11 @@ class RunTree:
         self._spans = options.chain_spans
         self._visible = _judge(options.visible)
 
+    @property
+    def top(self) -> NativeRun:
+        """The root run; a stand-in where none has started."""
+        return self.root or NativeRun("root", RunKind.ROOT, "", None)
+
     def get(self, run_id: str) -> NativeRun | None:
         """The run, if it is known and has not ended."""
         return self._runs.get(run_id)

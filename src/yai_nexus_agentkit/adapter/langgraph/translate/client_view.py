@@ -22,7 +22,7 @@ from yai_nexus_agentkit.adapter.langgraph.request.plan import Known
 from yai_nexus_agentkit.adapter.native_run import NativeRun
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
-__all__ = ["ClientView", "Judgement"]
+__all__ = ["ClientView", "Judgement", "Keep"]
 
 _id, _content = attrgetter("id"), attrgetter("content")
 Keep = Callable[[NativeRun], bool]

@@ -1,35 +1,37 @@
-"""Pure. The thread as the client sees it: what the root's chunks say of state and messages, and the snapshots that tell
-the rest.
+"""State, messages and questions of one run: what the root's chunks say of them, and the snapshots that follow. Pure.
 
 Only chunks of the root graph count; a subgraph's arrive too late to be in order. A message that a node wrote and nobody
-streamed is streamed then; what that cannot tell (an edit, a removal, a message by another role) waits for the end of
-the step and is told by a snapshot.
+streamed is streamed at once. Other changes (an edit, a removal, a message by another role) need a snapshot, which waits
+for the end of the step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from ag_ui.core import BaseEvent, Message
+from ag_ui.core import BaseEvent, Interrupt, Message
 from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolMessage
+from langgraph.types import Interrupt as NativeInterrupt
 
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown
 from yai_nexus_agentkit.adapter.langgraph.messages.raw import UNREADABLE
 from yai_nexus_agentkit.adapter.langgraph.native.run_tree import RunTree
 from yai_nexus_agentkit.adapter.langgraph.native.written import written_messages
+from yai_nexus_agentkit.adapter.langgraph.questions import Breakpoint, describe, describe_breakpoint
 from yai_nexus_agentkit.adapter.langgraph.request.alike import saved_as
-from yai_nexus_agentkit.adapter.langgraph.request.plan import Held, Plan, Resume, Run
+from yai_nexus_agentkit.adapter.langgraph.request.plan import Held, Plan, Restate, Resume, Run
 from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
-from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView, Judgement
+from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView, Judgement, Keep
 from yai_nexus_agentkit.adapter.langgraph.translate.model_calls import ModelLane
 from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolRuns
 from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
 from yai_nexus_agentkit.adapter.shared.reports import Reports
 from yai_nexus_agentkit.protocol.json.json_safe import json_safe
+from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
-__all__ = ["Conversation"]
+__all__ = ["Conversation", "Ending"]
 
 
 class Conversation:
@@ -53,22 +55,22 @@ class Conversation:
         self._life, self._state, self._calls = reports.life, reports.state, calls
         self._shape = shape
         self._snapshot_due = False
-        """A node changed messages in a way that only a snapshot can tell; it follows at the end of the step."""
+        """A node changed messages in a way that needs a snapshot, which follows at the end of the step."""
         self._unsaid: Sequence[BaseMessage] = plan.later if isinstance(plan, Resume) else ()
-        """Messages of the client's that the thread gets in a second pass, if the first does not pause."""
+        """New messages of the user that the thread gets in a second pass, if the first does not pause."""
         self.waits = False
         """A node wrote messages as tuples, dicts or strings. The next ``values`` chunk shows what they became; the
         node's step stays open until then."""
         self._unreadable = False
-        """The graph keeps something else than a conversation; a snapshot of none would wipe the client's."""
+        """The graph keeps something else than a conversation; an empty snapshot would wipe the client's messages."""
 
     # ------------------------------------------------------------------ what nodes write
 
     def node_wrote(
         self, run: NativeRun, written: Sequence[Any], *, at_root: bool, beside: Sequence[BaseMessage] = ()
     ) -> list[BaseEvent]:
-        """Tell what a node's messages say beyond what was streamed: results, and answers that no model made. `beside`:
-        what other nodes wrote in this run."""
+        """Send what a node wrote and nobody streamed: results, and answers that no model made. `beside`: messages of
+        other nodes in this run."""
         events: list[BaseEvent] = []
         messages = [m for m in written if isinstance(m, BaseMessage) and m.id]
         for message in messages:
@@ -78,19 +80,19 @@ class Conversation:
                 at_root
                 and not run.silent
                 and isinstance(message, AIMessage)
-                and self._is_untold(message, run, [*beside, *messages])
+                and self._is_unsent(message, run, [*beside, *messages])
             ):
                 events += self._stream_stored(message, run)
         return [*events, *self._calls.node_ended(run)]
 
     def _stream_stored(self, message: AIMessage, run: NativeRun) -> list[BaseEvent]:
-        """An answer of the graph that was not streamed (a constant, a cached node): stream it now."""
+        """Stream an answer that no model streamed (a constant, a cached node)."""
         source = NativeRun(f"stored:{message.id}", RunKind.MODEL, run.name, run, scope=run.scope, owner=run.owner)
         return ModelLane(source, self._life, self._view).end(message)
 
     def returned(self, output: Any) -> list[BaseEvent]:
-        """The agent ended. What a functional graph or plain runnable returned and no model streamed is streamed now: a
-        text, a message, or messages."""
+        """The agent ended: stream what a functional graph or plain runnable returned (a text, a message, or messages)
+        and no model streamed."""
         if not self._functional:
             return []
         if isinstance(output, str) and output:
@@ -99,9 +101,9 @@ class Conversation:
         for number, message in enumerate(m for m in written_messages(output) if isinstance(m, BaseMessage)):
             message.id = message.id or f"{self._life.run_id}-output{number or ''}"
             if isinstance(message, ToolMessage):
-                events += self._calls.result(message, self._root)
+                events += self._calls.result(message, self._tree.top)
             elif isinstance(message, AIMessage) and not self._is_shown_already(message):
-                events += self._stream_stored(message, self._root)
+                events += self._stream_stored(message, self._tree.top)
         return events
 
     def result(self, output: Any) -> Any:
@@ -126,7 +128,7 @@ class Conversation:
         return bool(message.text) and self._view.says(message.text)
 
     def updated(self, payload: Mapping[str, Any]) -> list[BaseEvent]:
-        """A root ``updates`` chunk: which node wrote what. A node answered from a cache shows here only."""
+        """A root ``updates`` chunk: which node wrote what. A node answered from a cache shows only here."""
         root = self._tree.root
         cached = bool((payload.get("__metadata__") or {}).get("cached"))
         events: list[BaseEvent] = []
@@ -154,14 +156,14 @@ class Conversation:
                 self._snapshot_due = True
 
     def _differs(self, message: BaseMessage) -> bool:
-        """Only a snapshot can tell the client of this message."""
+        """The client does not hold this message as it is now."""
         if not isinstance(message, RemoveMessage) and not is_shown(message):
             return False
         return self._view.judge(message) is not Judgement.KNOWN
 
-    def _is_untold(self, message: AIMessage, run: NativeRun, written: Sequence[BaseMessage]) -> bool:
-        """New, and to be streamed now. What replaces a streamed answer, or was kept silent on purpose, is told by a
-        snapshot."""
+    def _is_unsent(self, message: AIMessage, run: NativeRun, written: Sequence[BaseMessage]) -> bool:
+        """The message is new and can be streamed now. A snapshot brings messages that replace a streamed answer or were
+        not streamed on purpose."""
         hidden = self._view.is_silent(message.id or "")
         return self._is_new(message) and not hidden and not self._view.orphans(run, written)
 
@@ -183,8 +185,10 @@ class Conversation:
         self._view.begin(self._messages_of(values))
         events = self._state.begin(values)
         if self._known.lacking and self._shape is not None and self._shape.messages:
-            return [*events, *self._snapshot(lambda run: False)]
-        return [*events, *(event for message in self._answers for event in self._calls.answer(message, self._root))]
+            return [*events, *self._snapshot()]
+        for message in self._answers:
+            events += self._calls.answer(message, self._tree.top)
+        return events
 
     def read(self, values: Any, *, paused: bool) -> list[BaseEvent]:
         """A root ``values`` chunk after a superstep: the messages that nodes wrote as tuples, dicts or strings. They
@@ -222,12 +226,8 @@ class Conversation:
         self._unreadable = messages is UNREADABLE
         return messages
 
-    @property
-    def _root(self) -> NativeRun:
-        return self._tree.root or NativeRun("root", RunKind.ROOT, "", None)
-
     def _step_state(self, values: Any) -> list[BaseEvent]:
-        """The state after a superstep. A call that was made and is not in the thread now will have no result."""
+        """The state after a superstep. A call that the thread does not hold by then will have no result."""
         awaited = self._state.awaited_calls
         if awaited and self._keeps_messages:
             self._state.release(awaited - self._calls.stored(awaited).keys())
@@ -242,12 +242,12 @@ class Conversation:
             self._view.drifted("the thread has messages that the client lacks")
         events = self._state.begin(held.values)
         if self._resumes and self._known.lacking and self._shape.messages:
-            events += self._snapshot(lambda run: False)
+            events += self._snapshot()
         return events
 
     def begin_pass(self) -> None:
-        """The graph runs once more in this run. The client shows the messages that go in now before what was said
-        meanwhile; the thread has them behind it."""
+        """The graph runs once more in this run. The client shows the messages that go in now before the answers of the
+        first pass; the thread has them behind."""
         self._snapshot_due, self._unsaid = True, ()
 
     def _raw_tail(self, messages: Sequence[BaseMessage]) -> list[BaseEvent]:
@@ -257,7 +257,7 @@ class Conversation:
         root = self._tree.root
         if root is None:
             return []
-        # Among messages that need a snapshot, answers had better come with it, in their places.
+        # Beside messages that need a snapshot, answers come with it too, in their places.
         streamable = all(isinstance(m, AIMessage | ToolMessage) for m in fresh)
         beside = tail[len(fresh) :] if streamable else ()
         events = self.node_wrote(root, fresh[::-1], at_root=True, beside=beside)
@@ -288,23 +288,18 @@ class Conversation:
             return self._snapshot(self._paused)
         self._view.forget_nested()
         # A run that had to send a snapshot ends with one: whoever keeps only the last of a stored run has it whole.
-        stale = (self._view.restated and self._view.sent_any) or self._misnamed()
+        stale = (self._view.restated and self._view.sent_any) or self._calls.are_renamed()
         if self._unsaid:  # they wait behind the calls that the client now has to answer
-            return self._snapshot(lambda run: False)
-        if when == "never" or (when == "auto" and not stale and not self._view.differs()):
-            return []
-        return self._snapshot(lambda run: False)
-
-    def _misnamed(self) -> bool:
-        """Calls whose ids recur were numbered as they were streamed, and the thread has them in another order."""
-        return self._calls.are_renamed()
+            when = "always"
+        wanted = when == "always" or (when == "auto" and (stale or self._view.differs()))
+        return self._snapshot() if wanted else []
 
     def _still_running(self, run: NativeRun) -> bool:
-        """What told this has not ended at the root: the thread will store it later."""
+        """The node that streamed this message is still running: the thread will store the message later."""
         return any(self._tree.get(a.id) is a and a.kind is RunKind.NODE for a in (run, *run.ancestors()))
 
     def _paused(self, run: NativeRun) -> bool:
-        """What told this was stored by a subgraph that a question left open."""
+        """A subgraph that waits at a question stored this message."""
         node = run.node
         return (
             node is not None
@@ -312,10 +307,10 @@ class Conversation:
             and any(a.kind is RunKind.GRAPH and self._tree.get(a.id) is a for a in run.ancestors())
         )
 
-    def _snapshot(self, keep: Callable[[NativeRun], bool]) -> list[BaseEvent]:
+    def _snapshot(self, keep: Keep = lambda run: False) -> list[BaseEvent]:
         if self._unreadable:
             return []
-        messages = self._reports.shown(self._as_told(self._view.snapshot(keep, self._unsaid)))
+        messages = self._reports.shown(self._as_sent(self._view.snapshot(keep, self._unsaid)))
         if messages is None:
             return []
         first = self._view.prelude(messages)
@@ -323,10 +318,65 @@ class Conversation:
         events = self._life.messages_snapshot(first) if first is not None else []
         return [*events, *self._life.messages_snapshot(messages)]
 
-    def _as_told(self, messages: list[Message]) -> list[Message]:
-        """What the client was told stays as it was, where a saver could not keep it."""
+    def _as_sent(self, messages: list[Message]) -> list[Message]:
+        """Texts that a saver could not store as they are stay as the client was sent them."""
         for message in messages if self._known.texts else ():
-            told = self._known.texts.get(message.id)
-            if told is not None and isinstance(message.content, str) and saved_as(told, message.content):
-                message.content = told
+            sent = self._known.texts.get(message.id)
+            if sent is not None and isinstance(message.content, str) and saved_as(sent, message.content):
+                message.content = sent
         return messages
+
+
+class Ending:
+    """The questions of one run. The same interrupt shows once per graph level and stream mode, under one id."""
+
+    def __init__(self, plan: Plan, tree: RunTree, calls: ToolRuns) -> None:
+        self._tree, self._calls = tree, calls
+        self._asked: dict[str, tuple[NativeInterrupt, tuple[str, ...]]] = {}
+        """Question and the deepest namespace it was seen in."""
+        self._breakpoints: list[Breakpoint] = []
+        self.at_breakpoint = False
+        """The graph stopped at a static interrupt, which does not say where."""
+        if isinstance(plan, Restate):
+            self.asked(plan.questions or None, ())
+            self.stopped_at(plan.breakpoints)
+
+    @property
+    def paused(self) -> bool:
+        """The graph asked something, or stopped at a breakpoint."""
+        return bool(self._asked or self._breakpoints or self.at_breakpoint)
+
+    def asked(self, interrupts: Any, namespace: Sequence[str]) -> None:
+        """An ``__interrupt__`` entry of a chunk; None if it had none."""
+        if interrupts is None:
+            return
+        if not interrupts:
+            self.at_breakpoint = True
+        for interrupt in interrupts:
+            known = self._asked.get(interrupt.id)
+            if known is None or len(namespace) > len(known[1]):
+                self._asked[interrupt.id] = (interrupt, tuple(namespace))
+
+    def stopped_at(self, breakpoints: Sequence[Breakpoint]) -> None:
+        """Where the graph stopped, as its state says."""
+        self._breakpoints = list(breakpoints)
+
+    def interrupts(self, *, declared: bool) -> list[Interrupt]:
+        """The questions for the client."""
+        questions = []
+        for native, namespace in self._asked.values():
+            graph = self._tree.graph(namespace)
+            owner = graph.owner if graph is not None else None
+            calls = self._calls.askable(graph or self._tree.top)
+            questions.append(describe(native, owner=owner, calls=calls, declared=declared))
+        return [*questions, *map(describe_breakpoint, self._breakpoints)]
+
+    def suspend_subagents(self, life: RunLifecycle, interrupts: Sequence[Interrupt]) -> list[BaseEvent]:
+        """Close the open subagents as suspended, innermost first, each with the questions it asked itself (AG-UI 1.0
+        §9)."""
+        events: list[BaseEvent] = []
+        for run in reversed(self._tree.open()):
+            if run.kind is RunKind.GRAPH and run.owner == run.id:
+                own = [i.id for i in interrupts if i.subagent_run_id == run.id]
+                events += life.end_subagent(run.id, suspended=own)
+        return events

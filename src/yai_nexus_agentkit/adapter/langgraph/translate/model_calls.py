@@ -227,11 +227,11 @@ class ModelLane:
         """A piece of text."""
         events = [] if self._plain else self._life.end_reasoning(self.key)
         self._place()
-        events += self._tell(self._text.join(text))
+        events += self._more_text(self._text.join(text))
         self._plain = not self._text.half
         return events
 
-    def _tell(self, text: str) -> list[BaseEvent]:
+    def _more_text(self, text: str) -> list[BaseEvent]:
         self._said.append(text)
         return self._life.text(self.key, self.message_id, text)
 
@@ -267,7 +267,7 @@ class ModelLane:
                 events = self.stream(output, calls=False)
             events += self._complete(output)
         if rest := self._text.rest():
-            events += self._tell(rest)
+            events += self._more_text(rest)
         if output is not None and not is_shown(output):
             self._view.reasoned(self.message_id, self.run, output)
         elif self.spoke:

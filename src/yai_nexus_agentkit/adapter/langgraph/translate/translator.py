@@ -1,30 +1,29 @@
 """LangGraph's native events as AG-UI events: a state machine without I/O, one per run.
 
 Each event belongs to a native run (`RunTree`), and the kind of that run decides who handles it: `ModelCalls`,
-`ToolRuns`, `Steps`, or, for chunks of the root, `Conversation`. `RunLifecycle` decides what must close before what may
+`ToolRuns`, `_Steps`, or, for chunks of the root, `Conversation`. `RunLifecycle` decides what must close before what may
 open.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ag_ui.core import BaseEvent
 from langchain_core.messages import BaseMessage
 from langgraph.errors import GraphBubbleUp
 
-from yai_nexus_agentkit.adapter.langgraph.native.run_tree import ERROR_HANDLER, RunTree, is_node
+from yai_nexus_agentkit.adapter.langgraph.native.run_tree import ERROR_HANDLER, RunTree, is_hidden, is_node
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.native.written import written_messages
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Idle, Plan, Restate, Run
 from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView
-from yai_nexus_agentkit.adapter.langgraph.translate.conversation import Conversation
+from yai_nexus_agentkit.adapter.langgraph.translate.conversation import Conversation, Ending
 from yai_nexus_agentkit.adapter.langgraph.translate.model_calls import ModelCalls
-from yai_nexus_agentkit.adapter.langgraph.translate.node_steps import Steps
-from yai_nexus_agentkit.adapter.langgraph.translate.pause import Ending
 from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolRuns, hosting_call
 from yai_nexus_agentkit.adapter.langgraph_events import LangGraphEventType as Kind
 from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
@@ -32,6 +31,7 @@ from yai_nexus_agentkit.adapter.shared.reports import Reports
 from yai_nexus_agentkit.errors import Code
 from yai_nexus_agentkit.orchestration.envelope import TOOL_OUTPUT, is_envelope
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text
+from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
 __all__ = ["LangGraphTranslator"]
 
@@ -57,7 +57,7 @@ class LangGraphTranslator:
         self._tree = RunTree(options, notes.tool_around, notes.name_is_given)
         self._view = ClientView(plan.known, life, reasoning=options.reasoning == "standard")
         self._calls = ToolRuns(life, self._view, notes)
-        self._steps = Steps(life, options.step_name)
+        self._steps = _Steps(life, options.step_name)
         self._models = ModelCalls(reports, self._view, notes)
         self._conversation = Conversation(plan, reports, self._tree, self._view, self._calls, shape=shape)
         self.ending = Ending(plan, self._tree, self._calls)
@@ -72,7 +72,7 @@ class LangGraphTranslator:
             Kind.ON_CHAIN_STREAM: self._chain_stream,
             Kind.ON_CHAIN_END: self._chain_end,
             Kind.ON_CHAIN_ERROR: self._other_end,
-            Kind.ON_NODE_START: self._node_start,
+            Kind.ON_NODE_START: partial(self._chain_start, kind=RunKind.NODE),
             Kind.ON_NODE_END: self._chain_end,
             Kind.ON_CHAT_MODEL_START: self._model_start,
             Kind.ON_CHAT_MODEL_STREAM: self._models.stream,  # no step between, for every token
@@ -148,7 +148,7 @@ class LangGraphTranslator:
     # ------------------------------------------------------------------ chains: root, nodes, subgraphs, named spans
 
     def _enter(self, native: Mapping[str, Any], kind: RunKind) -> tuple[NativeRun, list[BaseEvent]]:
-        """Note a run that starts. The chain around it learns from its first child what it is."""
+        """Enter a run that starts. Its kind may settle what the chain around it is."""
         events: list[BaseEvent] = []
         around = self._tree.parent(native) if self._tree.root is not None else None
         if around is not None and not around.settled:
@@ -171,30 +171,21 @@ class LangGraphTranslator:
             return self._life.start_subagent(run.id, name, parent=above, call_id=call)
         return []
 
-    def _chain_start(self, native: Mapping[str, Any]) -> list[BaseEvent]:
-        run, events = self._enter(native, RunKind.CHAIN)
+    def _chain_start(self, native: Mapping[str, Any], kind: RunKind = RunKind.CHAIN) -> list[BaseEvent]:
+        run, events = self._enter(native, kind)
         if run.kind in (RunKind.NODE, RunKind.TASK):
-            events += self._restart(run)
-            events += self._steps.start(run)
+            events += [*self._restart(run), *self._steps.start(run)]
         return events
 
-    def _node_start(self, native: Mapping[str, Any]) -> list[BaseEvent]:
-        run, events = self._enter(native, RunKind.NODE)
-        return [*events, *self._restart(run), *self._steps.start(run)]
-
     def _restart(self, run: NativeRun) -> list[BaseEvent]:
-        """The same task runs again (a retry): its first attempt, which v2 leaves open, is over. So is, at the root,
-        whatever an earlier step left open."""
+        """End what v2 leaves open: the first attempt of a task that is retried, and the nodes of an earlier step."""
         events: list[BaseEvent] = []
         step = run.metadata.get("langgraph_step")
         for other in self._tree.open():
             if other is run or other.kind is not run.kind or other.parent is not run.parent:
                 continue
-            if (
-                other.checkpoint_ns == run.checkpoint_ns
-                or other.metadata.get("langgraph_step") != step
-                or run.name == f"{ERROR_HANDLER}{other.name}"
-            ):
+            again = other.checkpoint_ns == run.checkpoint_ns or run.name == f"{ERROR_HANDLER}{other.name}"
+            if again or other.metadata.get("langgraph_step") != step:
                 events += self._leave(other)
         if run.kind is RunKind.NODE and run.parent is self._tree.root:
             events += self._steps.settle()
@@ -217,7 +208,7 @@ class LangGraphTranslator:
         return [*events, *self._leave(run, wait=wait)]
 
     def _leave(self, run: NativeRun, *, wait: bool = False) -> list[BaseEvent]:
-        """A run ended, or was left: close what it and the runs inside it have open, innermost first."""
+        """A run ended, or will not end: close what it and the runs inside it have open, innermost first."""
         events: list[BaseEvent] = []
         for inner in self._tree.end(run):
             if inner.kind is RunKind.MODEL:
@@ -275,7 +266,7 @@ class LangGraphTranslator:
         run = self._tree.get(native["run_id"])
         error = native["data"].get("error")
         if run is None or isinstance(error, GraphBubbleUp):
-            return []  # a question, not a failure: the tool runs again when it is answered
+            return []  # a question: the tool runs again when it is answered
         events = self._leave(run)
         return [*events, *self._calls.failed(run, error)]
 
@@ -320,18 +311,79 @@ class LangGraphTranslator:
         return [*events, *self._steps.settle(), *self._conversation.stepped(payload)]
 
     def _step_over(self) -> list[BaseEvent]:
-        """The superstep is over: so are its nodes that a ``Command`` to the parent left without an end event."""
+        """The superstep is over, and with it the nodes that a ``Command`` to the parent left without an end event."""
         if self.ending.paused:
             return []
         return [event for run in self._tree.root_nodes() for event in self._leave(run)]
 
     def _emitter(self, namespace: Sequence[str]) -> NativeRun | None:
-        """The run whose writer wrote: of a subgraph, whose chunks come too late to say more, the graph; of the root its
-        node, if only one can have."""
+        """The run whose stream writer wrote: the subgraph, since its chunks come too late to say more; at the root the
+        node, if only one is possible."""
         if namespace:
             return self._tree.graph(namespace)
         nodes = [*self._steps.waiting, *self._tree.root_nodes()]
         return nodes[0] if len(nodes) == 1 else None
+
+
+class _Steps:
+    """Node runs as steps.
+
+    A root node's step stays open past the node's end event, until the chunk with its updates, so that the events of
+    what the node wrote lie inside. A subgraph's chunks come too late to wait for, so its steps close at once.
+    """
+
+    def __init__(self, life: RunLifecycle, name: Callable[[NativeRun], str | None] | None) -> None:
+        self._life = life
+        self._name = name or _path
+        self._ended: list[NativeRun] = []
+        """Root nodes that ended and whose updates have not come yet."""
+
+    def start(self, run: NativeRun) -> list[BaseEvent]:
+        """A node began. Silent and hidden nodes are no steps."""
+        name = None if run.silent or is_hidden(run) else self._name(run)
+        if not name:
+            return []
+        namespace = run.checkpoint_ns
+        facts = {
+            "node": run.name,
+            "step": run.metadata.get("langgraph_step"),
+            "task_id": namespace.rpartition(":")[2] or None,
+            "checkpoint_ns": namespace or None,
+        }
+        known = {key: value for key, value in facts.items() if value is not None}
+        return self._life.start_step(run.id, name, owner=run.owner, metadata={"langgraph": known})
+
+    def end(self, run: NativeRun, *, wait: bool) -> list[BaseEvent]:
+        """A node ended; with `wait`, its updates are still to come."""
+        if not wait:
+            return self._life.finish_step(run.id)
+        self._ended.append(run)
+        return []
+
+    @property
+    def waiting(self) -> list[NativeRun]:
+        """The root nodes that ended and whose updates are still to come."""
+        return self._ended
+
+    def updated(self, nodes: Iterable[str]) -> list[BaseEvent]:
+        """The updates of root nodes came: of each, the oldest ended run is over."""
+        events: list[BaseEvent] = []
+        for node in nodes:
+            run = next((run for run in self._ended if run.name == node), None)
+            if run is not None:
+                self._ended.remove(run)
+                events += self._life.finish_step(run.id)
+        return events
+
+    def settle(self) -> list[BaseEvent]:
+        """The superstep is over: close all of them."""
+        ended, self._ended = self._ended, []
+        return [event for run in ended for event in self._life.finish_step(run.id)]
+
+
+def _path(run: NativeRun) -> str:
+    """The node's path. The error handler of a node has the node's name, as a retry has."""
+    return "/".join(name.removeprefix(ERROR_HANDLER) for name in run.path)
 
 
 def _nothing(native: Mapping[str, Any]) -> list[BaseEvent]:
