@@ -492,7 +492,7 @@ def test_apply() -> None:
         ({"op": "add", "path": "a", "value": 1}, "JSON Pointer"),
         ({"op": "add", "path": "/a~2", "value": 1}, "JSON Pointer"),
         ({"op": "add", "path": 3, "value": 1}, "JSON Pointer"),
-        ({"op": "add", "path": "/x"}, "no value"),
+        ({"op": "add", "path": "/x"}, "needs 'value'"),
         ({"op": "spin", "path": "/x"}, "spin"),
         ({"op": ["add"], "path": "/x"}, "add"),
         ({"path": "/x", "value": 1}, "None"),

@@ -10,37 +10,25 @@ longer than the value. Otherwise, and where making it would hold up the event lo
 
 from __future__ import annotations
 
-import copy
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
 import jsonpatch
 from pydantic_core import to_json
 
+from yai_nexus_agentkit.errors import StatePatchError
 from yai_nexus_agentkit.protocol.json.json_safe import CYCLE, REPEATED, TOO_DEEP, clean_text, json_safe
+from yai_nexus_agentkit.protocol.json.patch import Operation, apply_patch, is_addressable, pointer, same
 
-__all__ = ["Operation", "StateTracker", "key_name", "pointer"]
-
-Operation = dict[str, Any]
-"""One RFC 6902 operation: ``op``, ``path``, and ``value`` or ``from``."""
+__all__ = ["StateTracker", "key_name"]
 
 _REWRITTEN = 1_000
 """Changed items above which no patch is looked for: aligning two lists takes time by the square of what changed (2,500
 of 5,000 numbers filtered out: 3 s), for a patch that is mostly longer than the value."""
 
 _CUT = re.compile("|".join(map(re.escape, (CYCLE, REPEATED, TOO_DEEP))).encode())
-_POINTER = re.compile(r"(/([^/~]|~[01])*)*")
-_VALUED = frozenset({"add", "replace", "test"})
-_SOURCED = frozenset({"move", "copy"})
-
-
-def pointer(key: str) -> str:
-    """The JSON Pointer (RFC 6901) of a top-level key."""
-    return "/" + key.replace("~", "~0").replace("/", "~1")
 
 
 def key_name(key: Any) -> str | None:
@@ -115,61 +103,13 @@ class StateTracker:
         Raises `ValueError`, with nothing changed, where the client would refuse or skip the patch: an operation is
         malformed, its path does not exist or cannot be addressed, a test fails, or the document would not be an object.
         """
-        patch = [_checked(operation) for operation in operations]
-        document: Any = self._copied(patch)
-        for number, operation in enumerate(copy.deepcopy(patch)):  # jsonpatch stores the values it is given
-            try:
-                document = _applied(document, operation)
-            except Exception as error:  # jsonpatch raises its own, jsonpointer's, TypeError, KeyError
-                raise ValueError(f"operation {number} ({operation['op']} {operation['path']!r}): {error}") from error
-        if not isinstance(document, dict):
-            raise ValueError("the patch replaces the state by something that is not an object")
-        self._state = document
+        patch: list[Operation] = [json_safe(dict(operation)) for operation in operations]
+        try:
+            self._state = apply_patch(self._state, patch)
+        except StatePatchError as error:
+            raise ValueError(f"operation {error}") from error
         self._sent = self._sent or bool(patch)
         return patch
-
-    def _copied(self, patch: Sequence[Operation]) -> dict[str, Any]:
-        """The document with copies of the values that `patch` may change in place."""
-        tops = {path.split("/")[1] for op in patch for path in (op["path"], op.get("from", "")) if path}
-        names = {top.replace("~1", "/").replace("~0", "~") for top in tops}
-        if any(op["path"] == "" or op.get("from") == "" for op in patch):
-            names = set(self._state)
-        return {key: copy.deepcopy(value) if key in names else value for key, value in self._state.items()}
-
-
-def _checked(operation: Mapping[str, Any]) -> Operation:
-    """`operation` as JSON data, its form checked as the client checks it. Raises `ValueError`."""
-    safe = json_safe(dict(operation))
-    op, path = safe.get("op"), safe.get("path")
-    if not isinstance(op, str) or op not in _VALUED | _SOURCED | {"remove"}:
-        raise ValueError(f"unknown operation {op!r}")
-    for member in ("path", "from") if op in _SOURCED else ("path",):
-        text = safe.get(member)
-        if not isinstance(text, str) or not _POINTER.fullmatch(text):
-            raise ValueError(f"{op}: {member} {text!r} is not a JSON Pointer")
-        if _unaddressable(text.split("/")):
-            raise ValueError(f"{op}: clients refuse the path {text!r}")
-    if op in _VALUED and "value" not in safe:
-        raise ValueError(f"{op} {path!r} has no value")
-    return dict(safe)
-
-
-def _unaddressable(parts: Sequence[str]) -> bool:
-    return "__proto__" in parts or any(pair == ("constructor", "prototype") for pair in pairwise(parts))
-
-
-def _applied(document: Any, operation: Operation) -> Any:
-    if operation["op"] == "test":
-        found = jsonpatch.JsonPointer(operation["path"]).resolve(document)
-        if not _same(found, operation["value"]):
-            raise ValueError("the test fails")
-        return document
-    last = operation["path"].rpartition("/")[2]
-    if last == "-" and operation["op"] in ("remove", "replace"):
-        parent = jsonpatch.JsonPointer(operation["path"][:-2]).resolve(document)
-        if isinstance(parent, list):
-            raise ValueError("there is no item at '-'")
-    return jsonpatch.apply_patch(document, [operation], in_place=True)
 
 
 def _renewed(old: Any, value: Any) -> Any:
@@ -198,22 +138,13 @@ def _reusing(old: Any, value: Any) -> Any:
     return {name: old[name] if name in unchanged else _reusing(old.get(name), value[name]) for name in value}
 
 
-def _same(old: Any, new: Any) -> bool:
-    """Equality of JSON data that tells 1, True and 1.0 apart, and knows no order of members."""
-    return bool(old == new) and (to_json(old) == to_json(new) or _canonical(old) == _canonical(new))
-
-
-def _canonical(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)
-
-
 def _key_changes(path: str, old: Any, new: Any) -> list[Operation]:
     """Changes of one top-level key, or of a member inside. Whole values go by ``add``, which also mends a client that
     lost the key."""
     changes: list[Operation] | None = None
     if isinstance(old, dict) and isinstance(new, dict):
         changes = _member_changes(path, old, new)
-    elif _same(old, new):
+    elif same(old, new):
         changes = []
     elif isinstance(old, list) and isinstance(new, list):
         changes = _item_changes(path, old, new)
@@ -242,10 +173,10 @@ def _member_changes(path: str, old: dict[str, Any], new: dict[str, Any]) -> list
     one place takes a hundred times as long. None where a changed member cannot be addressed by clients."""
     changes: list[Operation] = []
     for name in [*old, *(name for name in new if name not in old)]:
-        if name in old and name in new and (old[name] is new[name] or _same(old[name], new[name])):
+        if name in old and name in new and (old[name] is new[name] or same(old[name], new[name])):
             continue
         child = path + pointer(name)
-        if _unaddressable(child.split("/")):
+        if not is_addressable(child):
             return None
         if name not in new:
             changes.append({"op": "remove", "path": child})
@@ -273,7 +204,7 @@ def _item_changes(path: str, old: list[Any], new: list[Any]) -> list[Operation] 
             for operation in made
         ]
         paths = [change[name] for change in changes for name in ("path", "from") if name in change]
-        if any(_unaddressable(place.split("/")) for place in paths) or not _same(made.apply(before), after):
+        if not all(map(is_addressable, paths)) or not same(made.apply(before), after):
             return None
     except (RecursionError, jsonpatch.JsonPatchException, jsonpatch.JsonPointerException):
         return None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 
+from yai_nexus_agentkit.protocol.json.reader import read_json
 from yai_nexus_agentkit.transport.wire import Refusal
 
 __all__ = ["beside_the_loop", "parse_json", "read_body"]
@@ -33,20 +33,9 @@ async def beside_the_loop(body: bytes, work: Callable[[], T]) -> T:
 def parse_json(body: bytes, max_depth: int) -> Any:
     """JSON data. Bad UTF-8, ``NaN``, duplicate keys and deeper nesting are refused. Raises `Refusal` 400."""
     try:
-        text = body.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise Refusal(400, "INVALID_JSON", f"the body is not UTF-8: byte {error.start} cannot be read") from None
-    if not text.strip():
-        raise Refusal(400, "INVALID_JSON", "the body is empty")
-    try:
-        data = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
-    except RecursionError:
-        raise Refusal(400, "INVALID_JSON", f"the body is nested deeper than {max_depth} levels") from None
+        return read_json(body, max_depth=max_depth)
     except ValueError as error:
-        raise Refusal(400, "INVALID_JSON", f"the body is not JSON: {error}") from None
-    if _deeper(data, max_depth):
-        raise Refusal(400, "INVALID_JSON", f"the body is nested deeper than {max_depth} levels")
-    return data
+        raise Refusal(400, "INVALID_JSON", f"the body {error}") from None
 
 
 async def read_body(request: Request, max_body: int) -> bytes:
@@ -81,32 +70,3 @@ def _check_type(request: Request) -> None:
 
 def _too_large(max_body: int) -> Refusal:
     return Refusal(413, "BODY_TOO_LARGE", f"the body is larger than {max_body} bytes")
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {twice!r} occurs twice in an object")
-    return found
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON")
-
-
-def _deeper(data: Any, limit: int) -> bool:
-    level = [data]
-    for _ in range(limit):
-        inside: list[Any] = []
-        for item in level:
-            inside += (
-                value
-                for value in (item.values() if type(item) is dict else item if type(item) is list else ())
-                if type(value) is dict or type(value) is list
-            )
-        if not inside:
-            return False
-        level = inside
-    return True

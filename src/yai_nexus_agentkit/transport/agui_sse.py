@@ -71,7 +71,7 @@ class SSEEncoder:
         self._heads: dict[tuple[Any, ...], str | None] = {}
         """The frame of a delta up to the delta, by event class and common fields; None if more follows the delta."""
         self._class: type[BaseEvent] | None = None
-        """Class of the last event if it was a delta. The next one mostly has its class, id, owner and head."""
+        """Class of the newest delta. The next one mostly has the same class, id, owner and head."""
         self._id_field = self._id = self._head = ""
         self._owner: str | None = None
 
@@ -93,7 +93,7 @@ class SSEEncoder:
                         and fields[self._id_field] is self._id
                         and fields["subagent_run_id"] is self._owner
                     )
-                    or self._turn_to(type(event), fields)
+                    or (type(event) in _DELTAS and self._turn_to(type(event), fields))
                 )
                 and fields["metadata"] is None
                 and fields["raw_event"] is None
@@ -123,10 +123,8 @@ class SSEEncoder:
         return b"%b%d\n" % (head, self._count)
 
     def _turn_to(self, kind: type[BaseEvent], fields: dict[str, Any]) -> bool:
-        """Whether the event is a delta. Then `_head` is the one of its message."""
+        """Whether the delta has a head, since nothing follows its text. Then `_head` is the one of its message."""
         self._class = None
-        if kind not in _DELTAS:
-            return False
         id_field, common = _DELTAS[kind]
         key = kind, *[fields[name] for name in common]
         if key not in self._heads:

@@ -22,7 +22,7 @@ from pydantic.errors import PydanticUserError
 
 from yai_nexus_agentkit.adapter.langgraph.messages.raw import read_messages
 from yai_nexus_agentkit.errors import RunInputError
-from yai_nexus_agentkit.protocol.state import pointer
+from yai_nexus_agentkit.protocol.json.patch import pointer
 
 __all__ = ["Fitting", "Graph", "GraphShape", "Reducing", "saver_of", "tool_objects"]
 

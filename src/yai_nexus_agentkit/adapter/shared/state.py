@@ -12,8 +12,9 @@ from pydantic_core import from_json
 
 from yai_nexus_agentkit.protocol.json.json_numbers import unrounded
 from yai_nexus_agentkit.protocol.json.json_safe import json_safe, json_text
+from yai_nexus_agentkit.protocol.json.patch import Operation
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
-from yai_nexus_agentkit.protocol.state import Operation, StateTracker, key_name
+from yai_nexus_agentkit.protocol.state import StateTracker, key_name
 
 __all__ = ["OpenState", "SharedState", "StateShape", "client_changes"]
 

@@ -6,7 +6,6 @@ thread's lock for a change.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,24 +14,15 @@ from ag_ui.core import MessagesSnapshotEvent, StateSnapshotEvent
 from yai_nexus_agentkit.adapter.hook_calls import shown_messages, shown_state
 from yai_nexus_agentkit.errors import StatePatchError, ThreadPausedError
 from yai_nexus_agentkit.protocol.json.json_numbers import unrounded
-from yai_nexus_agentkit.protocol.state import StateTracker, pointer
+from yai_nexus_agentkit.protocol.json.json_safe import json_safe
+from yai_nexus_agentkit.protocol.json.patch import apply_patch, pointer
+from yai_nexus_agentkit.protocol.state import StateTracker
 
 if TYPE_CHECKING:
     from yai_nexus_agentkit.adapter.run_context import RunContext
     from yai_nexus_agentkit.adapter.source import ThreadStore
 
 __all__ = ["Threads"]
-
-_POINTER = re.compile(r"(/([^/~]|~[01])*)*", re.DOTALL)
-_MEMBERS: Mapping[str, tuple[str, ...]] = {
-    "add": ("path", "value"),
-    "replace": ("path", "value"),
-    "test": ("path", "value"),
-    "remove": ("path",),
-    "move": ("from", "path"),
-    "copy": ("from", "path"),
-}
-"""Operations of RFC 6902, and the members that each must have."""
 
 
 class Threads:
@@ -66,7 +56,7 @@ class Threads:
         if await self._store.paused(key):
             raise ThreadPausedError("the thread waits for an answer, which a change of its state would make impossible")
         shown = _json(shown_state(run, dict(state)))
-        wanted, stored, tracker = _patched(shown, operations), _json(state), StateTracker()
+        wanted, stored, tracker = apply_patch(shown, json_safe(list(operations))), _json(state), StateTracker()
         tracker.snapshot(shown)
         changed = {name: value for name, value in wanted.items() if tracker.delta({name: value})}
         removed = [name for name in shown if name not in wanted]
@@ -80,35 +70,3 @@ class Threads:
 
 def _json(state: Mapping[str, Any]) -> dict[str, Any]:
     return StateTracker().snapshot(state)
-
-
-def _patched(document: Mapping[str, Any], operations: Sequence[Any]) -> dict[str, Any]:
-    """The document after the patch. A malformed operation is an error of another kind than one that does not apply."""
-    for number, operation in enumerate(operations):
-        if fault := _fault(operation):
-            raise StatePatchError(fault, path=f"/{number}")
-    tracker = StateTracker()
-    tracker.snapshot(document)
-    for number, operation in enumerate(operations):
-        try:
-            tracker.apply([operation])
-        except ValueError as error:
-            raise StatePatchError(str(error), path=f"/{number}", conflict=True) from None
-    return dict(tracker.current)
-
-
-def _fault(operation: Any) -> str | None:
-    """Why an operation is malformed (RFC 6902); None if it is not."""
-    if not isinstance(operation, Mapping):
-        return "an operation is an object"
-    op = operation.get("op")
-    members = _MEMBERS.get(op) if isinstance(op, str) else None
-    if members is None:
-        return f"there is no operation {op!r}"
-    for member in members:
-        if member not in operation:
-            return f"{op} needs {member!r}"
-        text = operation[member]
-        if member != "value" and not (isinstance(text, str) and _POINTER.fullmatch(text)):
-            return f"{member} is not a JSON Pointer"
-    return None

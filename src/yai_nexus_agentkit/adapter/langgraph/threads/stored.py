@@ -23,7 +23,8 @@ from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import Thread, read
 from yai_nexus_agentkit.adapter.langgraph.threads.savers import StagedSaver, at_head
 from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.errors import RunInputError, StatePatchError, ThreadNotFoundError
-from yai_nexus_agentkit.protocol.state import StateTracker, pointer
+from yai_nexus_agentkit.protocol.json.patch import pointer
+from yai_nexus_agentkit.protocol.state import StateTracker
 
 __all__ = ["LangGraphThreadStore"]
 

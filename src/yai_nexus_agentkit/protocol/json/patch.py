@@ -1,0 +1,145 @@
+"""Pure. JSON Patch (RFC 6902) and JSON Pointer (RFC 6901), as AG-UI clients take them.
+
+`jsonpatch` applies the operations. The rules that it does not have stand here: what is malformed, what clients refuse,
+and how large a result may be.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import jsonpatch
+from pydantic_core import to_json
+
+from yai_nexus_agentkit.errors import StatePatchError
+
+__all__ = ["Operation", "apply_patch", "is_addressable", "pointer", "same"]
+
+Operation = dict[str, Any]
+"""One RFC 6902 operation: ``op``, ``path``, and ``value`` or ``from``."""
+
+_POINTER = re.compile(r"(/([^/~]|~[01])*)*", re.DOTALL)
+_MEMBERS: Mapping[str, tuple[str, ...]] = {
+    "add": ("path", "value"),
+    "replace": ("path", "value"),
+    "test": ("path", "value"),
+    "remove": ("path",),
+    "move": ("from", "path"),
+    "copy": ("from", "path"),
+}
+"""Operations, and the members that each must have."""
+
+
+def pointer(key: str) -> str:
+    """The JSON Pointer of a top-level key."""
+    return "/" + key.replace("~", "~0").replace("/", "~1")
+
+
+def is_addressable(path: str) -> bool:
+    """Whether clients accept this path. They refuse those into the prototypes of JavaScript."""
+    parts = path.split("/")
+    return "__proto__" not in parts and ("constructor", "prototype") not in pairwise(parts)
+
+
+def same(old: Any, new: Any) -> bool:
+    """Equality of JSON data that tells 1, True and 1.0 apart, and knows no order of members."""
+    return bool(old == new) and (to_json(old) == to_json(new) or _canonical(old) == _canonical(new))
+
+
+def apply_patch(
+    document: Mapping[str, Any],
+    operations: Sequence[Mapping[str, Any]],
+    *,
+    max_operations: int | None = None,
+    max_size: int | None = None,
+) -> dict[str, Any]:
+    """The document after the patch. Both are JSON data and stay as they are.
+
+    `max_operations`: how many there may be. `max_size`: bytes of JSON that the document and all that is added to it may
+    have together.
+
+    Raises `StatePatchError` with ``/n`` as the path for the operation n: with `conflict` if it is well-formed, but
+    does not apply, or clients would refuse it.
+    """
+    if max_operations is not None and len(operations) > max_operations:
+        raise StatePatchError(f"a patch has at most {max_operations} operations")
+    for number, operation in enumerate(operations):
+        if fault := _fault(operation):
+            raise StatePatchError(fault, path=f"/{number}")
+    left = None if max_size is None else max_size - len(to_json(document))
+    result: Any = _copied(document, operations)
+    for number, operation in enumerate(copy.deepcopy(list(operations))):  # jsonpatch stores the values it is given
+        try:
+            if left is not None and (left := left - _added(result, operation)) < 0:
+                raise ValueError("the result is too large")
+            result = _applied(result, operation)
+        except Exception as error:  # jsonpatch raises its own, jsonpointer's, TypeError, KeyError
+            about = f"{operation['op']} {operation['path']!r}: {error}"
+            raise StatePatchError(about, path=f"/{number}", conflict=True) from error
+    if not isinstance(result, dict):
+        about = "the patch replaces the state by something that is not an object"
+        raise StatePatchError(about, path=f"/{len(operations) - 1}", conflict=True)
+    return result
+
+
+def _fault(operation: Any) -> str | None:
+    """Why an operation is malformed; None if it is not."""
+    if not isinstance(operation, Mapping):
+        return "an operation is an object"
+    op = operation.get("op")
+    members = _MEMBERS.get(op) if isinstance(op, str) else None
+    if members is None:
+        return f"there is no operation {op!r}"
+    for member in members:
+        if member not in operation:
+            return f"{op} needs {member!r}"
+        text = operation[member]
+        if member != "value" and not (isinstance(text, str) and _POINTER.fullmatch(text)):
+            return f"{member} is not a JSON Pointer"
+    return None
+
+
+def _paths(operation: Mapping[str, Any]) -> Iterable[str]:
+    return [operation["path"], *([operation["from"]] if operation["op"] in ("move", "copy") else ())]
+
+
+def _copied(document: Mapping[str, Any], operations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The document with copies of the values that the operations may change in place."""
+    tops = {path.partition("/")[2].partition("/")[0] if path else None for op in operations for path in _paths(op)}
+    names = {top.replace("~1", "/").replace("~0", "~") for top in tops if top is not None}
+    whole = None in tops
+    return {key: copy.deepcopy(value) if whole or key in names else value for key, value in document.items()}
+
+
+def _added(document: Any, operation: Mapping[str, Any]) -> int:
+    """Bytes of JSON that the operation adds."""
+    match operation["op"]:
+        case "add" | "replace":
+            return len(to_json(operation["value"]))
+        case "copy":
+            return len(to_json(jsonpatch.JsonPointer(operation["from"]).resolve(document)))
+    return 0
+
+
+def _applied(document: Any, operation: Mapping[str, Any]) -> Any:
+    for path in _paths(operation):
+        if not is_addressable(path):
+            raise ValueError(f"clients refuse the path {path!r}")
+    if operation["op"] == "test":
+        if not same(jsonpatch.JsonPointer(operation["path"]).resolve(document), operation["value"]):
+            raise ValueError("the test fails")
+        return document
+    if operation["path"].endswith("/-") and operation["op"] in ("remove", "replace"):
+        parent = jsonpatch.JsonPointer(operation["path"][:-2]).resolve(document)
+        if isinstance(parent, list):
+            raise ValueError("there is no item at '-'")
+    return jsonpatch.apply_patch(document, [operation], in_place=True)
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
