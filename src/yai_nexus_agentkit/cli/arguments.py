@@ -164,10 +164,9 @@ def _is_message(value: Any) -> bool:
 
 def _json_file(flag: str, name: str, expected: type[dict[Any, Any]] | type[list[Any]]) -> Any:
     """The JSON value in a file, or on standard input for ``-``. Raises `CommandError` unless it is of that type."""
+    text = sys.stdin.read() if name == "-" else _read(flag, name)
     try:
-        value = json.loads(sys.stdin.read() if name == "-" else Path(name).read_text("utf-8"))
-    except OSError as error:
-        raise CommandError(f"{flag}: {name} cannot be read: {error.strerror}") from error
+        value = json.loads(text)
     except ValueError as error:
         raise CommandError(f"{flag}: {name} is not JSON: {error}") from error
     if not isinstance(value, expected):
@@ -175,17 +174,23 @@ def _json_file(flag: str, name: str, expected: type[dict[Any, Any]] | type[list[
     return value
 
 
+def _read(flag: str, name: str) -> bytes:
+    try:
+        return Path(name).read_bytes()
+    except OSError as error:
+        raise CommandError(f"{flag}: {name} cannot be read: {error.strerror}") from error
+
+
 def _part(name: str) -> dict[str, Any]:
     """A file as a part of a message (AG-UI 1.0 §3)."""
-    try:
-        data = Path(name).read_bytes()
-    except OSError as error:
-        raise CommandError(f"--attach: {name} cannot be read: {error.strerror}") from error
     mime_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
     major = mime_type.partition("/")[0]
-    source = {"type": "data", "value": base64.b64encode(data).decode(), "mimeType": mime_type}
-    kind = major if major in ("image", "audio", "video") else "document"
-    return {"type": kind, "source": source, "metadata": {"filename": os.path.basename(name)}}
+    value = base64.b64encode(_read("--attach", name)).decode()
+    return {
+        "type": major if major in ("image", "audio", "video") else "document",
+        "source": {"type": "data", "value": value, "mimeType": mime_type},
+        "metadata": {"filename": os.path.basename(name)},
+    }
 
 
 def _prediction(text: str) -> tuple[str, tuple[str, str]]:
