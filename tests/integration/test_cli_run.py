@@ -114,8 +114,11 @@ def test_a_message_may_begin_with_a_dash(project: Project) -> None:
     assert text_of(project.run("my_agent:echoing", "--json", "--", "-5 degrees?").events) == "None: -5 degrees?"
 
 
-def test_without_a_message_the_graph_gets_none(project: Project) -> None:
-    assert text_of(project.run("my_agent:echoing", "--json").events) == "None: nothing"
+def test_without_a_message_and_a_state_there_is_nothing_to_run(project: Project) -> None:
+    result = project.run("my_agent:echoing", "--json")
+
+    assert (result.code, text_of(result.events)) == (0, "")
+    assert result.types[-1] == "RUN_FINISHED"
 
 
 def test_state_comes_from_a_file(project: Project) -> None:
@@ -152,7 +155,7 @@ def test_attached_files_are_parts_of_the_message(project: Project) -> None:
 
 
 def test_context_reaches_the_graph(project: Project) -> None:
-    result = project.run("my_agent:contextual", "--context", "tenant=acme", "--json")
+    result = project.run("my_agent:contextual", "hi", "--context", "tenant=acme", "--json")
 
     assert result.code == 0, result.err
     assert result.events[-2]["delta"] == [{"op": "add", "path": "/topic", "value": "acme"}]
