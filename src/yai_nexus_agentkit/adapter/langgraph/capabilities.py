@@ -57,8 +57,8 @@ def capabilities(
         return declared
     resumable = saver_of(graph) is not None
     declared.state = StateCapabilities(
-        snapshots=bool(shape.public),
-        deltas=bool(shape.public),
+        snapshots=bool(shape.public - shape.requested),
+        deltas=bool(shape.public - shape.requested),
         memory=resumable or graph.store is not None,
         persistent_state=resumable and not isinstance(graph.checkpointer, InMemorySaver),
     )
@@ -98,7 +98,7 @@ def _tools_declared(graph: Graph, shape: GraphShape, tools: Iterable[BaseTool]) 
     found: dict[str, Tool] = {}
     for tool in tools:
         found.setdefault(tool.name, _described(tool))
-    takes = _has_middleware(graph, _CLIENT_TOOLS) or "tools" in shape.inputs
+    takes = _has_middleware(graph, _CLIENT_TOOLS) or "tools" in shape.requested
     if not found and not takes:
         return None
     return ToolsCapabilities(

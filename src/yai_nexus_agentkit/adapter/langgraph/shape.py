@@ -1,4 +1,4 @@
-"""Pure. The graph's channels as the client's shared state: which are public, and what of them was sent."""
+"""A graph's channels: which of them clients see and may set, and which values they can hold."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import functools
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints, is_typeddict
 
+from ag_ui.core import Context, Tool
 from langchain_core.messages import BaseMessage
 from langchain_core.tools import BaseTool
 from langgraph.channels import BaseChannel, BinaryOperatorAggregate, DeltaChannel, EphemeralValue, Topic, UntrackedValue
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.constants import START
 from langgraph.graph.message import add_messages
 from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
@@ -24,14 +27,14 @@ from yai_nexus_agentkit.adapter.langgraph.messages.raw import read_messages
 from yai_nexus_agentkit.errors import RunInputError
 from yai_nexus_agentkit.protocol.json.patch import pointer
 
-__all__ = ["Fitting", "Graph", "GraphShape", "Reducing", "saver_of", "tool_objects"]
+__all__ = ["MESSAGES", "Graph", "GraphShape", "Reducer", "saver_of", "tool_objects"]
 
 Graph = Pregel[Any, Any, Any, Any]
 _logger = logging.getLogger(__name__)
 MESSAGES = "messages"
 _FLEETING = (EphemeralValue, Topic, UntrackedValue)
-_REQUEST_CHANNELS = frozenset({"tools", "context"})
-"""Channels that a request fills; the client has them from itself."""
+_ENTRIES = {"tools": {"name", "description", "parameters"}, "context": {"description", "value"}}
+"""The channels that a request fills, and the keys of the entries it brings."""
 
 
 def saver_of(graph: Graph) -> BaseCheckpointSaver[Any] | None:
@@ -45,24 +48,28 @@ class GraphShape:
     """What can be said of a graph before it runs, from its builder and channels alone (microseconds, no schema
     generation)."""
 
-    inputs: frozenset[str]
+    inputs: frozenset[str] = frozenset()
     """Keys of the input schema that are channels."""
-    public: frozenset[str]
-    """Keys of the output schema that are shared state: neither messages nor what a request fills."""
-    reducing: frozenset[str]
-    """Channels that combine what is written with what they hold; to set one, its value goes in as ``Overwrite``."""
-    fleeting: frozenset[str]
+    public: frozenset[str] = frozenset()
+    """Keys of the output schema that are shared state. Messages are not."""
+    requested: frozenset[str] = frozenset()
+    """``tools`` and ``context``, where their type allows what a request brings: the request fills them, unless they
+    hold something of the graph's own. Clients have what a request brought from themselves."""
+    reducers: Mapping[str, Reducer] = field(default_factory=dict)
+    """Of the channels that combine what is written with what they hold; to set one, its value goes in as
+    ``Overwrite``."""
+    fleeting: frozenset[str] = frozenset()
     """Channels whose value may change without a write (`EphemeralValue`, `Topic` and the like)."""
-    messages: bool
+    messages: bool = False
     """The graph keeps a conversation."""
-    bare: bool
+    bare: bool = False
     """The graph's whole state is the list of messages (``StateGraph(Annotated[list, add_messages])``)."""
-    incremental: bool
+    incremental: bool = False
     """The conversation is a `DeltaChannel`: a checkpoint alone does not hold it."""
     replayed: bool = False
     """Some channel is a `DeltaChannel`, the conversation or another: a checkpoint alone does not hold the state."""
-    fitting: Fitting = field(default_factory=lambda: Fitting((), {}))
-    """What its schemas and reducers ask of values."""
+    schemas: tuple[type[BaseModel], ...] = ()
+    """The pydantic models in which nodes read the state: they refuse wrong values."""
     growing: frozenset[str] = frozenset()
     """Channels that can only be added to (`Topic` with `accumulate`); LangGraph has no ``Overwrite`` for them."""
     verbatim: bool = False
@@ -73,14 +80,15 @@ class GraphShape:
     """The graph or a subgraph has static interrupts (``interrupt_before``, ``interrupt_after``)."""
     functional: bool = False
     """Made by ``@entrypoint``: no channels, a return value."""
+    listed: bool = False
+    """A functional graph whose argument is declared as the list of messages."""
     tools: frozenset[str] = frozenset()
     """Names of the tools that its tool nodes run, subgraphs' included."""
 
     @classmethod
     def none(cls) -> GraphShape:
         """Of what is no graph: a plain runnable."""
-        empty: frozenset[str] = frozenset()
-        return cls(empty, empty, empty, empty, messages=False, bare=False, incremental=False, functional=True)
+        return cls(functional=True)
 
     @classmethod
     def of(cls, graph: Pregel[Any, Any, Any, Any]) -> GraphShape:
@@ -96,10 +104,13 @@ class GraphShape:
         names = frozenset() if isinstance(outputs, str) else frozenset(outputs)
         return cls(
             inputs=inputs,
-            public=names - {MESSAGES} - _REQUEST_CHANNELS,
-            reducing=frozenset(
-                key for key, channel in channels.items() if isinstance(channel, BinaryOperatorAggregate | DeltaChannel)
-            ),
+            public=names - {MESSAGES},
+            requested=frozenset(key for key in inputs & _ENTRIES.keys() if _takes_entries(channels[key], key)),
+            reducers={
+                key: Reducer(channel)
+                for key, channel in channels.items()
+                if isinstance(channel, BinaryOperatorAggregate | DeltaChannel)
+            },
             fleeting=names & frozenset(key for key, channel in channels.items() if isinstance(channel, _FLEETING)),
             messages=bare or MESSAGES in names,
             bare=bare,
@@ -109,26 +120,60 @@ class GraphShape:
                 key for key, channel in channels.items() if isinstance(channel, Topic) and channel.accumulate
             ),
             verbatim=getattr(conversation, "operator", None) is not add_messages,
-            fitting=Fitting(read, channels),
+            schemas=tuple(one for one in dict.fromkeys(read) if isinstance(one, type) and issubclass(one, BaseModel)),
             defaults=_defaults(channels),
             stops=_stops(graph) or any(_stops(inner) for _, inner in graph.get_subgraphs(recurse=True)),
             functional=builder is None,
+            listed=builder is None and _is_list_of_messages(_argument(graph)),
             tools=frozenset(tool.name for tool in tool_objects(graph)),
         )
 
     def fitted(self, changed: Mapping[str, Any], held: Any) -> dict[str, Any]:
-        """Values from a client as the channels can hold them, `held` being the present ones. Raises `RunInputError` for
-        one that the graph could not read: LangGraph would store it, and the thread could not be used any more."""
-        return self.fitting.fitted(changed, held)
+        """Values from a client as the channels can hold them; `held`: the present ones.
 
-    def setting(self, key: str, held: Any, value: Any) -> Any:
-        """What to write so that the channel, which holds `held`, holds `value`: past its reducer. Raises ValueError
-        where there is no way."""
+        Raises `RunInputError`, whose path begins with the key, for one that the graph could not read: LangGraph would
+        store it, and the thread could not be used any more.
+        """
+        for schema in self.schemas:
+            _validate(schema, changed, held if isinstance(held, Mapping) else {})
+        found: dict[str, Any] = {}
+        for key, value in changed.items():
+            try:
+                found[key] = self.reducers[key].fitted(value) if key in self.reducers else value
+            except ValueError as error:
+                raise RunInputError(str(error), path=pointer(key)) from error
+        return found
+
+    def emptied(self, keys: Iterable[str]) -> dict[str, Any]:
+        """Of channels to be emptied, those that need a write for it: what to write."""
+        return {key: self.reducers[key].empty() for key in keys if key in self.reducers and self.reducers[key].replayed}
+
+    def needs(self, key: str) -> bool:
+        """The state cannot be read without this key."""
+        return any(key in schema.model_fields and schema.model_fields[key].is_required() for schema in self.schemas)
+
+    def is_requests(self, key: str, value: Any) -> bool:
+        """The channel ``tools`` or ``context`` holds what a request brought, or nothing."""
+        if not value:
+            return True
+        return isinstance(value, list) and all(
+            isinstance(one, Mapping) and one.keys() == _ENTRIES[key] for one in value
+        )
+
+    def setting(self, key: str, held: Any, value: Any, pending: Sequence[Any] = ()) -> Any:
+        """What to write so that the channel, which holds `held`, holds `value`: past its reducer.
+
+        `pending`: writes of finished tasks, which come on top. Raises ValueError where there is no way.
+        """
+        if pending:
+            if key not in self.reducers:
+                raise ValueError(f"{key!r} was written beside a question that is open")
+            value = self.reducers[key].beneath(value, pending)
         if key in self.growing and isinstance(held, list):
             if not isinstance(value, list) or value[: len(held)] != held:
                 raise ValueError(f"{key!r} can only be added to")
             return value[len(held) :]
-        return Overwrite(value) if key in self.reducing else value
+        return Overwrite(value) if key in self.reducers else value
 
     def messages_of(self, values: Any) -> Sequence[BaseMessage]:
         """The conversation in a ``values`` chunk; `UNREADABLE` if what is there is none."""
@@ -142,7 +187,7 @@ class GraphShape:
     @property
     def replaces(self) -> bool:
         """The conversation's channel has no reducer: what is written takes the place of what it holds."""
-        return ("__root__" if self.bare else MESSAGES) not in self.reducing
+        return ("__root__" if self.bare else MESSAGES) not in self.reducers
 
     def kept(self, values: Any) -> Sequence[Any]:
         """A conversation without a reducer holds what was last written, so it goes in with what is new: as it is
@@ -161,7 +206,11 @@ class GraphShape:
         if not isinstance(values, Mapping):
             return {}
         wanted = self.public if keys is None else self.public.intersection(keys)
-        return {key: values[key] for key in values if key in wanted}
+        found = {key: values[key] for key in values if key in wanted}
+        for key in self.requested & found.keys():
+            if self.is_requests(key, found[key]):
+                del found[key]
+        return found
 
 
 def tool_objects(graph: Graph) -> Iterator[BaseTool]:
@@ -187,7 +236,7 @@ def _defaults(channels: Mapping[str, Any]) -> dict[str, Any]:
 _JSON = (dict, list, str, int, float, bool)
 
 
-class Reducing:
+class Reducer:
     """A channel that combines what is written with what it holds. Both have the type of its empty value."""
 
     __slots__ = ("_combine", "_kind", "replayed")
@@ -210,6 +259,21 @@ class Reducing:
         """What the channel holds at first."""
         return self._kind() if self._kind is not None else None
 
+    def beneath(self, value: Any, writes: Sequence[Any]) -> Any:
+        """What the channel must hold so that it holds `value` after these writes; of lists, the same items in some
+        order. Raises ValueError if that cannot be found."""
+        rest = list(value) if isinstance(value, list) else []
+        for item in [one for write in writes for one in (write if isinstance(write, list) else [write])]:
+            if item in rest:
+                rest.remove(item)
+        for candidate in (rest, value) if isinstance(value, list) else (value,):
+            made = copy.deepcopy(candidate)
+            for write in writes:
+                made = self._combine(made, copy.deepcopy(write))
+            if made == value or (isinstance(value, list) and _same_items(made, value)):
+                return candidate
+        raise ValueError("the value does not fit what was written beside a question that is open")
+
     def fitted(self, value: Any) -> Any:
         """The value as the channel can hold it: a list of JSON becomes the set that a channel of sets needs. Raises
         ValueError for one that the reducer could combine with nothing."""
@@ -230,45 +294,62 @@ class Reducing:
         return value
 
 
-class Fitting:
-    """What a graph asks of the values of its state."""
+def _same_items(one: Any, other: list[Any]) -> bool:
+    left = list(other)
+    for item in one if isinstance(one, list) else ():
+        if item not in left:
+            return False
+        left.remove(item)
+    return isinstance(one, list) and not left
 
-    __slots__ = ("_reducing", "_schemas")
 
-    def __init__(self, schemas: Sequence[Any], channels: Mapping[str, BaseChannel[Any, Any, Any] | Any]) -> None:
-        """`schemas`: in which nodes read the state; those that are pydantic models refuse wrong values."""
-        models = dict.fromkeys(one for one in schemas if isinstance(one, type) and issubclass(one, BaseModel))
-        self._schemas: tuple[type[BaseModel], ...] = tuple(models)
-        self._reducing = {
-            name: Reducing(channel)
-            for name, channel in channels.items()
-            if isinstance(channel, BinaryOperatorAggregate | DeltaChannel)
-        }
+def _takes_entries(channel: Any, key: str) -> bool:
+    """The channel is a plain list, and may hold what a request brings: mappings with the keys of an entry."""
+    if isinstance(channel, BinaryOperatorAggregate | DeltaChannel):
+        return False
+    for kind in _alternatives(getattr(channel, "typ", None)):
+        if kind is not list and get_origin(kind) not in (list, Sequence):
+            continue
+        item = (get_args(kind) or (Any,))[0]
+        item = get_origin(item) or item
+        if item in (Any, dict, Mapping, Tool, Context):
+            return True
+        if is_typeddict(item) and item.__annotations__.keys() <= _ENTRIES[key]:
+            return True
+    return False
 
-    def fitted(self, changed: Mapping[str, Any], held: Any) -> dict[str, Any]:
-        """The changed values as the channels can hold them; `held`: the state's present ones.
 
-        Raises `RunInputError` whose path begins with the key.
-        """
-        for schema in self._schemas:
-            _validate(schema, changed, held if isinstance(held, Mapping) else {})
-        found: dict[str, Any] = {}
-        for key, value in changed.items():
-            try:
-                found[key] = self._reducing[key].fitted(value) if key in self._reducing else value
-            except ValueError as error:
-                raise RunInputError(str(error), path=pointer(key)) from error
-        return found
+def _argument(graph: Graph) -> Any:
+    """The declared type of a functional graph's argument."""
+    kind: Any = getattr(graph.channels.get(START), "typ", None)
+    if not isinstance(kind, str):
+        return kind
+    [node] = graph.nodes.values()  # its module has ``from __future__ import annotations``
+    made: Any = node.bound
+    try:
+        return next(iter(get_type_hints(made.func or made.afunc, include_extras=True).values()), None)
+    except Exception:  # a name that only type checkers know
+        return None
 
-    def emptied(self, keys: Iterable[str]) -> dict[str, Any]:
-        """Of channels to be emptied, those that need a write for it: what to write."""
-        return {
-            key: self._reducing[key].empty() for key in keys if key in self._reducing and self._reducing[key].replayed
-        }
 
-    def needs(self, key: str) -> bool:
-        """The state cannot be read without this key."""
-        return any(key in schema.model_fields and schema.model_fields[key].is_required() for schema in self._schemas)
+def _is_list_of_messages(kind: Any) -> bool:
+    """A declared argument that is a list, and not one of something else than messages."""
+    for one in _alternatives(kind):
+        if one is list:
+            return True
+        if get_origin(one) in (list, Sequence):
+            items = [get_origin(item) or item for item in _alternatives(*get_args(one))]
+            return all(isinstance(item, type) and issubclass(item, BaseMessage) for item in items if item is not Any)
+    return False
+
+
+def _alternatives(kind: Any = None) -> tuple[Any, ...]:
+    """The types of a union, without what ``Annotated`` adds."""
+    if get_origin(kind) is Annotated:
+        return _alternatives(get_args(kind)[0])
+    if get_origin(kind) in (Union, UnionType):
+        return tuple(one for part in get_args(kind) for one in _alternatives(part))
+    return (kind,)
 
 
 def _validate(schema: type[BaseModel], changed: Mapping[str, Any], held: Mapping[str, Any]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks import BaseCallbackManager, Callbacks
@@ -14,7 +15,7 @@ from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, 
 from langchain_core.runnables.config import merge_configs, var_child_runnable_config
 from langgraph.errors import GraphRecursionError, is_invalid_resume
 from langgraph.pregel import Pregel
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_langchain
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes, SideHandler
@@ -184,8 +185,9 @@ class LangGraphRun(SourceRun):
                 self._run.options.durability is not None and self._plan.known.resumable
             ):  # else LangGraph fails at the end
                 extra["durability"] = self._run.options.durability
-            if self._run.context is not None:
-                extra["context"] = self._run.context
+            context = self._run.context if self._run.context is not None else _default_context(self._agent)
+            if context is not None:
+                extra["context"] = context
         if self._run.options.source == "callbacks":
             from yai_nexus_agentkit.adapter.langgraph.native.callback_stream import callback_events
 
@@ -204,6 +206,17 @@ def _with_handler(callbacks: Callbacks, handler: SideHandler) -> Callbacks:
         if outer is not None:
             return _with_handler(outer, handler)
     return [*(callbacks or ()), handler]
+
+
+def _default_context(agent: Runnable[Any, Any]) -> Any:
+    """The context of a graph whose schema has a default for each field; None if it needs one, or has no schema."""
+    schema = getattr(agent, "context_schema", None)
+    try:
+        return (
+            schema() if isinstance(schema, type) and (is_dataclass(schema) or issubclass(schema, BaseModel)) else None
+        )
+    except (TypeError, ValidationError):
+        return None
 
 
 def _graph_of(agent: Runnable[Any, Any]) -> Graph | None:

@@ -34,11 +34,18 @@ def context_entries(run_input: RunAgentInput) -> list[dict[str, str]]:
     return [{"description": entry.description, "value": entry.value} for entry in run_input.context or ()]
 
 
-def changed_state(state: Any, held: Any, shape: GraphShape, shown: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def changed_state(
+    state: Any,
+    held: Any,
+    shape: GraphShape,
+    shown: Mapping[str, Any] | None = None,
+    pending: Mapping[str, Sequence[Any]] | None = None,
+) -> dict[str, Any]:
     """The channels that the client set to another value than the thread's head has, past their reducers.
 
-    `shown`: the public state as clients are shown it, where the application redacts it. Only channels of the input
-    schema count. A client that sends back what it was shown changes nothing, whatever reducers would make of it.
+    `shown`: the public state as clients are shown it, where the application redacts it. `pending`: writes by channel
+    that wait for the end of an interrupted step; `held` has them. Only channels of the input schema count. A client
+    that sends back what it was shown changes nothing, whatever reducers would make of it.
     """
     if not isinstance(state, Mapping):
         return {}
@@ -53,7 +60,7 @@ def changed_state(state: Any, held: Any, shape: GraphShape, shown: Mapping[str, 
     written: dict[str, Any] = {}
     for key, value in fitted.items():
         try:
-            written[key] = shape.setting(key, changed[key][1], value)
+            written[key] = shape.setting(key, changed[key][1], value, (pending or {}).get(key, ()))
         except ValueError as error:
             _logger.warning("the request's state is ignored in part: %s", error)
     return written
@@ -76,17 +83,20 @@ def _differing(
     return client_changes(settable, {**shape.defaults, **current, **(shown or {})})
 
 
-def graph_input(run_input: RunAgentInput, messages: Sequence[Any], state: Mapping[str, Any], shape: GraphShape) -> Any:
-    """The input of a graph: a mapping, or the bare list of messages where that is the graph's whole state."""
-    if shape.bare:
+def graph_input(
+    run_input: RunAgentInput, messages: Sequence[Any], state: Mapping[str, Any], shape: GraphShape, held: Any
+) -> Any:
+    """The input of a graph: a mapping, or the bare list of messages where that is all that the graph takes. `held`: the
+    thread's values."""
+    if shape.bare or shape.listed:
         return list(messages)
     given: dict[str, Any] = dict(state)
     if messages and (shape.messages or MESSAGES in shape.inputs or shape.functional):
         given[MESSAGES] = list(messages)
-    if "tools" in shape.inputs and "tools" not in given:
-        given["tools"] = request_tools(run_input)
-    if "context" in shape.inputs and "context" not in given:
-        given["context"] = context_entries(run_input)
+    for key, brought in (("tools", request_tools), ("context", context_entries)):
+        own = held.get(key) if isinstance(held, Mapping) else None
+        if key in shape.requested and key not in given and shape.is_requests(key, own):
+            given[key] = brought(run_input)
     return given
 
 
@@ -105,4 +115,4 @@ def second_input(plan: Resume, messages: Sequence[BaseMessage], run_input: RunAg
     if any(call.name in offered and call.maker not in before for call in calls):
         return None
     kept = messages if shape.replaces else ()
-    return graph_input(run_input, [*kept, *map(unanswered, calls), *plan.later], {}, shape)
+    return graph_input(run_input, [*kept, *map(unanswered, calls), *plan.later], {}, shape, plan.held.values)

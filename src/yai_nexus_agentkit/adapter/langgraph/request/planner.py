@@ -12,7 +12,7 @@ from ag_ui.core import Message
 from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
-from langgraph.types import Command, Overwrite
+from langgraph.types import Command
 from pydantic_core import from_json
 
 from yai_nexus_agentkit.adapter.hook_calls import shown_messages, shown_state
@@ -105,7 +105,7 @@ class Planner:
     def _run_on(
         self, known: Known, messages: Sequence[Any], state: Mapping[str, Any], found: Reconciliation, held: Held
     ) -> Run:
-        given = graph_input(self._run.run_input, messages, state, self._shape)
+        given = graph_input(self._run.run_input, messages, state, self._shape, held.values)
         unseen = None if given != {} else self._with_defaults(held)
         return Run(known=known, input=given, answers=found.answers, unseen=unseen)
 
@@ -193,17 +193,17 @@ class Planner:
 
     def _changed(self, thread: Thread) -> dict[str, Any]:
         """The channels that the client changed. It may not know yet what the finished tasks of a failed step wrote."""
-        state = self._changed_state(thread.values)
+        state = self._changed_state(thread.values, thread.pending if thread.paused else None)
         if state and thread.loose and thread.saved is not None:
             before = self._changed_state(thread.saved.checkpoint["channel_values"])
             state = {key: value for key, value in state.items() if key in before}
         return state
 
-    def _changed_state(self, values: Any) -> dict[str, Any]:
+    def _changed_state(self, values: Any, pending: Mapping[str, Sequence[Any]] | None = None) -> dict[str, Any]:
         """The request's changes of these values, compared with them as clients are shown them."""
         redacts = self._run.hooks.on_state is not None
         shown = shown_state(self._run, self._shape.state_of(values)) if redacts else None
-        return changed_state(self._run.run_input.state, values, self._shape, shown)
+        return changed_state(self._run.run_input.state, values, self._shape, shown, pending)
 
     def _redacted(self, held: Sequence[BaseMessage]) -> dict[str, Message] | None:
         """These messages as the `on_messages` hook lets clients see them, by id; None without that hook."""
@@ -247,9 +247,9 @@ class Planner:
         update: dict[str, Any] = dict(state)
         if new:
             update[MESSAGES] = [*self._shape.kept(thread.values), *new]
-        values = thread.values
-        if isinstance(values, Mapping):
-            values = {**values, **{k: v.value if isinstance(v, Overwrite) else v for k, v in state.items()}}
+        values, sent = thread.values, self._run.run_input.state
+        if isinstance(values, Mapping) and isinstance(sent, Mapping):
+            values = {**values, **{key: sent[key] for key in state}}
         return Resume(
             known=known,
             input=None if resume is None and not update else Command(resume=resume, update=update or None),
@@ -324,7 +324,7 @@ class Planner:
         removed = await cut(*parts, head, at)
         return Run(
             known=known,
-            input=graph_input(self._run.run_input, [*removed, *found.append], state, self._shape),
+            input=graph_input(self._run.run_input, [*removed, *found.append], state, self._shape, thread.values),
             answers=found.answers,
         )
 

@@ -23,6 +23,8 @@ __all__ = ["ANSWERS_KEY", "Thread", "breakpoints", "read_thread", "settle"]
 
 _logger = logging.getLogger(__name__)
 _PENDING = "__interrupt__"
+_NO_TASK = "00000000-0000-0000-0000-000000000000"
+"""LangGraph's task of what came with a ``Command``: the channels have that already."""
 ANSWERS_KEY = "agui_answers"
 """Key in the metadata of a run's checkpoints: the ids of the interrupts that the run answered, separated by spaces."""
 
@@ -51,6 +53,15 @@ class Thread:
     @property
     def paused(self) -> bool:
         return bool(self.questions or self.breakpoints)
+
+    @property
+    def pending(self) -> dict[str, list[Any]]:
+        """What finished tasks of an interrupted step wrote, by channel."""
+        found: dict[str, list[Any]] = {}
+        for task, channel, value in (self.saved.pending_writes if self.saved is not None else None) or ():
+            if task != _NO_TASK and not channel.startswith("__"):
+                found.setdefault(channel, []).append(value)
+        return found
 
     @property
     def held(self) -> list[BaseMessage]:

@@ -102,7 +102,7 @@ class LangGraphThreadStore:
             if name not in self._shape.inputs or name not in self._shape.public:
                 raise StatePatchError("the state has no such key that may be changed", path=pointer(name))
         for name in removed:
-            if self._shape.fitting.needs(name):
+            if self._shape.needs(name):
                 raise StatePatchError("the graph cannot do without this key", path=pointer(name))
         held = thread.values if isinstance(thread.values, Mapping) else {}
         left = {key: value for key, value in held.items() if key not in removed}
@@ -110,7 +110,7 @@ class LangGraphThreadStore:
             fitted = self._shape.fitted(wanted, left)
         except RunInputError as error:
             raise StatePatchError(error.reason, path=error.path) from error
-        fitted |= (emptied := self._shape.fitting.emptied(removed))
+        fitted |= (emptied := self._shape.emptied(removed))
         stored = StateTracker().snapshot(self._shape.state_of(thread.values))
         values: dict[str, Any] = {}
         for name, value in fitted.items():
