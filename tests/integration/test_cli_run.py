@@ -188,6 +188,8 @@ def test_every_setting_that_can_be_written_on_a_command_line_is_a_flag() -> None
     [
         (["--state", "none.json"], "--state: none.json cannot be read: No such file or directory"),
         (["--state", "text.json"], "--state: text.json is not JSON: Expecting value: line 1 column 1 (char 0)"),
+        (["--state", "twice.json"], "--state: twice.json is not JSON: the key 'a' occurs twice in an object"),
+        (["--state", "nan.json"], "--state: nan.json is not JSON: NaN is not JSON"),
         (["--state", "list.json"], "--state: list.json must hold a JSON object"),
         (["--tools", "object.json"], "--tools: object.json must hold a JSON list"),
         (["--input", "list.json"], "--input: list.json must hold a JSON object"),
@@ -207,6 +209,8 @@ def test_every_setting_that_can_be_written_on_a_command_line_is_a_flag() -> None
 )
 def test_wrong_arguments_are_one_line(project: Project, arguments: list[str], line: str) -> None:
     project.write("text.json", "hello")
+    project.write("twice.json", '{"a": 1, "a": 2}')
+    project.write("nan.json", '{"a": NaN}')
     project.write("number.json", '{"messages": 5}')
     project.write("list.json", "[]")
     project.write("object.json", "{}")

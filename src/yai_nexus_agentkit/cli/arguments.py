@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import base64
-import json
 import mimetypes
 import os
 import sys
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from yai_nexus_agentkit.cli.failures import CommandError
+from yai_nexus_agentkit.protocol.json.reader import read_json
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -32,6 +32,8 @@ __all__ = [
     "runtime_context",
 ]
 
+_DEPTH = 200
+"""Levels of nested JSON, as many as a server can allow."""
 AGENT = "module:attribute or path/to/file.py:attribute"
 
 _SWITCH: Mapping[str, Any] = {"action": argparse.BooleanOptionalAction}
@@ -126,7 +128,7 @@ def _pairs(flag: str, given: Sequence[str]) -> dict[str, Any]:
         if not equals or not key:
             raise CommandError(f"{flag} takes KEY=VALUE, not {pair!r}")
         try:
-            found[key] = json.loads(value)
+            found[key] = read_json(value, max_depth=_DEPTH)
         except ValueError:
             found[key] = value
     return found
@@ -166,9 +168,9 @@ def _json_file(flag: str, name: str, expected: type[dict[Any, Any]] | type[list[
     """The JSON value in a file, or on standard input for ``-``. Raises `CommandError` unless it is of that type."""
     text = sys.stdin.read() if name == "-" else _read(flag, name)
     try:
-        value = json.loads(text)
+        value = read_json(text, max_depth=_DEPTH)
     except ValueError as error:
-        raise CommandError(f"{flag}: {name} is not JSON: {error}") from error
+        raise CommandError(f"{flag}: {name} {error}") from error
     if not isinstance(value, expected):
         raise CommandError(f"{flag}: {name} must hold a JSON {'object' if expected is dict else 'list'}")
     return value

@@ -5,7 +5,6 @@ A run waits for the answers to its interrupts (AG-UI 1.0 §16), or for the resul
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +12,7 @@ from uuid import uuid4
 
 from yai_nexus_agentkit.cli.chunks import Event
 from yai_nexus_agentkit.cli.client import Client
+from yai_nexus_agentkit.protocol.json.reader import read_json
 
 __all__ = ["Question", "questions"]
 
@@ -61,7 +61,7 @@ class Question:
         if self.schema.get("type") == "string" and not typed.startswith('"'):
             return typed
         try:
-            return json.loads(typed)
+            return read_json(typed, max_depth=200)
         except ValueError:
             return typed
 

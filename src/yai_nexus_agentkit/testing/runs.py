@@ -9,8 +9,11 @@ from typing import Any, Protocol, TypeAlias, TypedDict
 
 from ag_ui.core import BaseEvent, RunAgentInput
 
+from yai_nexus_agentkit.protocol.json.reader import read_json
+
 __all__ = ["Adapter", "Request", "Run", "WireEvent", "collect", "record", "run_input", "wire"]
 
+_DEPTH = 1_000
 WireEvent: TypeAlias = dict[str, Any]
 """One AG-UI event as JSON data, camelCase names, as it is on the wire."""
 
@@ -65,7 +68,7 @@ def wire(event: BaseEvent | Mapping[str, Any] | str) -> WireEvent:
         ValueError: it is not strict JSON.
     """
     if isinstance(event, str):
-        data = json.loads(event)
+        data = read_json(event, max_depth=_DEPTH)
     elif isinstance(event, Mapping):
         data = json.loads(json.dumps(event, allow_nan=False))
     else:
