@@ -48,7 +48,7 @@ class Outlet(Generic[T]):
         return self._sent(self.hooked(events))
 
     def hooked(self, events: Sequence[BaseEvent]) -> list[BaseEvent]:
-        """What the hooks for events make of these. A hook that raises is the run's failure, and the rest is lost."""
+        """The events that the hooks make of these. A hook that raises is the run's failure, and the rest is lost."""
         kept: list[BaseEvent] = []
         for event in events:
             try:

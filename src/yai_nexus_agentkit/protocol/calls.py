@@ -48,7 +48,7 @@ class _Span:
 
 
 class Calls:
-    """A call is announced once and answered once per thread, whatever is reported how often."""
+    """The calls of one run. A call is announced once and answered once per thread, however often it is reported."""
 
     def __init__(
         self,
@@ -148,8 +148,8 @@ class Calls:
         return [call for call in (*self.announced, *self._renamed) if not self._thread.is_answered(call)]
 
     def settle(self, live: Sequence[str]) -> list[BaseEvent]:
-        """Of the pending calls, only those of `live` can still be answered (by the names the client knows them by in
-        the end). The others get a result that says so: a client that is named no pending call counts for itself."""
+        """Answer all pending calls as dropped, except `live` (ids as the client knows them at the end). A client that
+        gets no list of pending calls counts the unanswered ones itself."""
         events: list[BaseEvent] = []
         for call_id, call in self.announced.items():
             if call_id not in live and not self._thread.is_answered(call_id):
@@ -160,10 +160,10 @@ class Calls:
         return events
 
     def restate(self, messages: Iterable[Message]) -> list[BaseEvent]:
-        """Learn a snapshot's calls and answers; before it, tell the answers to this run's calls that were not told.
+        """Record a snapshot's calls and results. Returns the results of this run's calls that were not sent yet.
 
-        Otherwise a client would count the call as pending, and put the answer behind whatever was said since. An answer
-        that the client has already was told for the call of this id by another name (call ids recur).
+        Without them, a client would count the call as pending, and put the result at the wrong place. A result whose
+        message the client has already belongs to another call of the same id (call ids recur).
         """
         events: list[BaseEvent] = []
         for message in messages:

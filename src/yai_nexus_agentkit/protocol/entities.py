@@ -1,4 +1,4 @@
-"""Pure. What is open in a run, in the order of opening, whose it is, and how each is closed."""
+"""Pure. Everything that is open in a run: in the order of opening, with its owner and its closing function."""
 
 from __future__ import annotations
 
@@ -15,10 +15,7 @@ Closer: TypeAlias = Callable[[str], list[BaseEvent]]
 
 
 class OpenEntities:
-    """Everything of one run that was opened and not closed.
-
-    Names are unique per kind; owners are subagent invocations.
-    """
+    """The open entities of one run. Names are unique per kind; owners are subagent invocations."""
 
     def __init__(self) -> None:
         self._entries: dict[tuple[Kind, str], tuple[str | None, Closer]] = {}

@@ -1,4 +1,5 @@
-"""Pure. The table of AG-UI events: what each one does, and to what. All code that tells events apart reads it.
+"""Pure. The table of AG-UI events: the entity of each one, and its effect on it. All code that looks at the types of
+events reads this table.
 
 A new type of event is one row. If it carries meaning of its own, `RunLifecycle` gets a method for it.
 """
@@ -74,7 +75,7 @@ __all__ = [
 ]
 
 Move: TypeAlias = Literal["opens", "continues", "closes", "chunk", "result"]
-"""What an event does to its entity. A chunk opens it if need be, and continues it."""
+"""The effect of an event on its entity. A chunk opens it if need be, and continues it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Pure. What model calls say: the text and reasoning of each *lane*, and which message of the client each of them is.
+"""Pure. The text and reasoning of each model call (*lane*), and the messages that the client knows them by.
 
 A lane's text, reasoning and calls belong to one model call: they close each other and nobody else's, and carry the
 same owner.
@@ -64,7 +64,7 @@ class Lane:
     """The wish under which reasoning may go on with nothing to open before."""
     thoughts: Callable[[str], list[BaseEvent]] = field(default=_unopened)
     """The events of a delta of the open reasoning message."""
-    told: dict[str, Any] | None = None
+    sent: dict[str, Any] | None = None
     known: dict[str, Any] | None = None
     """Metadata of the open reasoning message: as sent with its start, and as known by now."""
     calls: list[str] = field(default_factory=list)
@@ -114,7 +114,7 @@ class Lanes:
         self.by_name.pop(name, None)
 
     def restate(self, messages: Iterable[Message]) -> None:
-        """What a snapshot tells is told: text under its ids would be appended."""
+        """These messages are complete: text under their ids would be appended."""
         self._textless.difference_update(message.id for message in messages)
 
     def make_room(self, name: str, lane: Lane) -> list[BaseEvent]:
@@ -125,7 +125,7 @@ class Lanes:
         return events
 
     def open_text(self, name: str, wish: str) -> list[BaseEvent]:
-        """What precedes a text delta of this message. Afterwards the lane is `ready` for `wish`."""
+        """The events before a text delta of this message. Afterwards the lane is `ready` for `wish`."""
         lane = self.get(name)
         if lane.ready == wish:
             return []
@@ -169,10 +169,7 @@ class Lanes:
         return message_id
 
     def _text_id(self, name: str, lane: Lane, wish: str) -> str:
-        """Id for text to be told as `wish`.
-
-        One that had its text is not used again: the new text would be appended to it.
-        """
+        """The id for text that the translator knows as `wish`. A message that had its text gets no more."""
         known = lane.messages.get(wish, wish)
         if known in self._textless and self._ids.admits(known, "assistant", lane.owner):
             message_id = known
@@ -196,7 +193,7 @@ class Lanes:
             lane.thoughts = self._writer.content(lane.reasoning, lane.owner)
             self._open.add("reasoning", name, lane.owner, self.end_reasoning)
             events += self._writer.open_message(lane.reasoning, lane.owner, metadata)
-            lane.told = lane.known = metadata
+            lane.sent = lane.known = metadata
         elif metadata is not None:
             lane.known = metadata
         if not delta:
@@ -204,7 +201,7 @@ class Lanes:
         return [*events, *lane.thoughts(delta)]
 
     def _reasoning_id(self, name: str, lane: Lane, wish: str) -> str:
-        """Id for reasoning to be told as `wish`."""
+        """The id for reasoning that the translator knows as `wish`."""
         known = self._reasoned.get((name, wish))
         if known is None or not self._ids.admits(known, "reasoning", lane.owner):
             known = self._ids.claim(wish, "reasoning", lane.owner, spare=f"{name}-reasoning")
@@ -230,5 +227,5 @@ class Lanes:
             return []
         message_id, lane.reasoning, lane.thinking = lane.reasoning, "", _NOTHING
         self._open.remove("reasoning", name)
-        late = lane.known if lane.known != lane.told else None
+        late = lane.known if lane.known != lane.sent else None
         return self._writer.close_message(message_id, lane.owner, late)

@@ -1,20 +1,23 @@
 """Pure. The grammar of one AG-UI run: what may follow what, what closes before what, and how a run ends.
 
-A translator reports facts ("this model call produced this text"); `RunLifecycle` returns the events that tell them,
-closers first. It never passes an illegal event on: what cannot be told is dropped, what can be repaired is repaired (an
-id that is taken, a step name that is open, a tag that nobody announced). Whatever is called in whatever order, the
-events are a conformant AG-UI 1.0 stream.
+A translator reports facts ("this model call produced this text"). `RunLifecycle` returns the events for them, closing
+events first. Facts may come in any order; the events are always a conformant AG-UI 1.0 stream. A fact without a legal
+event is dropped. Some are repaired: an id that is taken, a step name that is open, a tag that nobody announced.
 
-Words: a *lane* is one model call: its reasoning ends before its text and calls, its text with the call, since a model
-may go on writing after it called a tool; lanes never close each other's messages. An *owner* is the subagent invocation
-that everything of an entity is tagged with. A *wish* is the id that the translator has for a message; the client knows
-the message by another where that is taken (`RunLifecycle.message_id`).
+Words:
+
+- A *lane* is one model call. Its reasoning ends before its text and calls. Its text ends with the call, since a model
+  may write on after it called a tool. Lanes never close each other's messages.
+- An *owner* is the subagent invocation that all events of an entity are tagged with.
+- A *wish* is the id that the translator has for a message. If that id is taken, the client knows the message by another
+  one (`RunLifecycle.message_id`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from functools import update_wrapper
+from typing import Any, Concatenate, ParamSpec
 
 from ag_ui.core import (
     PROTOCOL_VERSION,
@@ -23,15 +26,22 @@ from ag_ui.core import (
     Interrupt,
     Message,
     MessagesSnapshotEvent,
+    RunErrorEvent,
+    RunFinishedCancelledOutcome,
+    RunFinishedEvent,
+    RunFinishedInterruptOutcome,
+    RunFinishedSuccessOutcome,
     RunStartedEvent,
     StateDeltaEvent,
     StateSnapshotEvent,
     TokenUsage,
+    aggregate_token_usage,
 )
 
+from yai_nexus_agentkit.errors import Code
 from yai_nexus_agentkit.protocol.activities import Activities
 from yai_nexus_agentkit.protocol.calls import Calls
-from yai_nexus_agentkit.protocol.endings import Endings
+from yai_nexus_agentkit.protocol.endings import questions
 from yai_nexus_agentkit.protocol.entities import OpenEntities
 from yai_nexus_agentkit.protocol.lanes import Lane, Lanes
 from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
@@ -43,6 +53,9 @@ from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
 __all__ = ["RunLifecycle", "run_started"]
 
 Metadata = dict[str, Any]
+Outcome = RunFinishedSuccessOutcome | RunFinishedInterruptOutcome | RunFinishedCancelledOutcome
+P = ParamSpec("P")
+Fact = Callable[Concatenate["RunLifecycle", P], list[BaseEvent]]
 
 
 def run_started(thread_id: str, run_id: str, parent_run_id: str | None) -> BaseEvent:
@@ -52,11 +65,21 @@ def run_started(thread_id: str, run_id: str, parent_run_id: str | None) -> BaseE
     )
 
 
+def _while_live(fact: Fact[P]) -> Fact[P]:
+    """Nothing happens before the run's start and after its end."""
+
+    def guarded(self: RunLifecycle, /, *args: P.args, **kwargs: P.kwargs) -> list[BaseEvent]:
+        return fact(self, *args, **kwargs) if self.live else []
+
+    update_wrapper(guarded, fact)
+    return guarded
+
+
 class RunLifecycle:
     """One run. Not shared between runs; methods return the events to send, in order.
 
-    `declared`: the peer named a protocol version (AG-UI 1.0, versions). `taken`: id → role of every message that the
-    client or the thread holds. `calls`: the tool calls of the thread so far.
+    `declared`: the peer named a protocol version (AG-UI 1.0, versions). `taken`: id to role of every message that the
+    client or the thread holds. `calls`: the thread's tool calls so far.
     """
 
     def __init__(
@@ -74,80 +97,70 @@ class RunLifecycle:
     ) -> None:
         self.thread_id, self.run_id, self.parent_run_id = thread_id, run_id, parent_run_id
         self.declared = declared
-        self._phase: Literal["new", "live", "ended"] = "new"
-        self._open = OpenEntities()
-        self._ids = MessageIds(taken or {})
+        self.live = self.ended = False
+        """The run was started and has not ended; its terminal event was returned."""
+        self.calls = calls or ThreadCalls()
+        """The tool calls of the thread. This run adds its own."""
+        self._open, self._ids = OpenEntities(), MessageIds(taken or {})
         self._subagents = Subagents(self._open, announce=announce_subagents)
         known_activities = (i for i, role in (taken or {}).items() if role == "activity")
         self._activities = Activities(self._ids, self._subagents, known_activities)
         writer = reasoning_writer(reasoning)
         self._steps = Steps(self._open, self._subagents)
         self._spans = Spans(self._ids, self._open, self._subagents, writer)
-        self._lanes = Lanes(
-            self._ids,
-            self._open,
-            self._subagents,
-            writer,
-            self._spans.close,
-            chunks=text_chunks,
-        )
-        self._by_name = self._lanes.by_name
-        self.calls = calls or ThreadCalls()
-        """The tool calls of the thread. This run adds its own."""
+        self._lanes = Lanes(self._ids, self._open, self._subagents, writer, self._spans.close, chunks=text_chunks)
         self._calls = Calls(
-            self._ids,
-            self._open,
-            self._subagents,
-            self._lanes,
-            self.calls,
-            chunks=text_chunks,
-            parts=declared,
+            self._ids, self._open, self._subagents, self._lanes, self.calls, chunks=text_chunks, parts=declared
         )
-        self._by_call = self._calls.announced
-        self._endings = Endings(thread_id, run_id, self._calls, self.calls, self._subagents, declared=declared)
+        self._by_name, self._by_call = self._lanes.by_name, self._calls.announced
 
     # ------------------------------------------------------------------ the run
 
     def start(self) -> list[BaseEvent]:
         """``RUN_STARTED``, once."""
-        if self._phase != "new":
+        if self.live or self.ended:
             return []
-        self._phase = "live"
+        self.live = True
         return [run_started(self.thread_id, self.run_id, self.parent_run_id)]
 
     def finish(
-        self,
-        *,
-        interrupts: Sequence[Interrupt] = (),
-        result: Any = None,
-        usage: Sequence[TokenUsage] = (),
+        self, *, interrupts: Sequence[Interrupt] = (), result: Any = None, usage: Sequence[TokenUsage] = ()
     ) -> list[BaseEvent]:
         """Close everything and end well: paused if there are `interrupts`, else done.
 
         A success names the calls that this run started and nobody answered, to peers that know the field (AG-UI 1.0,
         frontend tools).
         """
-        return self._end(self._endings.done(interrupts, result, usage))
+        outcome: Outcome | None = None
+        if interrupts:
+            outcome = RunFinishedInterruptOutcome(
+                interrupts=questions(
+                    interrupts,
+                    is_call=self.calls.is_announced,
+                    is_owner=self._subagents.knows,
+                    may_expire=self.declared,
+                )
+            )
+        elif self.declared and (pending := self.pending_calls):
+            outcome = RunFinishedSuccessOutcome(pending_tool_call_ids=pending)
+        return self._end(self._finished(outcome, result, usage))
 
     def cancel(self, message: str, *, usage: Sequence[TokenUsage] = ()) -> list[BaseEvent]:
         """End a run that was stopped on purpose.
 
         Peers from before 1.0 refuse the outcome and get ``RUN_ERROR`` (AG-UI 1.0, ending a run).
         """
-        return self._end(self._endings.cancelled(message, usage))
+        if not self.declared:
+            return self.fail(message, Code.CANCELLED, usage=usage)
+        return self._end(self._finished(RunFinishedCancelledOutcome(), None, usage))
 
     def fail(self, message: str, code: str, *, usage: Sequence[TokenUsage] = ()) -> list[BaseEvent]:
         """Close everything and end with ``RUN_ERROR``; clients up to 0.0.36 refuse it while a message is open."""
-        return self._end(self._endings.failed(message, code, usage))
+        return self._end(RunErrorEvent(message=message, code=code, usage=aggregate_token_usage(usage) or None))
 
     def close_all(self) -> list[BaseEvent]:
         """Close whatever is open, innermost first."""
         return self._open.close_all()
-
-    @property
-    def ended(self) -> bool:
-        """The terminal event was returned."""
-        return self._phase == "ended"
 
     @property
     def quiet(self) -> bool:
@@ -155,23 +168,29 @@ class RunLifecycle:
         return not self._open.streaming
 
     def _end(self, terminal: BaseEvent) -> list[BaseEvent]:
-        if self._phase == "ended":
+        if self.ended:
             return []
         events = [*self.start(), *self.close_all(), terminal]
-        self._phase = "ended"
+        self.live, self.ended = False, True
         return events
+
+    def _finished(self, outcome: Outcome | None, result: Any, usage: Sequence[TokenUsage]) -> BaseEvent:
+        return RunFinishedEvent(
+            thread_id=self.thread_id,
+            run_id=self.run_id,
+            outcome=outcome,
+            result=result,
+            usage=aggregate_token_usage(usage) or None,
+        )
 
     # ------------------------------------------------------------------ lanes
 
     def lane(self, lane: str, *, owner: str | None = None, within: tuple[str, ...] = ()) -> None:
-        """Say whose a model call is, and which named spans lie around it.
-
-        A lane nobody declared belongs to the parent agent.
-        """
+        """Declare whose a model call is, and which named spans lie around it. Without it, it is the parent agent's."""
         self._lanes.declare(lane, owner, within)
 
     def lane_of(self, lane: str) -> Lane:
-        """What is known of a lane, for reading."""
+        """The state of a lane, for reading."""
         return self._lanes.get(lane)
 
     def text(self, lane: str, message_id: str, delta: str) -> list[BaseEvent]:
@@ -181,8 +200,9 @@ class RunLifecycle:
             return self._open_text(lane, message_id, delta)
         return [it.event_with(delta)] if delta else []
 
+    @_while_live
     def _open_text(self, lane: str, message_id: str, delta: str) -> list[BaseEvent]:
-        if self._phase != "live" or not usable(delta):
+        if not usable(delta):
             return []
         wish = usable(message_id) or ""
         events = self._lanes.open_text(lane, wish)
@@ -201,18 +221,19 @@ class RunLifecycle:
         return it.message if it is not None else None
 
     def reasoning(self, lane: str, message_id: str, delta: str, metadata: Metadata | None = None) -> list[BaseEvent]:
-        """Reasoning of a lane. An empty delta only opens the message, for one with nothing but encrypted content.
+        """Reasoning of a lane. An empty delta only opens the message, for one that has nothing but encrypted content.
 
-        `metadata` is all that is known of the message so far; what comes late goes with its end.
+        `metadata`: all that is known of the message so far. Later facts go with its end.
         """
         it = self._by_name.get(lane)
         if it is not None and it.thinking == message_id and metadata is None and delta and type(delta) is str:
             return it.thoughts(delta)
-        return self._lanes.reasoning(lane, message_id, delta, metadata) if self._phase == "live" else []
+        return self._lanes.reasoning(lane, message_id, delta, metadata) if self.live else []
 
+    @_while_live
     def encrypted_reasoning(self, lane: str, message_id: str, value: str) -> list[BaseEvent]:
         """Encrypted content or a signature of a reasoning message, open or closed; opens it if it had no text."""
-        return self._lanes.encrypted(lane, message_id, value) if self._phase == "live" else []
+        return self._lanes.encrypted(lane, message_id, value)
 
     def end_reasoning(self, lane: str) -> list[BaseEvent]:
         """Close the lane's reasoning message, if one is open."""
@@ -232,15 +253,16 @@ class RunLifecycle:
 
     # ------------------------------------------------------------------ tool calls
 
+    @_while_live
     def tool_call(self, lane: str, call_id: str, name: str, parent: str | None = None) -> list[BaseEvent]:
         """Open a call, once per thread.
 
         `parent` is the id of the model's message, with or without text; None is the lane's newest one.
         """
-        return self._calls.announce(lane, call_id, name, parent) if self._phase == "live" else []
+        return self._calls.announce(lane, call_id, name, parent)
 
     def args(self, call_id: str, delta: str) -> list[BaseEvent]:
-        """A piece of an open call's argument text."""
+        """A piece of the argument text of an open call."""
         call = self._by_call.get(call_id)
         return [call.args_with(delta)] if call is not None and call.open and delta and isinstance(delta, str) else []
 
@@ -248,6 +270,7 @@ class RunLifecycle:
         """The call's arguments are complete, or cut off."""
         return self._calls.end(call_id)
 
+    @_while_live
     def result(
         self,
         call_id: str,
@@ -261,8 +284,6 @@ class RunLifecycle:
 
         Peers from before 1.0 get a list of parts as its text.
         """
-        if self._phase != "live":
-            return []
         return self._calls.result(call_id, message_id, content, owner, metadata)
 
     @property
@@ -270,12 +291,14 @@ class RunLifecycle:
         """The calls that this run announced and nobody answered, in order."""
         return self._calls.pending
 
+    @_while_live
     def settle_calls(self, live: Sequence[str]) -> list[BaseEvent]:
-        """Say at the run's end which of the pending calls can still be answered; the others are answered as dropped."""
-        return self._calls.settle(live) if self._phase == "live" else []
+        """At the run's end: only these pending calls can still be answered. The others are answered as dropped."""
+        return self._calls.settle(live)
 
     # ------------------------------------------------------------------ steps, spans, subagents
 
+    @_while_live
     def start_step(
         self, step: str, name: str, *, owner: str | None = None, metadata: Metadata | None = None
     ) -> list[BaseEvent]:
@@ -283,20 +306,22 @@ class RunLifecycle:
 
         `step` identifies this node run.
         """
-        return self._steps.start(step, name, owner, metadata) if self._phase == "live" else []
+        return self._steps.start(step, name, owner, metadata)
 
     def finish_step(self, step: str) -> list[BaseEvent]:
         """Close a step, if it is open."""
         return self._steps.finish(step)
 
+    @_while_live
     def open_span(self, span: str, title: str, *, owner: str | None = None) -> list[BaseEvent]:
-        """A titled reasoning span around the work of a chain that somebody named."""
-        return self._spans.open(span, title, owner) if self._phase == "live" else []
+        """Open a titled reasoning span around the work of a named chain."""
+        return self._spans.open(span, title, owner)
 
     def close_span(self, span: str) -> list[BaseEvent]:
         """Close a titled span, if it is open."""
         return self._spans.close(span)
 
+    @_while_live
     def start_subagent(
         self,
         subagent: str,
@@ -306,9 +331,7 @@ class RunLifecycle:
         call_id: str | None = None,
         message_id: str | None = None,
     ) -> list[BaseEvent]:
-        """Announce an invocation, before anything is tagged with it. `call_id`: the tool call that spawned it."""
-        if self._phase != "live":
-            return []
+        """Announce an invocation, before any event is tagged with it. `call_id`: the tool call that spawned it."""
         call = call_id if self.calls.is_announced(call_id) else None
         carrier = usable(message_id) or self._calls.parent(call)
         return self._subagents.start(subagent, name, parent=parent, call_id=call, message_id=carrier)
@@ -316,27 +339,28 @@ class RunLifecycle:
     def end_subagent(
         self, subagent: str, *, error: str | None = None, suspended: Sequence[str] | None = None
     ) -> list[BaseEvent]:
-        """Close an invocation and what of it is open: failed with `error`, suspended on these interrupts, or done."""
+        """Close an invocation and all that it has open: failed with `error`, suspended on these interrupts, or done."""
         return self._subagents.end(subagent, error=error, suspended=suspended)
 
     # ------------------------------------------------------------------ state, messages, application events
 
+    @_while_live
     def state_snapshot(self, state: Any) -> list[BaseEvent]:
         """The whole shared state, as JSON data."""
-        return [StateSnapshotEvent(snapshot=state)] if self._phase == "live" else []
+        return [StateSnapshotEvent(snapshot=state)]
 
+    @_while_live
     def state_delta(self, operations: list[dict[str, Any]]) -> list[BaseEvent]:
         """RFC 6902 operations against what was last sent."""
-        if self._phase != "live" or not operations:
+        if not operations:
             return []
         return [StateDeltaEvent(delta=operations)]  # type: ignore[arg-type]
 
+    @_while_live
     def messages_snapshot(self, messages: Sequence[Message]) -> list[BaseEvent]:
-        """The complete conversation.
-
-        Dropped while a message or call is open, since the rest of it would go nowhere (AG-UI 1.0, messages).
-        """
-        if self._phase != "live" or not self.quiet:
+        """The complete conversation. Dropped while a message or call is open: its rest would be lost (AG-UI 1.0,
+        messages)."""
+        if not self.quiet:
             return []
         unique = list({message.id: message for message in messages if usable(message.id)}.values())
         events = [*self._spans.make_way(unique), *self._calls.restate(unique)]
@@ -345,16 +369,16 @@ class RunLifecycle:
         self._activities.restate(unique)
         return [*events, MessagesSnapshotEvent(messages=unique)]
 
+    @_while_live
     def custom(
         self, name: str, value: Any, *, owner: str | None = None, metadata: Metadata | None = None
     ) -> list[BaseEvent]:
         """An application's event; `value` is JSON data."""
-        if self._phase != "live":
-            return []
         owner = usable(owner)
         event = CustomEvent(name=name, value=value, subagent_run_id=owner, metadata=metadata)
         return [*self._subagents.introduce(owner), event]
 
+    @_while_live
     def activity(
         self,
         message_id: str,
@@ -364,16 +388,10 @@ class RunLifecycle:
         owner: str | None = None,
         metadata: Metadata | None = None,
     ) -> list[BaseEvent]:
-        """Make or replace an activity.
-
-        Dropped where the id belongs to another kind of message, which it would overwrite.
-        """
-        if self._phase != "live":
-            return []
+        """Make or replace an activity. Dropped if its id is that of another kind of message."""
         return self._activities.put(message_id, activity_type, content, owner, metadata)
 
+    @_while_live
     def activity_delta(self, message_id: str, activity_type: str, operations: list[dict[str, Any]]) -> list[BaseEvent]:
         """Patch the content of an activity that was sent before."""
-        if self._phase != "live":
-            return []
         return self._activities.patch(message_id, activity_type, operations)

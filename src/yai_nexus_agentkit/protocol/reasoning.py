@@ -1,8 +1,7 @@
-"""Pure. How reasoning is told: as ``REASONING_*`` (AG-UI 1.0, reasoning), as the older ``THINKING_*``, or not at all.
+"""Pure. Reasoning as events: ``REASONING_*`` (AG-UI 1.0, reasoning), the older ``THINKING_*``, or none.
 
-A writer returns the events that tell one fact. Two kinds of thing are told: the reasoning of a model (a message with
-text), and a titled span around the work of a chain that somebody named. Which of them are open, and whose they are,
-its caller knows.
+There are two kinds: the reasoning of a model (a message with text), and a titled span around the work of a named chain.
+A writer returns the events of one fact; its caller knows what is open, and whose it is.
 """
 
 from __future__ import annotations
@@ -35,10 +34,7 @@ ReasoningMode: TypeAlias = Literal["standard", "thinking", "off"]
 
 
 class ReasoningWriter(Protocol):
-    """Tells reasoning in one family of events. It does not know lanes, messages of other kinds, or when a run ends.
-
-    Ids are those on the wire, unique over spans and messages; `owner` is the same for all events of one id.
-    """
+    """Writes one family of events. Ids are those on the wire; `owner` is the same for all events of one id."""
 
     def open_span(self, span_id: str, owner: str | None, title: str) -> list[BaseEvent]: ...
 

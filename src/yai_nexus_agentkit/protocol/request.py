@@ -31,7 +31,7 @@ def parse_request(
 ) -> RunAgentInput:
     """The request, cleaned and validated; a `RunAgentInput` is returned as it is.
 
-    What was dropped is told in `warnings`, if given. Raises `RunInputError` with the JSON Pointer of the first fault.
+    `warnings` gets a line for each thing that was dropped. Raises `RunInputError` with the first fault's JSON Pointer.
     """
     if isinstance(raw, RunAgentInput):
         return raw
@@ -42,9 +42,9 @@ def parse_request(
         data = json_safe(data)
     if not isinstance(data, Mapping):
         raise RunInputError("the request is not a JSON object")
-    cleaned, told, origins = _clean(data)
+    cleaned, dropped, origins = _clean(data)
     if warnings is not None:
-        warnings += told
+        warnings += dropped
     try:
         return RunAgentInput.model_validate(cleaned)
     except ValidationError as error:
@@ -222,7 +222,7 @@ def _unique(messages: list[tuple[int, Any]], warnings: list[str]) -> list[tuple[
 
 
 def _id(message: Any) -> str | int:
-    """The message's id, or something unique where there is none: validation will tell."""
+    """The message's id. Something unique if it has none: validation refuses it."""
     own = message.get("id") if isinstance(message, dict) else getattr(message, "id", None)
     return own if isinstance(own, str) else id(message)
 

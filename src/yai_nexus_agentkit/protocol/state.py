@@ -1,11 +1,11 @@
-"""What the client holds of the state, and how to bring it up to date. Pure.
+"""The state as the client holds it, and the patches that bring it up to date. Pure.
 
 Deltas are computed against what was last *sent*, kept as JSON-safe copies: the graph's own objects may be changed in
 place, and a patch against any other base is skipped by the client without an error (AG-UI 1.0, section 10).
 
-`jsonpatch` makes and applies the patches. What it makes is not trusted: a patch is sent only if applying it gives the
-new value to the type (1, 1.0 and True are three values to a client), if clients accept its paths, and if it is no
-longer than the value. Otherwise, and where making it would hold up the event loop, the key's whole value is sent.
+`jsonpatch` makes the patches. A patch is sent only if it gives exactly the new value (1, 1.0 and True are three values
+to a client), if clients accept its paths, and if it is no longer than the value. Otherwise the key's whole value is
+sent; also if making the patch would hold up the event loop.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class StateTracker:
 
     @property
     def current(self) -> Mapping[str, Any]:
-        """What was last sent, as a read-only view. Its values must not be changed."""
+        """The document that was last sent. Its values must not be changed."""
         return MappingProxyType(self._state)
 
     @property
     def sent(self) -> bool:
-        """Whether anything was sent, so that an empty document is told from no document."""
+        """A document was sent, possibly an empty one."""
         return self._sent
 
     def assume(self, document: Mapping[str, Any]) -> None:

@@ -24,8 +24,8 @@ UNNAMED = "subagent"
 class Subagents:
     """The invocations of one run.
 
-    With `announce` off they are known but not told: clients before 0.0.59 end the run at the unknown events. Tags are
-    harmless to them.
+    `announce` off: they are known, but no events are sent, which clients before 0.0.59 would end the run at. Tags do
+    them no harm.
     """
 
     def __init__(self, open_entities: OpenEntities, *, announce: bool) -> None:
@@ -35,10 +35,7 @@ class Subagents:
         """Every invocation of the run, kept after its end: an id is started once per run."""
 
     def introduce(self, owner: str | None) -> list[BaseEvent]:
-        """What must precede an event tagged with `owner`: its start, if it is announced at all and nobody did it.
-
-        After its end an invocation stays attributable, so nothing is needed (and a second start would be refused).
-        """
+        """The start of `owner`, for the first event that is tagged with it. Tags may also come after its end."""
         if owner is None or owner in self._started or not self._announce:
             return []
         return self.start(owner, UNNAMED)

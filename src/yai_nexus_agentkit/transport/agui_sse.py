@@ -176,7 +176,7 @@ def _json(event: BaseEvent) -> bytes:
     """The event as ``model_dump_json(by_alias=True)`` would write it, lone surrogates replaced."""
     try:
         return model_json(event)
-    except Exception:  # user code runs in here; a second failure is told
+    except Exception:  # user code runs in here; a second failure is reported
         pass
     try:
         plain = event.__pydantic_serializer__.to_python(event, by_alias=True)

@@ -17,8 +17,8 @@ def unrounded(sent: Any, back: Any) -> Any:
     """`back` with every number as it was sent that is what the client made of it; both are JSON data.
 
     A number is looked for at its place first, then anywhere in `sent`: lists change their order, and an answer has
-    another form than its question. What a double cannot have become, say from a client with whole numbers of any size,
-    is a change.
+    another form than its question. A number that cannot come from a double is a change: some clients have whole
+    numbers of any size.
     """
     if not any(_double(number) is not None or number is None for number in _leaves(back)):
         return back
@@ -55,7 +55,7 @@ def _is_large(number: Any) -> bool:
 
 
 def _rounded(number: int | float) -> float | None:
-    """What a client with doubles makes of it; None for infinity, which it writes as null."""
+    """The number as a client with doubles has it; None for infinity, which it writes as null."""
     try:
         return float(number)
     except OverflowError:

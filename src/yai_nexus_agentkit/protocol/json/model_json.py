@@ -80,7 +80,7 @@ def _shape(kind: type[BaseModel]) -> _Shape | None:
 
 
 def _converter(name: str, annotation: Any) -> Callable[[Any], Any] | None:
-    """What a field's values need: nothing for most."""
+    """The conversion of a field's values; None for most fields."""
     if annotation is EventType or any(isinstance(choice, EventType) for choice in get_args(annotation)):
         return _text
     return _value if _holds_models(annotation) else None
