@@ -195,10 +195,8 @@ async def test_parallel_calls_interleaved_by_index(play: Player) -> None:
     assert played.stream == snapshot(
         [
             "STEP_STARTED stepName=agent",
-            "TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1",
-            "TOOL_CALL_START toolCallId=call_2 toolCallName=weather parentMessageId=lc_run--#1",
-            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"city\\":"',
-            'TOOL_CALL_ARGS toolCallId=call_2 delta="{\\"city\\":"',
+            'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":"',
+            'TOOL_CALL_START toolCallId=call_2 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":"',
             'TOOL_CALL_ARGS toolCallId=call_1 delta=" \\"Rome\\"}"',
             'TOOL_CALL_ARGS toolCallId=call_2 delta=" \\"Oslo\\"}"',
             "TOOL_CALL_END toolCallId=call_1",
@@ -253,10 +251,8 @@ async def test_ids_repeated_or_empty_on_later_chunks(play: Player, ids: Any) -> 
     assert played.stream == snapshot(
         [
             "STEP_STARTED stepName=agent",
-            "TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1",
-            "TOOL_CALL_START toolCallId=call_2 toolCallName=weather parentMessageId=lc_run--#1",
-            'TOOL_CALL_ARGS toolCallId=call_1 delta="{\\"city\\":"',
-            'TOOL_CALL_ARGS toolCallId=call_2 delta="{\\"city\\":"',
+            'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":"',
+            'TOOL_CALL_START toolCallId=call_2 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":"',
             'TOOL_CALL_ARGS toolCallId=call_1 delta=" \\"Rome\\"}"',
             'TOOL_CALL_ARGS toolCallId=call_2 delta=" \\"Oslo\\"}"',
             "TOOL_CALL_END toolCallId=call_1",

@@ -182,7 +182,6 @@ async def test_a_filtered_answer_without_text_does_not_look_like_success(
     assert facts(heard.events[-1]) == {"finish_reason": "content_filter", "incomplete": "filter"}
 
 
-@pytest.mark.xfail(strict=True, reason="issue 12, point 17: a tool's name in pieces")
 async def test_a_tools_name_in_pieces(judge: Judge, serve: Serve, source: Source) -> None:
     begin = {"index": 0, "id": "call_a", "type": "function", "function": {"name": "wea", "arguments": ""}}
     rest = {"index": 0, "function": {"name": "ther", "arguments": ""}}

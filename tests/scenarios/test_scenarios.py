@@ -27,16 +27,7 @@ from yai_nexus_agentkit.testing import run_input, wire
 CASES = sorted((Path(__file__).parent / "cases").glob("*.py"))
 
 FAULTS = {
-    "r01_emit_messages_flag": "point 10: the flags that silence a model call",
-    "r12c_interrupt_beside_written": "point 3: work finished beside a question",
-    "r23_state_render_on_resume": "point 3: work finished beside a question",
-    "x04_subagent_approval_call0": "point 4: call ids that recur",
-    "x05_hitl_middleware_in_subgraph_names_calls": "point 5: an approval in a subgraph names no calls",
     "x09_agent_names": "point 16: the agent's name in the stream",
-    "x21_answer_replayed_after_failure_beside_finished": "point 2: a retry after a failed answer",
-    "x25_client_calls_of_parallel_agents": "point 1: open calls of several agents",
-    "x25c_unanswered_server_calls_of_parallel_agents": "point 1: open calls of several agents",
-    "x26_answer_spliced_behind_its_call": "point 1: answers before a server tool's result",
 }
 """Situations that fail, and the point of issue 12 that each shows. Whoever mends one removes its line."""
 

@@ -8,12 +8,12 @@ since users choose them freely.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
 from yai_nexus_agentkit.adapter.options import AdapterOptions, Visible
 
-__all__ = ["RunTree"]
+__all__ = ["RunTree", "emits"]
 
 _NODE_TAG = "graph:step:"
 ERROR_HANDLER = "__error_handler__"
@@ -174,6 +174,12 @@ def has_node_tag(tags: Iterable[str]) -> bool:
 def is_silent(tags: Iterable[str]) -> bool:
     """The application wants nothing of this run streamed."""
     return not _SILENT.isdisjoint(tags)
+
+
+def emits(run: NativeRun, what: Literal["messages", "tool-calls"]) -> bool:
+    """Whether a model's text, or its tool calls, may be streamed: graphs made for CopilotKit or ag-ui-langgraph say no
+    in the metadata (``emit-messages``, ``copilotkit:emit-tool-calls`` ...)."""
+    return all(run.metadata.get(f"{prefix}emit-{what}") is not False for prefix in ("", "copilotkit:"))
 
 
 def is_hidden(run: NativeRun) -> bool:

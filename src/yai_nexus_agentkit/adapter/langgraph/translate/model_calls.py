@@ -24,6 +24,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages.content import (
 )
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, to_agui
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import Reasoning, Thought, reasoning_id
+from yai_nexus_agentkit.adapter.langgraph.native.run_tree import emits
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView
 from yai_nexus_agentkit.adapter.native_run import NativeRun
@@ -133,6 +134,7 @@ class ModelLane:
     def __init__(self, run: NativeRun, life: RunLifecycle, view: ClientView) -> None:
         self.run, self._life, self._view = run, life, view
         self.key = run.id
+        self._shows_words, self._shows_calls = emits(run, "messages"), emits(run, "tool-calls")
         self.message_id = f"lc_run--{run.id}"
         self.spoke = False
         """Something was sent, so the message id is fixed."""
@@ -211,10 +213,11 @@ class ModelLane:
             self.message_id = message.id
         self._provider = message.response_metadata.get("model_provider") or self._provider
         events: list[BaseEvent] = []
-        pieces = read_content(message)
+        pieces = read_content(message) if self._shows_words else []
         self._thought = None
         for piece in pieces:
             events += self.say(piece.text) if isinstance(piece, Text) else self._think(piece)
+        calls = calls and self._shows_calls
         chunks = message.tool_call_chunks if calls and isinstance(message, AIMessageChunk) else ()
         if len(pieces) == 1 and not chunks and isinstance(only := pieces[0], Reasoning):
             thought = self._thoughts[only.key]
@@ -225,6 +228,8 @@ class ModelLane:
 
     def say(self, text: str) -> list[BaseEvent]:
         """A piece of text."""
+        if not self._shows_words:
+            return []
         events = [] if self._plain else self._life.end_reasoning(self.key)
         self._place()
         events += self._more_text(self._text.join(text))
@@ -273,6 +278,8 @@ class ModelLane:
         elif self.spoke:
             whole = output if output is not None and self._sent_all_of(output) else None
             self._view.sent(self.message_id, self.run, whole)
+        elif output is not None and output.id:
+            self._view.kept_silent(output.id)
         if self.run.owner is not None and output is not None:
             self._view.add_foreign(self._as_shown(output))
         return [*events, *self._life.end_lane(self.key)]
@@ -308,10 +315,13 @@ class ModelLane:
                 events = self._life.end_call(one.call.id)
             one = self._by_index[index] = _Arriving(len(self._arriving))
             self._arriving.append(one)
-        one.raw, one.name = one.raw or raw, one.name or name
+        one.raw = one.raw or raw
+        if name and one.call is None:
+            one.name = (one.name or "") + name  # it may come in pieces; the arguments begin when it is whole
         args = chunk.get("args") or ""
-        if one.call is None and one.name and (one.raw or args):
-            events += self._announce(one, one.name)
+        if args and one.name:  # calls before it without arguments first: clients keep the order
+            for waiting in self._arriving[: one.position + 1]:
+                events += self._announce(waiting, waiting.name) if waiting.call is None and waiting.name else []
         if args and one.call is not None:
             one.pieces.append(one.joiner.join(args))
             events += self._life.args(one.call.id, one.pieces[-1])
@@ -329,6 +339,8 @@ class ModelLane:
         """Announce the calls that were not streamed, and give the arguments that were not."""
         events: list[BaseEvent] = []
         final = [*getattr(output, "tool_calls", ()), *getattr(output, "invalid_tool_calls", ())]
+        if not self._shows_calls:
+            self._faithful, final = self._faithful and not final, []
         streamed = {one.raw: one for one in self._arriving if one.raw}
         nameless = [one for one in self._arriving if not one.raw]
         for position, made in enumerate(final):
