@@ -23,7 +23,6 @@ is passed on as it is. Copying takes 0.4 µs for a chart of three numbers and ab
 from __future__ import annotations
 
 import math
-import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from numbers import Real
@@ -31,6 +30,8 @@ from os import urandom
 from typing import Any, Final, TypeGuard
 
 from pydantic_core import SchemaSerializer, core_schema
+
+from yai_nexus_agentkit.protocol.json.patch import fault_of
 
 __all__ = [
     "ACTIVITY",
@@ -76,9 +77,6 @@ _ANY: Final = SchemaSerializer(core_schema.any_schema())
 _UUID4_CLEARED: Final = 0xF000_C000_0000_0000_0000
 _UUID4_SET: Final = 0x4000_8000_0000_0000_0000
 """The bits that make 16 random bytes a UUID of version 4 (RFC 9562, section 5.4)."""
-_VALUE_OPERATIONS: Final = ("add", "replace", "test")
-_FROM_OPERATIONS: Final = ("move", "copy")
-_POINTER: Final = re.compile(r"(?:/(?:[^~/]|~[01])*)*")
 
 
 def is_envelope(value: object) -> TypeGuard[Envelope]:
@@ -209,26 +207,6 @@ def _operations(argument: str, patch: Any) -> list[Any]:
         raise TypeError(f"{argument} must be a list of operations, not {type(patch).__name__}")
     operations = [_copy(operation) for operation in patch]
     for index, operation in enumerate(operations):
-        if fault := _fault(operation):
+        if fault := fault_of(operation):
             raise ValueError(f"{argument}[{index}]: {fault}")
     return operations
-
-
-def _fault(operation: Any) -> str | None:
-    """What RFC 6902, section 4, says against this operation."""
-    if not isinstance(operation, Mapping):
-        return "an operation is an object"
-    op = operation.get("op")
-    if op not in (*_VALUE_OPERATIONS, *_FROM_OPERATIONS, "remove"):
-        return f"unknown op {op!r}"
-    if not _is_pointer(operation.get("path")):
-        return f"path {operation.get('path')!r} is not a JSON Pointer"
-    if op in _VALUE_OPERATIONS and "value" not in operation:
-        return f"{op} needs a value"
-    if op in _FROM_OPERATIONS and not _is_pointer(operation.get("from")):
-        return f"from {operation.get('from')!r} is not a JSON Pointer"
-    return None
-
-
-def _is_pointer(path: object) -> bool:
-    return isinstance(path, str) and _POINTER.fullmatch(path) is not None

@@ -18,7 +18,7 @@ from pydantic_core import to_json
 
 from yai_nexus_agentkit.errors import StatePatchError
 
-__all__ = ["Operation", "apply_patch", "is_addressable", "pointer", "same"]
+__all__ = ["Operation", "apply_patch", "fault_of", "is_addressable", "pointer", "same"]
 
 Operation = dict[str, Any]
 """One RFC 6902 operation: ``op``, ``path``, and ``value`` or ``from``."""
@@ -69,7 +69,7 @@ def apply_patch(
     if max_operations is not None and len(operations) > max_operations:
         raise StatePatchError(f"a patch has at most {max_operations} operations")
     for number, operation in enumerate(operations):
-        if fault := _fault(operation):
+        if fault := fault_of(operation):
             raise StatePatchError(fault, path=f"/{number}")
     left = None if max_size is None else max_size - len(to_json(document))
     result: Any = _copied(document, operations)
@@ -87,8 +87,8 @@ def apply_patch(
     return result
 
 
-def _fault(operation: Any) -> str | None:
-    """Why an operation is malformed; None if it is not."""
+def fault_of(operation: Any) -> str | None:
+    """Why this value is not an operation of RFC 6902, section 4; None if it is one."""
     if not isinstance(operation, Mapping):
         return "an operation is an object"
     op = operation.get("op")
