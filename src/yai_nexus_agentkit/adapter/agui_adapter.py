@@ -30,7 +30,7 @@ _DEFAULTS = AdapterOptions()
 _NO_HOOKS = Hooks()
 
 
-@dataclass(frozen=True, init=False, eq=False)
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class AGUIAdapter:
     """An agent as AG-UI event streams. Frozen, and without anything of a run: one object serves any number of
     concurrent runs.

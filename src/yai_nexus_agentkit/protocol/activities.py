@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ag_ui.core import ActivityDeltaEvent, ActivitySnapshotEvent, BaseEvent, Message
@@ -13,14 +14,14 @@ from yai_nexus_agentkit.protocol.subagents import Subagents
 __all__ = ["Activities"]
 
 
+@dataclass(slots=True, eq=False)
 class Activities:
     """The activities of one run's client. They never return to the server, so most begin in the run."""
 
-    def __init__(self, ids: MessageIds, subagents: Subagents, known: Iterable[str]) -> None:
-        self._ids = ids
-        self._subagents = subagents
-        self._known = set(known)
-        """Ids of the activities that the client has: others cannot be patched."""
+    _ids: MessageIds
+    _subagents: Subagents
+    _known: set[str]
+    """Ids of the activities that the client has: others cannot be patched."""
 
     def put(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -47,39 +47,29 @@ class _Span:
     open: bool = True
 
 
+@dataclass(slots=True, eq=False)
 class Calls:
     """The calls of one run. A call is announced once and answered once per thread, however often it is reported."""
 
-    def __init__(
-        self,
-        ids: MessageIds,
-        open_entities: OpenEntities,
-        subagents: Subagents,
-        lanes: Lanes,
-        thread: ThreadCalls,
-        *,
-        chunks: bool,
-        parts: bool,
-    ) -> None:
-        """`parts`: the peer takes results as lists of content parts."""
-        self._ids = ids
-        self._open = open_entities
-        self._subagents = subagents
-        self._lanes = lanes
-        self._chunks = chunks
-        self._parts = parts
-        self._thread = thread
-        self.announced: dict[str, _Span] = {}
-        """The calls that this run announced, in order."""
-        self._renamed: list[str] = []
-        """Pending calls that the client knows by another name in the end (`settle`)."""
+    _ids: MessageIds
+    _open: OpenEntities
+    _subagents: Subagents
+    _lanes: Lanes
+    _thread: ThreadCalls
+    chunks: bool
+    parts: bool
+    """The peer takes results as lists of content parts."""
+    announced: dict[str, _Span] = field(default_factory=dict)
+    """The calls that this run announced, in order."""
+    _renamed: list[str] = field(default_factory=list)
+    """Pending calls that the client knows by another name in the end (`settle`)."""
 
     def announce(self, lane: str, call_id: str, name: str, parent: str | None) -> list[BaseEvent]:
         """``TOOL_CALL_START``, unless the thread has the call: its arguments would double (AG-UI 1.0, tool calls)."""
         if not usable(call_id) or self._thread.is_announced(call_id) or self._thread.is_answered(call_id):
             return []
         it = self._lanes.get(lane)
-        event = (ToolCallChunkEvent if self._chunks else ToolCallStartEvent)(
+        event = (ToolCallChunkEvent if self.chunks else ToolCallStartEvent)(
             tool_call_id=call_id,
             tool_call_name=usable(name) or UNNAMED,
             parent_message_id=self._lanes.parent(it, parent, call_id),
@@ -95,7 +85,7 @@ class Calls:
 
     def _args_with(self, start: ToolCallStartEvent | ToolCallChunkEvent) -> Callable[[str], BaseEvent]:
         call = {"tool_call_id": start.tool_call_id, "subagent_run_id": start.subagent_run_id}
-        if not self._chunks:
+        if not self.chunks:
             return deltas(ToolCallArgsEvent, **call)
         # Each chunk is complete, since any event between two chunks ends the client's stream of chunks.
         named = {"tool_call_name": start.tool_call_name, "parent_message_id": start.parent_message_id}
@@ -111,7 +101,7 @@ class Calls:
         lane = self._lanes.by_name.get(call.lane)
         if lane is not None and call_id in lane.calls:
             lane.calls.remove(call_id)
-        return [] if self._chunks else [ToolCallEndEvent(tool_call_id=call_id, subagent_run_id=call.owner)]
+        return [] if self.chunks else [ToolCallEndEvent(tool_call_id=call_id, subagent_run_id=call.owner)]
 
     def result(
         self,
@@ -183,7 +173,7 @@ class Calls:
 
     def _content(self, content: str | list[Any]) -> str | list[Any]:
         """Peers from before 1.0 end the run at a list of parts: they get its text (AG-UI 1.0, versions)."""
-        if self._parts or not isinstance(content, list):
+        if self.parts or not isinstance(content, list):
             return content
         return "".join(_text(part) for part in content)
 

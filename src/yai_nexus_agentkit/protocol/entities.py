@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from ag_ui.core import BaseEvent
@@ -14,12 +15,12 @@ Closer: TypeAlias = Callable[[str], list[BaseEvent]]
 """Closes the entity of this name, takes it out of `OpenEntities`, and returns the events that say so."""
 
 
+@dataclass(slots=True, eq=False)
 class OpenEntities:
     """The open entities of one run. Names are unique per kind; owners are subagent invocations."""
 
-    def __init__(self) -> None:
-        self._entries: dict[tuple[Kind, str], tuple[str | None, Closer]] = {}
-        """Owner and closer by kind and name. Set when an entity opens, dropped by its closer."""
+    _entries: dict[tuple[Kind, str], tuple[str | None, Closer]] = field(default_factory=dict)
+    """Owner and closer by kind and name. Set when an entity opens, dropped by its closer."""
 
     def add(self, kind: Kind, name: str, owner: str | None, close: Closer) -> None:
         """Note an entity as open. A subagent invocation is owned by the one that spawned it."""

@@ -71,31 +71,22 @@ class Lane:
     """Calls of the lane that are still open."""
 
 
+@dataclass(slots=True, eq=False)
 class Lanes:
     """The model calls of one run, from their first fact to their end."""
 
-    def __init__(
-        self,
-        ids: MessageIds,
-        open_entities: OpenEntities,
-        subagents: Subagents,
-        writer: ReasoningWriter | None,
-        close_span: Callable[[str], list[BaseEvent]],
-        *,
-        chunks: bool,
-    ) -> None:
-        self.by_name: dict[str, Lane] = {}
-        """The lanes that were declared or said something, until their end."""
-        self._ids = ids
-        self._open = open_entities
-        self._subagents = subagents
-        self._writer = writer
-        self._close_span = close_span
-        self._chunks = chunks
-        self._textless: set[str] = set()
-        """Messages that calls of this run made and that have no text yet: the only known ids that text may go to."""
-        self._reasoned: dict[tuple[str, str], str] = {}
-        """Newest reasoning message by lane and wish, kept after its end: its encrypted content may come later."""
+    _ids: MessageIds
+    _open: OpenEntities
+    _subagents: Subagents
+    _writer: ReasoningWriter | None
+    _close_span: Callable[[str], list[BaseEvent]]
+    chunks: bool
+    by_name: dict[str, Lane] = field(default_factory=dict)
+    """The lanes that were declared or said something, until their end."""
+    _textless: set[str] = field(default_factory=set)
+    """Messages that calls of this run made and that have no text yet: the only known ids that text may go to."""
+    _reasoned: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Newest reasoning message by lane and wish, kept after its end: its encrypted content may come later."""
 
     def declare(self, name: str, owner: str | None, within: tuple[str, ...]) -> None:
         """Make a lane, unless it is there already."""
@@ -135,10 +126,10 @@ class Lanes:
         events = [*self.end_text(name), *self.make_room(name, lane), *self._subagents.introduce(lane.owner)]
         lane.text = lane.message = self._text_id(name, lane, wish)
         lane.ready = lane.wish = wish
-        content = TextMessageChunkEvent if self._chunks else TextMessageContentEvent
+        content = TextMessageChunkEvent if self.chunks else TextMessageContentEvent
         lane.event_with = deltas(content, message_id=lane.text, subagent_run_id=lane.owner)
         self._open.add("text", name, lane.owner, self.end_text)
-        if self._chunks:
+        if self.chunks:
             return events
         start = TextMessageStartEvent(message_id=lane.text, role="assistant", subagent_run_id=lane.owner)
         return [*events, start]
@@ -150,7 +141,7 @@ class Lanes:
             return []
         message_id, lane.text, lane.ready = lane.text, "", _NOTHING
         self._open.remove("text", name)
-        return [] if self._chunks else [TextMessageEndEvent(message_id=message_id, subagent_run_id=lane.owner)]
+        return [] if self.chunks else [TextMessageEndEvent(message_id=message_id, subagent_run_id=lane.owner)]
 
     def parent(self, lane: Lane, wish: str | None, call_id: str) -> str:
         """Id of the message that a call of this lane belongs to. It need not have text (AG-UI 1.0, tool calls)."""

@@ -45,7 +45,7 @@ from yai_nexus_agentkit.protocol.endings import questions
 from yai_nexus_agentkit.protocol.entities import OpenEntities
 from yai_nexus_agentkit.protocol.lanes import Lane, Lanes
 from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
-from yai_nexus_agentkit.protocol.reasoning import ReasoningMode, reasoning_writer
+from yai_nexus_agentkit.protocol.reasoning import WRITERS, ReasoningMode
 from yai_nexus_agentkit.protocol.steps import Spans, Steps
 from yai_nexus_agentkit.protocol.subagents import Subagents
 from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
@@ -101,11 +101,11 @@ class RunLifecycle:
         """The run was started and has not ended; its terminal event was returned."""
         self.calls = calls or ThreadCalls()
         """The tool calls of the thread. This run adds its own."""
-        self._open, self._ids = OpenEntities(), MessageIds(taken or {})
+        self._open, self._ids = OpenEntities(), MessageIds(dict(taken or {}))
         self._subagents = Subagents(self._open, announce=announce_subagents)
-        known_activities = (i for i, role in (taken or {}).items() if role == "activity")
+        known_activities = {i for i, role in (taken or {}).items() if role == "activity"}
         self._activities = Activities(self._ids, self._subagents, known_activities)
-        writer = reasoning_writer(reasoning)
+        writer = WRITERS[reasoning]()
         self._steps = Steps(self._open, self._subagents)
         self._spans = Spans(self._ids, self._open, self._subagents, writer)
         self._lanes = Lanes(self._ids, self._open, self._subagents, writer, self._spans.close, chunks=text_chunks)

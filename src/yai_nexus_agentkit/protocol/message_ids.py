@@ -7,7 +7,8 @@ owners of spans and reasoning messages together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from ag_ui.core import Message
 
@@ -25,14 +26,14 @@ def usable(text: object) -> str | None:
     return text if isinstance(text, str) and text else None
 
 
+@dataclass(slots=True, eq=False)
 class MessageIds:
     """One run's view of the thread's message ids. An id is never given back."""
 
-    def __init__(self, taken: Mapping[str, str]) -> None:
-        """`taken`: id to role of every message that the client or the thread holds."""
-        self._kinds = dict(taken)
-        self._owners: dict[str, str | None] = {}
-        """Owner by id, of the messages that were made or restated in this run; of the others it is not known."""
+    _kinds: dict[str, str]
+    """Id to role of every message that the client or the thread holds."""
+    _owners: dict[str, str | None] = field(default_factory=dict)
+    """Owner by id, of the messages that were made or restated in this run; of the others it is not known."""
 
     def kind(self, message_id: str) -> str | None:
         """Role of the message with this id (``span`` for a reasoning span), None if there is none."""

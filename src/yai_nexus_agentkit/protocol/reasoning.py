@@ -6,7 +6,7 @@ A writer returns the events of one fact; its caller knows what is open, and whos
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, Protocol, TypeAlias
 
 from ag_ui.core import (
@@ -28,7 +28,7 @@ from yai_nexus_agentkit.protocol.thinking import (
     ThinkingTextMessageStartEvent,
 )
 
-__all__ = ["ReasoningMode", "ReasoningWriter", "reasoning_writer"]
+__all__ = ["WRITERS", "ReasoningMode", "ReasoningWriter"]
 
 ReasoningMode: TypeAlias = Literal["standard", "thinking", "off"]
 
@@ -149,8 +149,9 @@ class _Thinking:
         return [ThinkingTextMessageEndEvent(subagent_run_id=owner)]
 
 
-def reasoning_writer(mode: ReasoningMode) -> ReasoningWriter | None:
-    """A fresh writer for one run; None where no reasoning goes on the wire."""
-    if mode == "off":
-        return None
-    return _Standard() if mode == "standard" else _Thinking()
+WRITERS: Mapping[ReasoningMode, Callable[[], ReasoningWriter | None]] = {
+    "standard": _Standard,
+    "thinking": _Thinking,
+    "off": lambda: None,
+}
+"""Makes a run's writer; None if no reasoning is sent."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 from ag_ui.core import BaseEvent, Message, StepFinishedEvent, StepStartedEvent
@@ -15,14 +16,14 @@ from yai_nexus_agentkit.protocol.subagents import Subagents
 __all__ = ["Spans", "Steps"]
 
 
+@dataclass(slots=True, eq=False)
 class Steps:
     """The node runs of one run. `step` identifies a node run; its name is what the client sees."""
 
-    def __init__(self, open_entities: OpenEntities, subagents: Subagents) -> None:
-        self._open = open_entities
-        self._subagents = subagents
-        self._steps: dict[str, tuple[str, str | None]] = {}
-        """Name and owner of the open steps."""
+    _open: OpenEntities
+    _subagents: Subagents
+    _steps: dict[str, tuple[str, str | None]] = field(default_factory=dict)
+    """Name and owner of the open steps."""
 
     def start(self, step: str, name: str, owner: str | None, metadata: dict[str, Any] | None) -> list[BaseEvent]:
         """``STEP_STARTED`` under a name that no open step has; clients before 0.0.59 have one space of names."""
@@ -48,18 +49,16 @@ class Steps:
         return [StepFinishedEvent(step_name=name, subagent_run_id=owner)]
 
 
+@dataclass(slots=True, eq=False)
 class Spans:
     """Titled reasoning spans. `span` identifies the chain's run; on the wire it has another id where that is taken."""
 
-    def __init__(
-        self, ids: MessageIds, open_entities: OpenEntities, subagents: Subagents, writer: ReasoningWriter | None
-    ) -> None:
-        self._ids = ids
-        self._open = open_entities
-        self._subagents = subagents
-        self._writer = writer
-        self._spans: dict[str, tuple[str, str | None]] = {}
-        """Id on the wire and owner of the open spans."""
+    _ids: MessageIds
+    _open: OpenEntities
+    _subagents: Subagents
+    _writer: ReasoningWriter | None
+    _spans: dict[str, tuple[str, str | None]] = field(default_factory=dict)
+    """Id on the wire and owner of the open spans."""
 
     def open(self, span: str, title: str, owner: str | None) -> list[BaseEvent]:
         """Begin a span, unless it is open."""

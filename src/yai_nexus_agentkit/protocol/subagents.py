@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from ag_ui.core import (
     BaseEvent,
@@ -21,6 +22,7 @@ UNNAMED = "subagent"
 """Name of an invocation that something was tagged with before anybody announced it."""
 
 
+@dataclass(slots=True, eq=False)
 class Subagents:
     """The invocations of one run.
 
@@ -28,21 +30,20 @@ class Subagents:
     them no harm.
     """
 
-    def __init__(self, open_entities: OpenEntities, *, announce: bool) -> None:
-        self._open = open_entities
-        self._announce = announce
-        self._started: set[str] = set()
-        """Every invocation of the run, kept after its end: an id is started once per run."""
+    _open: OpenEntities
+    announce: bool
+    _started: set[str] = field(default_factory=set)
+    """Every invocation of the run, kept after its end: an id is started once per run."""
 
     def introduce(self, owner: str | None) -> list[BaseEvent]:
         """The start of `owner`, for the first event that is tagged with it. Tags may also come after its end."""
-        if owner is None or owner in self._started or not self._announce:
+        if owner is None or owner in self._started or not self.announce:
             return []
         return self.start(owner, UNNAMED)
 
     def knows(self, subagent: str | None) -> bool:
         """Whether a tag inside an event, such as an interrupt's, can refer to it: it was started, or none is."""
-        return not self._announce or subagent in self._started
+        return not self.announce or subagent in self._started
 
     def start(
         self,
@@ -69,7 +70,7 @@ class Subagents:
         )
         self._started.add(subagent)
         self._open.add("subagent", subagent, spawner, self.end)
-        return [event] if self._announce else []
+        return [event] if self.announce else []
 
     def end(
         self, subagent: str, *, error: str | None = None, suspended: Sequence[str] | None = None
@@ -82,7 +83,7 @@ class Subagents:
         if not self._open.remove("subagent", subagent):
             return []
         events = self._open.close_owned(subagent)
-        return [*events, ending] if self._announce else events
+        return [*events, ending] if self.announce else events
 
     @staticmethod
     def _ending(subagent: str, error: str | None, suspended: Sequence[str] | None) -> BaseEvent:

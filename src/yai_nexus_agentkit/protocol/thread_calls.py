@@ -6,7 +6,7 @@ Every part of a run asks `ThreadCalls`: which calls exist, by which id the clien
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = ["Call", "ThreadCalls"]
@@ -35,18 +35,18 @@ class Call:
     """Id of the tool message that answers it."""
 
 
+@dataclass(slots=True, eq=False)
 class ThreadCalls:
     """The calls of one thread, in the order in which they were made. Belongs to one run."""
 
-    def __init__(self) -> None:
-        self._calls: dict[str, Call] = {}
-        """By id on the wire."""
-        self._made: dict[tuple[str, str], Call] = {}
-        """By message and raw id."""
-        self._alike: dict[str, list[Call]] = {}
-        """By raw id, oldest first."""
-        self.renumbered = False
-        """Some call has another id on the wire than its model gave it."""
+    _calls: dict[str, Call] = field(default_factory=dict)
+    """By id on the wire."""
+    _made: dict[tuple[str, str], Call] = field(default_factory=dict)
+    """By message and raw id."""
+    _alike: dict[str, list[Call]] = field(default_factory=dict)
+    """By raw id, oldest first."""
+    renumbered: bool = False
+    """Some call has another id on the wire than its model gave it."""
 
     def __iter__(self) -> Iterator[Call]:
         return iter(self._calls.values())
