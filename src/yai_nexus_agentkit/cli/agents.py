@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from yai_nexus_agentkit.cli.arguments import adapter_options, run_config
+from yai_nexus_agentkit.cli.arguments import adapter_options, run_arguments
 from yai_nexus_agentkit.cli.failures import CommandError, warn
 from yai_nexus_agentkit.cli.loading import find, opened, parse_spec
 from yai_nexus_agentkit.cli.persistence import persistence, with_persistence
@@ -32,7 +32,7 @@ async def loaded(
     found: Any, spec: str, attributes: dict[str, Any], args: argparse.Namespace
 ) -> AsyncIterator[AGUIAdapter]:
     """The adapter of the object that `spec` names, with the graph attributes of the command line."""
-    async with opened(found, spec, run_config(args)) as agent:
+    async with opened(found, spec, run_arguments(args)["config"]) as agent:
         if args.model and agent is found:
             warn(f"--model: {spec} is made already; only nodes that read config['configurable']['model'] use it")
         yield adapter_of(with_persistence(agent, attributes, spec), args)

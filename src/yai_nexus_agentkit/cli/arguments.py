@@ -17,8 +17,6 @@ from yai_nexus_agentkit.cli.failures import CommandError
 from yai_nexus_agentkit.protocol.json.reader import read_json
 
 if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
-
     from yai_nexus_agentkit import AdapterOptions
 
 __all__ = [
@@ -28,8 +26,7 @@ __all__ = [
     "add_agent_arguments",
     "add_turn_arguments",
     "request",
-    "run_config",
-    "runtime_context",
+    "run_arguments",
 ]
 
 _DEPTH = 200
@@ -63,7 +60,7 @@ OPTIONS: Mapping[str, tuple[Mapping[str, Any], str]] = {
 
 
 def add_turn_arguments(parser: argparse.ArgumentParser) -> None:
-    """The agent and the request of one turn."""
+    """The agent, the request of one turn, and the arguments of `add_agent_arguments`."""
     parser.usage = "%(prog)s AGENT [message] [options]"
     parser.add_argument("agent", metavar="AGENT", help=AGENT)
     group = parser.add_argument_group("the request")
@@ -75,6 +72,7 @@ def add_turn_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--tools", metavar="FILE", help="tools that the client offers, a JSON list")
     group.add_argument("--thread", metavar="ID", help="the thread (default: a new one)")
     group.add_argument("--input", metavar="FILE", help="a whole RunAgentInput, JSON; other arguments override it")
+    add_agent_arguments(parser)
 
 
 def add_agent_arguments(parser: argparse.ArgumentParser) -> None:
@@ -109,15 +107,11 @@ def adapter_options(args: argparse.Namespace, own: AdapterOptions) -> AdapterOpt
         raise CommandError(str(error)) from error
 
 
-def run_config(args: argparse.Namespace) -> RunnableConfig:
-    """The configuration for factories and for the run."""
+def run_arguments(args: argparse.Namespace) -> dict[str, Any]:
+    """The arguments of a run: `config`, which factories get too, and `context`, LangGraph's, which may be None."""
     model = {"model": args.model} if args.model else {}
-    return {"configurable": _pairs("--configurable", args.configurable) | model}
-
-
-def runtime_context(args: argparse.Namespace) -> dict[str, Any] | None:
-    """LangGraph's runtime context, if one is given."""
-    return _pairs("--context", args.context) or None
+    config = {"configurable": _pairs("--configurable", args.configurable) | model}
+    return {"config": config, "context": _pairs("--context", args.context) or None}
 
 
 def _pairs(flag: str, given: Sequence[str]) -> dict[str, Any]:

@@ -13,13 +13,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from yai_nexus_agentkit.cli.agents import adapter_opened
-from yai_nexus_agentkit.cli.arguments import (
-    add_agent_arguments,
-    add_turn_arguments,
-    request,
-    run_config,
-    runtime_context,
-)
+from yai_nexus_agentkit.cli.arguments import add_turn_arguments, request, run_arguments
 from yai_nexus_agentkit.cli.client import Client
 from yai_nexus_agentkit.cli.failures import CommandError, warnings_shown
 from yai_nexus_agentkit.cli.terminal import Terminal
@@ -51,7 +45,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--max-ratio", type=float, metavar="R", help="most CPU time, as a multiple of the agent's own")
     group.add_argument("--repeats", type=_positive, default=11, metavar="N", help="number of replays (default: 11)")
     parser.add_argument("--json", action="store_true", help="write the figures as JSON")
-    add_agent_arguments(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -73,10 +66,9 @@ async def _measured(args: argparse.Namespace, budget: dict[str, Any]) -> Overhea
     from yai_nexus_agentkit.testing import OverBudget, measure_overhead
 
     asked = Client(request(args, default=_DEFAULT_MESSAGE)).request()
-    given: dict[str, Any] = {"config": run_config(args), "context": runtime_context(args), "repeats": args.repeats}
     async with adapter_opened(args.agent, args) as adapter:
         try:
-            return await measure_overhead(adapter, asked, **given, **budget)
+            return await measure_overhead(adapter, asked, **run_arguments(args), repeats=args.repeats, **budget)
         except OverBudget as error:
             return error.overhead
         except RuntimeError as error:

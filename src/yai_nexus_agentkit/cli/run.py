@@ -15,14 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from yai_nexus_agentkit.cli.agents import adapter_opened
-from yai_nexus_agentkit.cli.arguments import (
-    AGENT,
-    add_agent_arguments,
-    add_turn_arguments,
-    request,
-    run_config,
-    runtime_context,
-)
+from yai_nexus_agentkit.cli.arguments import AGENT, add_turn_arguments, request, run_arguments
 from yai_nexus_agentkit.cli.chunks import Event, Unchunked
 from yai_nexus_agentkit.cli.client import Client
 from yai_nexus_agentkit.cli.failures import warnings_shown
@@ -56,7 +49,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="ANSWER",
         help="the answer to the agent's next question: y or n for a yes or no, else JSON or text",
     )
-    add_agent_arguments(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -99,7 +91,7 @@ class _Turn:
 
     def __init__(self, adapter: AGUIAdapter, args: argparse.Namespace, client: Client, out: Terminal) -> None:
         self._adapter, self._client, self._out = adapter, client, out
-        self._run_args: dict[str, Any] = {"config": run_config(args), "context": runtime_context(args)}
+        self._run_args = run_arguments(args)
         self._page = Page(out.width, colour=out.colour)
         self._trace = None if args.json else Trace(self._page, client, full=args.full)
         self.may_ask = out.interactive and not args.json

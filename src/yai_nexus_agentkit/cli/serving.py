@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from yai_nexus_agentkit.cli.agents import adapter_of, loaded
-from yai_nexus_agentkit.cli.arguments import run_config, runtime_context
+from yai_nexus_agentkit.cli.arguments import run_arguments
 from yai_nexus_agentkit.cli.failures import CommandError
 from yai_nexus_agentkit.cli.loading import find, made, parse_spec
 from yai_nexus_agentkit.cli.persistence import persistence, with_persistence
@@ -100,7 +100,7 @@ def _resolver(args: argparse.Namespace) -> Resolver:
 
     from yai_nexus_agentkit.server import Identity
 
-    config, context = run_config(args), runtime_context(args)
+    config, context = run_arguments(args).values()
     whose = find(parse_spec(args.identity)) if args.identity else None
     if whose is not None and not callable(whose):
         raise CommandError(f"--identity: {args.identity} is of type {type(whose).__name__}, not a function")

@@ -18,29 +18,18 @@ from typing import Any, NamedTuple
 from yai_nexus_agentkit.cli.chunks import Event
 from yai_nexus_agentkit.cli.client import Client
 from yai_nexus_agentkit.cli.layout import Page, shortened
-from yai_nexus_agentkit.protocol.events import (
-    CALL,
-    REASONING,
-    SPAN,
-    STEP,
-    SUBAGENT,
-    TEXT,
-    THINKING,
-    THOUGHT,
-    Entity,
-    Move,
-    row_of,
-)
+from yai_nexus_agentkit.protocol import events
+from yai_nexus_agentkit.protocol.events import Entity, Move, row_of
 
 __all__ = ["Trace"]
 
 _TEXTS: Mapping[Entity, tuple[str, str]] = {
-    TEXT: ("TEXT_MESSAGE", ""),
-    REASONING: ("REASONING", "italic dim"),
-    THOUGHT: ("THINKING", "italic dim"),
+    events.TEXT: ("TEXT_MESSAGE", ""),
+    events.REASONING: ("REASONING", "italic dim"),
+    events.THOUGHT: ("THINKING", "italic dim"),
 }
 """Label and style of streamed text."""
-_BARS = (STEP, SUBAGENT, SPAN, THINKING)
+_BARS = (events.STEP, events.SUBAGENT, events.SPAN, events.THINKING)
 
 _LIMIT = 400
 """Characters of a value that are shown, without `full`."""
@@ -81,7 +70,7 @@ class Trace:
             return self._streamed(event, entity, move)
         if entity in _BARS:
             return self._bar(event, entity, move)
-        if entity is CALL and move in ("opens", "continues"):
+        if entity is events.CALL and move in ("opens", "continues"):
             return ""
         if kind == "RUN_STARTED":
             self._texts.clear()

@@ -17,13 +17,7 @@ from contextlib import aclosing
 from typing import Any
 
 from yai_nexus_agentkit.cli.agents import adapter_opened
-from yai_nexus_agentkit.cli.arguments import (
-    add_agent_arguments,
-    add_turn_arguments,
-    request,
-    run_config,
-    runtime_context,
-)
+from yai_nexus_agentkit.cli.arguments import add_turn_arguments, request, run_arguments
 from yai_nexus_agentkit.cli.client import Client
 from yai_nexus_agentkit.cli.failures import CommandError, warnings_shown
 from yai_nexus_agentkit.cli.layout import printable
@@ -45,7 +39,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--advice", action="store_true", help="also report legal but unwise streams")
     parser.add_argument("--ignore", action="append", default=[], metavar="RULE", help="skip a rule, by its name")
     parser.add_argument("--json", action="store_true", help="write the report as JSON")
-    add_agent_arguments(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -61,10 +54,9 @@ def execute(args: argparse.Namespace) -> int:
 async def _stream(args: argparse.Namespace) -> tuple[dict[str, Any], str, float]:
     """The request, the body of its response, and the seconds it took."""
     asked = Client(request(args, default=_DEFAULT_MESSAGE)).request()
-    context = runtime_context(args)
     async with adapter_opened(args.agent, args) as adapter:
         began = time.monotonic()
-        async with aclosing(adapter.stream_sse(asked, config=run_config(args), context=context)) as frames:
+        async with aclosing(adapter.stream_sse(asked, **run_arguments(args))) as frames:
             body = b"".join([frame async for frame in frames]).decode()
         return asked, body, time.monotonic() - began
 

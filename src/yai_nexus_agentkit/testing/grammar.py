@@ -10,18 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from yai_nexus_agentkit.protocol.events import (
-    CALL,
-    REASONING,
-    SPAN,
-    STEP,
-    SUBAGENT,
-    TERMINAL,
-    TEXT,
-    Entity,
-    EventRow,
-    row_of,
-)
+from yai_nexus_agentkit.protocol import events
+from yai_nexus_agentkit.protocol.events import Entity, EventRow, row_of
 
 __all__ = ["GRAMMAR", "Grammar"]
 
@@ -38,12 +28,12 @@ GRAMMAR: Mapping[str, str] = {
 
 _Event = Mapping[str, Any]
 _WORDS: Mapping[Entity, tuple[str, str]] = {
-    TEXT: ("text", "message"),
-    CALL: ("calls", "call"),
-    SPAN: ("reasoning", "span"),
-    REASONING: ("reasoning", "message"),
-    STEP: ("steps", "step"),
-    SUBAGENT: ("subagents", "subagent"),
+    events.TEXT: ("text", "message"),
+    events.CALL: ("calls", "call"),
+    events.SPAN: ("reasoning", "span"),
+    events.REASONING: ("reasoning", "message"),
+    events.STEP: ("steps", "step"),
+    events.SUBAGENT: ("subagents", "subagent"),
 }
 """The rule of each entity, and the word for it."""
 _Key = tuple[Entity, str | None, str]
@@ -67,7 +57,7 @@ class Grammar:
     @property
     def open_texts(self) -> list[str]:
         """Ids of the text messages that are open."""
-        return [name for entity, _, name in self._open if entity is TEXT]
+        return [name for entity, _, name in self._open if entity is events.TEXT]
 
     def feed(self, event: _Event) -> list[str]:
         """The problems of the next event."""
@@ -78,7 +68,7 @@ class Grammar:
             self._running, self._terminal = True, None
             self._open.clear()
             self._seen.clear()
-        elif kind in TERMINAL:
+        elif kind in events.TERMINAL:
             if kind == "RUN_FINISHED":  # an error ends whatever is open
                 found += [f"{_named(key)} is still open" for key in self._open]
             self._running, self._terminal = False, kind
@@ -120,8 +110,8 @@ class Grammar:
         elif not is_open:
             yield f"{_named(key)} is not open"
         if move == "opens":
-            parent = event.get("parentSubagentRunId") if entity is SUBAGENT else None
-            if isinstance(parent, str) and (SUBAGENT, None, parent) not in self._seen:
+            parent = event.get("parentSubagentRunId") if entity is events.SUBAGENT else None
+            if isinstance(parent, str) and (events.SUBAGENT, None, parent) not in self._seen:
                 yield f"{_named(key)} has the parent '{parent}', which was not started in this run"
             self._open[key] = None
             self._seen.add(key)

@@ -36,16 +36,8 @@ Make: TypeAlias = Callable[["Runnable[Any, Any] | Source"], AGUIAdapter]
 """Makes the adapter to measure, around the agent that replays."""
 
 _CALLBACKS = (
-    "on_chain_start",
-    "on_chain_end",
-    "on_chain_error",
     "on_chat_model_start",
-    "on_llm_start",
-    "on_llm_end",
-    "on_llm_error",
-    "on_tool_start",
-    "on_tool_end",
-    "on_tool_error",
+    *(f"on_{kind}_{last}" for kind in ("chain", "llm", "tool") for last in ("start", "end", "error")),
 )
 """Callbacks that are recorded. Not ``on_llm_new_token``: the native events have the tokens."""
 
