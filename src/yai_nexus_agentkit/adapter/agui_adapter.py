@@ -74,7 +74,7 @@ class AGUIAdapter:
         return None if store is None else Threads(store)
 
     def capabilities(self) -> AgentCapabilities:
-        """What the agent declares (AG-UI 1.0 §22); empty where nothing is known."""
+        """The agent's capabilities (AG-UI 1.0 §22), as far as its source knows."""
         return self.source.capabilities(self.options)
 
     def run(

@@ -1,4 +1,4 @@
-"""Pure. The way out of a run: the hooks that see its events, the wire that writes them, and what follows from an event
+"""The way out of a run: the hooks that see its events, the wire that writes them, and what follows from an event
 that was not sent.
 
 The grammar of a run counts every event it made. So whatever is not sent after all (dropped by a hook, lost with a hook

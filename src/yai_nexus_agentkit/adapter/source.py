@@ -53,7 +53,7 @@ class Translator(Protocol):
     """Where the run's facts are reported; it returns the events. The driver ends a failed or stopped run by it."""
 
     def start(self) -> list[BaseEvent]:
-        """What the client must know before the agent runs, such as the state. The driver has sent ``RUN_STARTED``."""
+        """The events before the agent runs, such as the state. The driver has sent ``RUN_STARTED``."""
         return []
 
     def feed(self, native: Any, /) -> list[BaseEvent]:
@@ -67,7 +67,7 @@ class Translator(Protocol):
         return self.reports.finish()
 
     def raw(self, native: Any, /) -> Any:
-        """What `AdapterOptions.raw_events` attaches of a native event."""
+        """The part of a native event that `AdapterOptions.raw_events` attaches."""
         return native
 
 
@@ -114,7 +114,7 @@ class Source(Protocol):
         return None
 
     def capabilities(self, options: AdapterOptions) -> AgentCapabilities:
-        """What the agent can do (AG-UI 1.0 §22), as far as the source knows."""
+        """The agent's capabilities (AG-UI 1.0 §22), as far as the source knows."""
         from ag_ui.core import AgentCapabilities
 
         return AgentCapabilities()

@@ -1,4 +1,4 @@
-"""What an agent can do, as far as its graph shows (AG-UI 1.0, capabilities). What cannot be seen is left out."""
+"""The capabilities that a graph shows (AG-UI 1.0, capabilities). Unknown ones are left out."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def capabilities(
 ) -> AgentCapabilities:
     """The capabilities of an agent behind this adapter.
 
-    Left out, since nothing in a graph tells: what its models can read and write.
+    Left out, since a graph does not show it: what its models can read and write.
     """
     name = agent.get_name()
     declared = AgentCapabilities(

@@ -90,7 +90,7 @@ class LangGraphSource(Source):
         return LangGraphThreadStore(self.graph, self.shape)
 
     def capabilities(self, options: AdapterOptions) -> AgentCapabilities:
-        """What this agent can do (AG-UI 1.0 §22), derived from the graph."""
+        """The capabilities (AG-UI 1.0 §22) that the graph shows."""
         from yai_nexus_agentkit.adapter.langgraph.capabilities import capabilities
 
         return capabilities(self.agent, self.graph, self.shape, options)

@@ -1,4 +1,4 @@
-"""What a source reports of one run, and the events that follow from it: grammar, state, messages, the end.
+"""The facts that a source reports of one run, as events: grammar, state, messages, the end.
 
 A source makes one `Reports` per run, as soon as it knows what the thread holds. The options and hooks for what clients
 see of a run are carried out here, for all sources alike.
@@ -78,7 +78,7 @@ class Reports:
         return Predictor(fields, self.life, self.state, announce=announce) if fields else None
 
     def error_text(self, error: BaseException) -> str:
-        """What a client may read of an exception."""
+        """The text that a client may read of an exception."""
         return error_text(error, self._run)
 
     # ------------------------------------------------------------------ messages
