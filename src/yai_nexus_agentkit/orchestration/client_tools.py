@@ -29,7 +29,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from threading import Lock
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolCall, ToolMessage
@@ -77,7 +76,6 @@ _MESSAGES: Final = "messages"
 
 _warned: set[str] = set()
 """Names whose clash was reported. Only names of server tools get in, so a client cannot make it grow."""
-_warned_lock: Final = Lock()
 
 
 def client_tools(config: RunnableConfig | None = None, *, exclude: Iterable[ServerTool] = ()) -> list[dict[str, Any]]:
@@ -117,10 +115,12 @@ def context_entries(config: RunnableConfig | None = None) -> list[dict[str, str]
     Args:
         config: The node's configuration; by default that of the current run. Outside a run the list is empty.
     """
-    return [
-        {"description": str(entry.get("description") or ""), "value": _text(entry.get("value"))}
-        for entry in _listed(config, CONTEXT_KEY)
-    ]
+    found = []
+    for entry in _listed(config, CONTEXT_KEY):
+        value = entry.get("value")
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+        found.append({"description": str(entry.get("description") or ""), "value": text})
+    return found
 
 
 def context_text(config: RunnableConfig | None = None) -> str | None:
@@ -247,16 +247,10 @@ def _offered(config: RunnableConfig | None, exclude: Iterable[ServerTool]) -> di
     if found:
         for name in {tool_name(tool) for tool in exclude}.intersection(found):
             del found[name]
-            _warn_once(name)
+            if name not in _warned:
+                _warned.add(name)
+                logger.warning("The client's tool %r has the name of a server tool and is ignored.", name)
     return found
-
-
-def _warn_once(name: str) -> None:
-    with _warned_lock:
-        known = name in _warned
-        _warned.add(name)
-    if not known:
-        logger.warning("The client's tool %r has the name of a server tool and is ignored.", name)
 
 
 def _listed(config: RunnableConfig | None, key: str) -> list[Mapping[str, Any]]:
@@ -276,12 +270,6 @@ def _parameters(schema: Any) -> dict[str, Any]:
         return {"type": "object", "properties": {}}
     properties = schema.get("properties")
     return {**schema, "type": "object", "properties": properties if isinstance(properties, Mapping) else {}}
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _messages(state: Any, key: str) -> Sequence[AnyMessage]:

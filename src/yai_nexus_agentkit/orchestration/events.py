@@ -190,8 +190,8 @@ class EventEmitter:
 class _Route(NamedTuple):
     """Where one emit goes."""
 
-    listeners: list[Any]
-    """Handlers to call, in their manager's order. If none of them streams, the stream writer is tried as well."""
+    listeners: list[tuple[Any, str]]
+    """Handlers to call, each with its role, in order. If none streams, the stream writer is tried as well."""
     manager: BaseCallbackManager | None
     """Knows the enclosing run: its id, tags and metadata."""
     configs: tuple[RunnableConfig, ...]
@@ -208,48 +208,39 @@ def _find_route(given: RunnableConfig | None) -> _Route | None:
     config = ambient if given is None else given
     if config is None:
         return None
-    callbacks = config.get("callbacks")
-    listeners, manager = _listeners(callbacks), _manager(callbacks)
+    listeners, manager = _callbacks(config)
     if ambient is None or config is ambient:
         return _Route(listeners, manager, (config,))
     if manager is None or manager.parent_run_id is None:
-        callbacks = ambient.get("callbacks")
-        manager = _manager(callbacks)
-        if not any(map(_streams, listeners)):
-            listeners += [handler for handler in _listeners(callbacks) if handler not in listeners]
+        others, manager = _callbacks(ambient)
+        if all(role != "stream" for _, role in listeners):
+            listeners += [other for other in others if other not in listeners]
     return _Route(listeners, manager, (config, ambient))
 
 
-def _manager(callbacks: object) -> BaseCallbackManager | None:
-    return callbacks if isinstance(callbacks, BaseCallbackManager) else None
-
-
-def _listeners(callbacks: Any) -> list[Any]:
-    """The handlers to call among a config's callbacks: a manager, a list, or one object of any class."""
-    handlers: Any = callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks
+def _callbacks(config: RunnableConfig) -> tuple[list[tuple[Any, str]], BaseCallbackManager | None]:
+    """The handlers to call among a config's callbacks (a manager, a list, or one object of any class); the manager."""
+    callbacks: Any = config.get("callbacks")
+    manager = callbacks if isinstance(callbacks, BaseCallbackManager) else None
+    handlers = callbacks if manager is None else manager.handlers
     if handlers is not None and not isinstance(handlers, (list, tuple)):
         handlers = [handlers]
-    found: list[Any] = []
+    found: list[tuple[Any, str]] = []
     for handler in handlers or ():
         role = _role(handler)
-        if (role == "inline" and not handler.run_inline) or handler in found:
-            continue
-        if role is not None:
-            found.append(handler)
-    return found
+        if role is not None and (handler, role) not in found:
+            found.append((handler, role))
+    return found, manager
 
 
-def _role(handler: object) -> str | None:
-    """How a handler takes custom events: it streams them ("stream"), looks at them ("inline", if it runs inline), is
-    no handler of LangChain's at all ("mock"), or ignores them (None)."""
+def _role(handler: Any) -> str | None:
+    """How a handler takes custom events: it streams them ("stream"), looks at them ("inline"), is no handler of
+    LangChain's at all ("mock"), or ignores them (None)."""
     cls: Any = type(handler)
-    if issubclass(cls, BaseCallbackHandler):
-        return _role_of_class(cls)
-    return "mock" if callable(getattr(handler, "on_custom_event", None)) else None
-
-
-def _streams(handler: object) -> bool:
-    return _role(handler) == "stream"
+    if not issubclass(cls, BaseCallbackHandler):
+        return "mock" if callable(getattr(handler, "on_custom_event", None)) else None
+    role = _role_of_class(cls)
+    return None if role == "inline" and not handler.run_inline else role
 
 
 @lru_cache(maxsize=256)
@@ -269,8 +260,7 @@ def _deliver(route: _Route, envelope: Envelope) -> bool:
     run_id = (manager and manager.parent_run_id) or uuid4()
     about = {"run_id": run_id, "tags": manager and manager.tags, "metadata": manager and manager.metadata}
     taken = False
-    for handler in route.listeners:
-        role = _role(handler)
+    for handler, role in route.listeners:
         try:
             if role == "mock":
                 data = {**envelope, "event_id": envelope["id"], "payload": envelope["value"]}
@@ -337,7 +327,7 @@ def _run_token(route: _Route) -> str:
         if control is not None:
             with _tokens_lock:
                 return _pinned_token(control)
-    stream = next(filter(_streams, route.listeners), None)
+    stream = next((handler for handler, role in route.listeners if role == "stream"), None)
     if stream is None:
         return ""  # nobody sees it
     with _tokens_lock:
