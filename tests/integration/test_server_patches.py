@@ -19,7 +19,7 @@ from pydantic import BaseModel, model_validator
 from tests.support.serving import call, run_body
 from yai_nexus_agentkit import AGUIAdapter
 from yai_nexus_agentkit.runs.identity import thread_key
-from yai_nexus_agentkit.server import create_app
+from yai_nexus_agentkit.server import ServerSettings, create_app
 
 CONFIG: Any = {"configurable": {"thread_id": thread_key("agent", "", "t1")}}
 
@@ -28,7 +28,8 @@ class Thread:
     """A thread that has run once."""
 
     def __init__(self, graph: Any) -> None:
-        self.graph, self.app = graph, create_app(AGUIAdapter(graph))
+        settings = ServerSettings(patch_as_node=True)
+        self.graph, self.app = graph, create_app(AGUIAdapter(graph), settings=settings)
         self._runs = 0
 
     async def run(self, **body: Any) -> str:

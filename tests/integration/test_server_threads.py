@@ -17,7 +17,7 @@ from yai_nexus_agentkit.server import Identity, ServerSettings, create_app
 
 @pytest.fixture
 def app() -> Any:
-    return create_app(AGUIAdapter(talker(2)), settings=ServerSettings(seed_paths=True))
+    return create_app(AGUIAdapter(talker(2)), settings=ServerSettings(seed_paths=True, patch_as_node=True))
 
 
 async def test_threads_are_listed_last_used_first(app: Any) -> None:
@@ -185,6 +185,16 @@ async def test_an_update_may_be_ascribed_to_a_node(app: Any) -> None:
     assert (await snapshot(app))["count"] == 5
     wrong = await patch(app, {"op": "add", "path": "/count", "value": 6}, query="?as_node=nobody")
     assert (wrong.status, wrong.error) == (422, "INVALID_PATCH")
+
+
+async def test_a_client_does_not_decide_what_runs_next_unless_the_server_lets_it() -> None:
+    app = create_app(AGUIAdapter(talker(1)))
+    await call(app, "POST", "/", run_body())
+    before = await snapshot(app)
+    for query in ("?as_node=agent", "?as_node=nobody", "?as_node="):
+        refused = await patch(app, {"op": "add", "path": "/count", "value": 5}, query=query)
+        assert (refused.status, refused.error) == (422, "INVALID_PATCH")
+    assert await snapshot(app) == before
 
 
 async def test_a_paused_thread_cannot_be_patched_and_its_question_stays() -> None:

@@ -139,6 +139,8 @@ class Endpoints:
         if not isinstance(operations, list):
             raise Refusal(422, "INVALID_PATCH", "the body is not a list of operations")
         as_node = request.query_params.get("as_node")
+        if as_node is not None and not self.settings.patch_as_node:
+            raise Refusal(422, "INVALID_PATCH", "as_node is not accepted (ServerSettings.patch_as_node)")
         async with self.service.hold(thread.ref):
             await thread.store.patch_state(thread.ref.key, operations, thread.run, as_node=as_node)
             await self.service.index.touch(thread.ref, ThreadStatus.IDLE)

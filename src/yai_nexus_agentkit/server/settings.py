@@ -97,6 +97,10 @@ class ServerSettings:
     expose_errors: bool = False
     """Send clients the text of unexpected exceptions. Otherwise they see an id, and the text stands in the log."""
 
+    patch_as_node: bool = False
+    """Accept ``?as_node=`` with a patch of a thread's state. Whoever may patch then decides which node runs next, past
+    breakpoints and checks of the graph."""
+
     seed_paths: bool = False
     """Also serve threads under the older paths ``/thread/list``, ``/message_snapshot/{id}``, ..."""
 
