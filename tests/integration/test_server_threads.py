@@ -105,6 +105,27 @@ async def test_hooks_redact_what_leaves_outside_runs_too() -> None:
     assert (over.status, over.error) == (422, "INVALID_PATCH")
 
 
+@pytest.mark.parametrize("made", [None, [1], {"count": 1}, "text"], ids=["None", "list", "dict", "text"])
+@pytest.mark.parametrize("older", [False, True], ids=["", "older path"])
+async def test_a_hook_that_returns_what_a_run_refuses_is_an_error_of_every_route(made: Any, older: bool) -> None:
+    spoilt: list[bool] = []
+
+    def hook(value: Any, run: Any) -> Any:
+        return made if spoilt else value
+
+    hooks = Hooks(on_state=hook, on_messages=hook)
+    app = create_app(AGUIAdapter(talker(1), hooks=hooks), settings=ServerSettings(seed_paths=True))
+    await call(app, "POST", "/", run_body())
+    spoilt.append(True)
+    paths = ("/message_snapshot/t1", "/state_snapshot/t1") if older else ("/threads/t1/messages", "/threads/t1/state")
+    for path in paths:
+        answer = await call(app, "GET", path)
+        if made == {"count": 1} and "state" in path:
+            assert answer.json["snapshot"] == made
+        else:
+            assert (answer.status, answer.error) == (500, "HOOK_ERROR")
+
+
 # ---------------------------------------------------------------- patches
 
 

@@ -16,6 +16,7 @@ from starlette.responses import Response
 from yai_nexus_agentkit.errors import (
     UNEXPECTED,
     AGUIAdapterError,
+    HookError,
     OverloadedError,
     RunInputError,
     StatePatchError,
@@ -69,7 +70,8 @@ def _refusal(error: Exception, settings: ServerSettings) -> Refusal:
         case OverloadedError():
             return Refusal(429, "OVERLOADED", str(error), headers={"retry-after": str(settings.retry_after)})
         case _:
-            return Refusal(500, "INTERNAL_ERROR", client_text(error, expose=settings.expose_errors))
+            code = "HOOK_ERROR" if isinstance(error, HookError) else "INTERNAL_ERROR"
+            return Refusal(500, code, client_text(error, expose=settings.expose_errors))
 
 
 def _detail_text(detail: Any) -> str:

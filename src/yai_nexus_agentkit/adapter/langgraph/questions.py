@@ -1,4 +1,4 @@
-"""Pure. LangGraph's interrupts as AG-UI interrupts: a reason, a message that a generic UI can show, and a schema for
+"""LangGraph's interrupts as AG-UI interrupts: a reason, a message that a generic UI can show, and a schema for
 the answer."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MESSAGE_LENGTH = 500
 """Characters of a question made from a value that has no text of its own."""
 
 _DECISIONS = ("approve", "edit", "reject", "respond")
-"""What LangChain's approval middleware may be answered with."""
+"""The decisions that LangChain's approval middleware accepts."""
 
 
 def describe(
@@ -94,7 +94,7 @@ def _decisions(requests: Sequence[Any], value: Mapping[str, Any]) -> dict[str, A
 
 
 def _decision(allowed: Any, request: Any) -> dict[str, Any]:
-    """What the middleware would fail over is refused here: it has given the question up by then."""
+    """Refuses here what the middleware would fail over: it has given the question up by then."""
     types = list(allowed) if isinstance(allowed, list | tuple) and allowed else list(_DECISIONS)
     # Another tool cannot be chosen, as in the middleware's per-call mode: nobody asked about that one.
     own = request.get("name") if isinstance(request, Mapping) else None

@@ -45,8 +45,7 @@ def saver_of(graph: Graph) -> BaseCheckpointSaver[Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class GraphShape:
-    """What can be said of a graph before it runs, from its builder and channels alone (microseconds, no schema
-    generation)."""
+    """A graph as its builder and channels show it: known in microseconds, before it runs."""
 
     inputs: frozenset[str] = frozenset()
     """Keys of the input schema that are channels."""
@@ -75,7 +74,7 @@ class GraphShape:
     verbatim: bool = False
     """The conversation may hold other things than messages with ids, since not ``add_messages`` keeps it."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    """What a channel holds that nobody wrote. Checkpoints lack it, but ``values`` chunks show it to clients."""
+    """Values of channels that nobody wrote. Checkpoints lack it, but ``values`` chunks show it to clients."""
     stops: bool = False
     """The graph or a subgraph has static interrupts (``interrupt_before``, ``interrupt_after``)."""
     functional: bool = False
@@ -161,7 +160,7 @@ class GraphShape:
         )
 
     def setting(self, key: str, held: Any, value: Any, pending: Sequence[Any] = ()) -> Any:
-        """What to write so that the channel, which holds `held`, holds `value`: past its reducer.
+        """The write after which the channel, which holds `held`, holds `value`: past its reducer.
 
         `pending`: writes of finished tasks, which come on top. Raises ValueError where there is no way.
         """
@@ -256,11 +255,11 @@ class Reducer:
         """The value is made anew from all earlier writes: it cannot be taken out of a checkpoint."""
 
     def empty(self) -> Any:
-        """What the channel holds at first."""
+        """The value of the channel at first."""
         return self._kind() if self._kind is not None else None
 
     def beneath(self, value: Any, writes: Sequence[Any]) -> Any:
-        """What the channel must hold so that it holds `value` after these writes; of lists, the same items in some
+        """The value that these writes turn into `value`; of lists, the same items in some
         order. Raises ValueError if that cannot be found."""
         rest = list(value) if isinstance(value, list) else []
         for item in [one for write in writes for one in (write if isinstance(write, list) else [write])]:
@@ -366,7 +365,7 @@ def _validate(schema: type[BaseModel], changed: Mapping[str, Any], held: Mapping
             fault = error.errors()[0]
             path = "".join(pointer(str(part)) for part in fault["loc"]) or pointer(key)
             raise RunInputError(fault["msg"], path=path) from error
-        except Exception:  # a validator of the whole model that misses what is not there yet: the graph will tell
+        except Exception:  # a validator of the whole model that misses what is not there yet: the graph will find out
             continue
 
 

@@ -70,8 +70,8 @@ def _shown(message: Message, held: BaseMessage) -> Message | None:
 
 
 def _same_text(message: Message, shown: Message) -> bool:
-    told, stored = text_of(message.content or ""), text_of(shown.content or "")
-    return told is not None and stored is not None and saved_as(told, stored)
+    sent, stored = text_of(message.content or ""), text_of(shown.content or "")
+    return sent is not None and stored is not None and saved_as(sent, stored)
 
 
 def _calls(message: Message) -> list[tuple[str, str]]:
@@ -117,14 +117,15 @@ def text_of(content: Any) -> str | None:
 _HALF = "\ufffd"
 
 
-def saved_as(told: str, stored: str) -> bool:
-    """`stored` is the text that the client was told, as it is or as a saver keeps it."""
-    if told == stored:
+def saved_as(sent: str, stored: str) -> bool:
+    """`stored` is the text that the client was sent, as it is or as a saver keeps it: text that UTF-8 cannot encode
+    becomes question marks."""
+    if sent == stored:
         return True
     if "?" not in stored:
         return False
     at = 0
-    for char in told:
+    for char in sent:
         if stored.startswith(char, at) or (char == _HALF and stored.startswith("?", at)):
             at += 1
         elif ord(char) > 0xFFFF and stored.startswith("??", at):

@@ -100,7 +100,7 @@ def _read(native: NativeInterrupt, payload: Any) -> Any:
 
 
 def _cancelled(native: NativeInterrupt) -> Any:
-    """What ``interrupt()`` returns for an abandoned question; approval middleware sees a rejection."""
+    """The return value of ``interrupt()`` for an abandoned question; approval middleware gets a rejection."""
     value = native.value
     rejection = {"type": "reject", "message": _CANCELLED}
     if isinstance(value, Mapping):

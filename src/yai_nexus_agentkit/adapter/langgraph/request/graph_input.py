@@ -1,5 +1,4 @@
-"""Pure. A request as the graph's input: new messages, what the client changed of the state, and the request's tools and
-context."""
+"""A request as the graph's input: new messages, the state that the client changed, the request's tools and context."""
 
 from __future__ import annotations
 

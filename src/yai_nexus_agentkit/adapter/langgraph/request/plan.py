@@ -1,4 +1,4 @@
-"""What a request means for its thread, decided before the graph runs: a `Run`, a `Resume`, a `Restate` or an `Idle`."""
+"""The plan of a request, made before the graph runs: a `Run`, a `Resume`, a `Restate` or an `Idle`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Held", "Idle", "Known", "Plan", "Restate", "Resume", "Run"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What the client and the thread know of each other when the run begins."""
+    """The client's and the thread's knowledge of each other when the run begins."""
 
     request: Sequence[Message] = ()
     """The client's messages, in its order."""
@@ -54,7 +54,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a thread holds. For runs that do not show it by themselves before their first step."""
+    """The content of a thread, for runs that do not show it by themselves before their first step."""
 
     values: Any = None
     messages: Sequence[BaseMessage] = ()

@@ -140,7 +140,7 @@ class Planner:
 
     async def _is_due(self, thread: Thread) -> bool:
         """The thread stopped before a node, which may execute open calls itself. Asked only where the request has
-        results of tools, and nothing else tells whose tools those are."""
+        results of tools, and nothing else shows whose tools those are."""
         if self._shape.tools or all(m.role != "tool" for m in self._request):
             return False
         return thread.paused or bool((await self._graph.aget_state(self.config)).next)
@@ -350,7 +350,7 @@ class Planner:
         return self._at(start, self._known(branch, _with_results(calls, found), found), found)
 
     async def _changed_since(self, history: History, place: Place) -> dict[str, Any]:
-        """What the user changed of the state. A tab that goes back in its branch sends the state of a later place:
+        """The state that the user changed. A tab that goes back in its branch sends the state of a later place:
         values that were shown anywhere since are no change."""
         state = self._changed_state(place.values)
         if state:

@@ -22,7 +22,7 @@ from yai_nexus_agentkit.protocol.thread_calls import Call, ThreadCalls
 __all__ = ["Reconciliation", "completed", "open_calls", "reconcile", "unanswered"]
 
 _UNANSWERED = "There is no result: the conversation went on before one came. The call may have had an effect."
-"""What a model reads as the result of a call that nobody answered; providers refuse a call without result."""
+"""A model reads this as the result of a call that nobody answered; providers refuse a call without result."""
 _INSTRUCTIONS = ("system", "developer")
 _TAKEN = ("user", "tool", *_INSTRUCTIONS)
 """Roles of the messages that a client may add."""
@@ -30,7 +30,7 @@ _TAKEN = ("user", "tool", *_INSTRUCTIONS)
 
 @dataclass(slots=True)
 class Reconciliation:
-    """What a request's messages mean."""
+    """The meaning of a request's messages."""
 
     append: list[BaseMessage] = field(default_factory=list)
     """New messages in an order that providers accept: results of open calls first."""
@@ -53,7 +53,7 @@ class Reconciliation:
 
     @property
     def given(self) -> list[BaseMessage]:
-        """What is appended and the client sent; the rest are `answers`. Compared by id: messages take long."""
+        """The messages of `append` that the client sent; the rest are `answers`. Compared by id: messages take long."""
         made = {m.id for m in self.answers}
         return [m for m in self.append if m.id is None or m.id not in made]
 
@@ -150,8 +150,8 @@ class _Comparison:
         return next((held.id for held in self._shown[newest + 1 :] if held.type == "human"), None)
 
     def fresh(self) -> list[Message]:
-        """What the user added: everything after the last known message; of a request with no known message, what
-        follows its last answer."""
+        """The messages that the user added: all after the last known one, or, if none is known, after the last
+        answer."""
         last = self.known[-1] if self.known else -1
         if last < 0:
             last = max((n for n, m in enumerate(self._own) if m.role == "assistant"), default=-1)
@@ -186,7 +186,7 @@ class _Comparison:
 
 
 class _News:
-    """What a request adds to a thread. `ids`: of all the thread's messages, which nothing new may have."""
+    """The messages that a request adds to a thread. `ids`: of all the thread's messages, which nothing new may have."""
 
     def __init__(
         self,

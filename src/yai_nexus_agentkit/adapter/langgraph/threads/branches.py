@@ -1,4 +1,4 @@
-"""Driver. Finding a checkpoint of a thread by its conversation.
+"""Finds checkpoints of a thread by their conversation, and starts branches there.
 
 Every run writes the id of its newest user message into the metadata of its checkpoints, so a place is found by a filter
 instead of by walking the history, which savers read as a whole. What was found is compared with the conversation that
@@ -34,7 +34,7 @@ _INPUT = "__start__"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A checkpoint, and what it holds: without what unfinished tasks wrote."""
+    """A checkpoint and its content, without the writes of unfinished steps."""
 
     saved: CheckpointTuple
     values: Any
@@ -56,7 +56,7 @@ class History:
         self._root = at_head(config)
 
     async def place(self, saved: CheckpointTuple) -> Place:
-        """What this checkpoint holds. A conversation in a `DeltaChannel` is replayed, from its last whole copy on."""
+        """The content of this checkpoint. A `DeltaChannel` is replayed, from its last whole copy on."""
         if self._shape.incremental:
             values = (await self._graph.aget_state(at_place(self._root, saved.config))).values
         else:
@@ -104,8 +104,8 @@ class History:
     async def before(self, message_id: str, held: Sequence[BaseMessage], head: CheckpointTuple) -> Place | None:
         """The place at which this message came in, when `held` was before it in the thread of `head`.
 
-        What is missing there of `held` came in with the message (instructions, an answer of the client's), and what it
-        has beyond was taken out with it.
+        Messages of `held` that this place lacks arrived in the same request (instructions, a result of the client's);
+        messages it has beyond `held` were removed by it.
         """
         search = _Search(message_id, held)
         for source in ("input", "update"):
@@ -223,8 +223,8 @@ async def fork_thread(
 async def cut(
     graph: Graph, shape: GraphShape, config: RunnableConfig, head: CheckpointTuple, message_id: str
 ) -> list[BaseMessage]:
-    """The other way to go back, at the head: the message and what follows it is removed; other channels stay as they
-    are. What tasks wrote that wait for others is not there to be removed: new input discards it."""
+    """Go back at the head instead: remove the message and those after it. Other channels stay as they are. Writes of
+    tasks that wait for others need no removal: new input discards them."""
     _logger.warning("no checkpoint before message %r: its branch is cut off at the head, other state stays", message_id)
     saver = saver_of(graph)
     if saver is None:
@@ -238,7 +238,7 @@ async def cut(
 
 
 def _restored(place: Place, before: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """What turns the messages of the place into those before: some came in with the message, or went with it.
+    """Updates that turn the messages of the place into those before: some came in with the message, or left with it.
     Instructions stay as they are now; the client sends them with every request."""
     held = {m.id: m for m in place.messages}
     wanted = {m.id for m in before}

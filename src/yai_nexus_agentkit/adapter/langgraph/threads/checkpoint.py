@@ -56,7 +56,7 @@ class Thread:
 
     @property
     def pending(self) -> dict[str, list[Any]]:
-        """What finished tasks of an interrupted step wrote, by channel."""
+        """The writes of finished tasks of an interrupted step, by channel."""
         found: dict[str, list[Any]] = {}
         for task, channel, value in (self.saved.pending_writes if self.saved is not None else None) or ():
             if task != _NO_TASK and not channel.startswith("__"):

@@ -1,4 +1,4 @@
-"""Driver. The stored threads of a graph, outside of runs: their messages, their state, changes of it, deletion.
+"""The stored threads of a graph, outside of runs: their messages, their state, changes of it, deletion.
 
 Whoever changes a thread here must hold its lock: a run that wrote in between would be lost.
 """
@@ -30,7 +30,7 @@ __all__ = ["LangGraphThreadStore"]
 
 _PROBE = "yai-nexus-agentkit-readiness"
 _UNREADABLE = (InvalidUpdateError, ValueError, TypeError, LookupError, AttributeError)
-"""What code raises that reads a value of another kind: LangGraph's, a schema's, an edge's."""
+"""Errors of code that reads a value of another kind: LangGraph's, a schema's, an edge's."""
 
 
 class LangGraphThreadStore:
@@ -97,7 +97,7 @@ class LangGraphThreadStore:
     def _changes(
         self, thread: Thread, wanted: Mapping[str, Any], removed: Sequence[str]
     ) -> tuple[dict[str, Any], list[str]]:
-        """What to write, past the reducers, and which channels to empty."""
+        """The values to write, past the reducers, and the channels to empty."""
         for name in (*wanted, *removed):
             if name not in self._shape.inputs or name not in self._shape.public:
                 raise StatePatchError("the state has no such key that may be changed", path=pointer(name))
