@@ -17,6 +17,7 @@ from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from yai_nexus_agentkit.protocol.request import parse_request
 from yai_nexus_agentkit.testing.recording import Make, Recording, record_natives
 from yai_nexus_agentkit.testing.runs import run_input as make_run_input
 
@@ -117,7 +118,8 @@ async def measure_overhead(
 
     Raises `OverBudget`, and RuntimeError if the recorded run ends with ``RUN_ERROR`` or the agent had nothing to do.
     """
-    given = make_run_input(request) if isinstance(request, str) else _parsed(request)
+    # As a model: parsing JSON is the server's work and not measured.
+    given = make_run_input(request) if isinstance(request, str) else parse_request(request)
     began = time.process_time()
     recording = await record_natives(agent, given, config=config, context=context)
     recorded = time.process_time() - began
@@ -188,10 +190,3 @@ def _steady() -> Iterator[None]:
     finally:
         if mine:
             gc.unfreeze()
-
-
-def _parsed(request: Any) -> Any:
-    """The request as a model: parsing its JSON is the server's work and not measured."""
-    from yai_nexus_agentkit.protocol.request import parse_request
-
-    return parse_request(request)

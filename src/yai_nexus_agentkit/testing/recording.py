@@ -66,7 +66,8 @@ class _Tape:
     async def play(self, handlers: Sequence[BaseCallbackHandler] = ()) -> AsyncGenerator[Any, None]:
         """The native events again; `handlers` get the callbacks."""
         for calls, native in self.steps:
-            _repeat(calls, handlers)
+            if calls:
+                _repeat(calls, handlers)
             yield native
         _repeat(self.calls, handlers)
 
@@ -77,15 +78,12 @@ class _Recorder(BaseCallbackHandler):
     run_inline = True
 
     def __init__(self, tape: _Tape) -> None:
-        self._tape = tape
-
-    def note(self, method: str, *args: Any, **kwargs: Any) -> None:
-        self._tape.calls.append(_Call(copy_context(), method, args, kwargs))
+        self.tape = tape
 
 
 def _noting(method: str) -> Callable[..., None]:
     def call(self: _Recorder, *args: Any, **kwargs: Any) -> None:
-        self.note(method, *args, **kwargs)
+        self.tape.calls.append(_Call(copy_context(), method, args, kwargs))
 
     return call
 
