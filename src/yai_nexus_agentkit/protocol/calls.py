@@ -21,6 +21,7 @@ from ag_ui.core import (
 
 from yai_nexus_agentkit.protocol.deltas import deltas
 from yai_nexus_agentkit.protocol.entities import OpenEntities
+from yai_nexus_agentkit.protocol.events import CALL
 from yai_nexus_agentkit.protocol.lanes import Lanes
 from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
 from yai_nexus_agentkit.protocol.subagents import Subagents
@@ -80,7 +81,7 @@ class Calls:
         self.announced[call_id] = call
         self._thread.announce(call_id, event.tool_call_name or "")
         it.calls.append(call_id)
-        self._open.add("call", call_id, call.owner, self.end)
+        self._open.add(CALL, call_id, call.owner, self.end)
         return events
 
     def _args_with(self, start: ToolCallStartEvent | ToolCallChunkEvent) -> Callable[[str], BaseEvent]:
@@ -97,7 +98,7 @@ class Calls:
         if call is None or not call.open:
             return []
         call.open = False
-        self._open.remove("call", call_id)
+        self._open.remove(CALL, call_id)
         lane = self._lanes.by_name.get(call.lane)
         if lane is not None and call_id in lane.calls:
             lane.calls.remove(call_id)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from ag_ui.core import BaseEvent
 
-__all__ = ["Kind", "OpenEntities"]
+from yai_nexus_agentkit.protocol.events import Entity
 
-Kind: TypeAlias = Literal["text", "reasoning", "call", "span", "step", "subagent"]
+__all__ = ["OpenEntities"]
+
 Closer: TypeAlias = Callable[[str], list[BaseEvent]]
 """Closes the entity of this name, takes it out of `OpenEntities`, and returns the events that say so."""
 
@@ -19,21 +20,21 @@ Closer: TypeAlias = Callable[[str], list[BaseEvent]]
 class OpenEntities:
     """The open entities of one run. Names are unique per kind; owners are subagent invocations."""
 
-    _entries: dict[tuple[Kind, str], tuple[str | None, Closer]] = field(default_factory=dict)
+    _entries: dict[tuple[Entity, str], tuple[str | None, Closer]] = field(default_factory=dict)
     """Owner and closer by kind and name. Set when an entity opens, dropped by its closer."""
 
-    def add(self, kind: Kind, name: str, owner: str | None, close: Closer) -> None:
+    def add(self, entity: Entity, name: str, owner: str | None, close: Closer) -> None:
         """Note an entity as open. A subagent invocation is owned by the one that spawned it."""
-        self._entries[kind, name] = (owner, close)
+        self._entries[entity, name] = (owner, close)
 
-    def remove(self, kind: Kind, name: str) -> bool:
+    def remove(self, entity: Entity, name: str) -> bool:
         """Note it as closed; False if it was not open."""
-        return self._entries.pop((kind, name), None) is not None
+        return self._entries.pop((entity, name), None) is not None
 
     @property
     def streaming(self) -> bool:
         """A message or call is open."""
-        return any(kind in ("text", "reasoning", "call") for kind, _ in self._entries)
+        return any(entity.message for entity, _ in self._entries)
 
     def close_all(self) -> list[BaseEvent]:
         """Close everything, the last opened first."""

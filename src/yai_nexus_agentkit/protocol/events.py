@@ -10,48 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from ag_ui.core import (
-    ActivityDeltaEvent,
-    ActivitySnapshotEvent,
-    BaseEvent,
-    CustomEvent,
-    MessagesSnapshotEvent,
-    RawEvent,
-    ReasoningEncryptedValueEvent,
-    ReasoningEndEvent,
-    ReasoningMessageChunkEvent,
-    ReasoningMessageContentEvent,
-    ReasoningMessageEndEvent,
-    ReasoningMessageStartEvent,
-    ReasoningStartEvent,
-    RunErrorEvent,
-    RunFinishedEvent,
-    RunStartedEvent,
-    StateDeltaEvent,
-    StateSnapshotEvent,
-    StepFinishedEvent,
-    StepStartedEvent,
-    SubagentErrorEvent,
-    SubagentFinishedEvent,
-    SubagentStartedEvent,
-    TextMessageChunkEvent,
-    TextMessageContentEvent,
-    TextMessageEndEvent,
-    TextMessageStartEvent,
-    ToolCallArgsEvent,
-    ToolCallChunkEvent,
-    ToolCallEndEvent,
-    ToolCallResultEvent,
-    ToolCallStartEvent,
-)
+import ag_ui.core as agui
+from ag_ui.core import BaseEvent
 
-from yai_nexus_agentkit.protocol.thinking import (
-    ThinkingEndEvent,
-    ThinkingStartEvent,
-    ThinkingTextMessageContentEvent,
-    ThinkingTextMessageEndEvent,
-    ThinkingTextMessageStartEvent,
-)
+from yai_nexus_agentkit.protocol import thinking
 
 __all__ = [
     "ALONE",
@@ -78,7 +40,7 @@ Move: TypeAlias = Literal["opens", "continues", "closes", "chunk", "result"]
 """The effect of an event on its entity. A chunk opens it if need be, and continues it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Entity:
     """A kind of thing that events open, continue and close."""
 
@@ -130,42 +92,42 @@ class EventRow:
 EVENTS: Mapping[str, EventRow] = {
     row.type: row
     for row in (
-        EventRow(RunStartedEvent, RUN, "opens", ends_chunks="all"),
-        EventRow(RunFinishedEvent, RUN, "closes", ends_chunks="all"),
-        EventRow(RunErrorEvent, RUN, "closes", ends_chunks="all"),
-        EventRow(StepStartedEvent, STEP, "opens"),
-        EventRow(StepFinishedEvent, STEP, "closes"),
-        EventRow(TextMessageStartEvent, TEXT, "opens"),
-        EventRow(TextMessageContentEvent, TEXT, "continues", per_token=True),
-        EventRow(TextMessageEndEvent, TEXT, "closes"),
-        EventRow(TextMessageChunkEvent, TEXT, "chunk", per_token=True),
-        EventRow(ToolCallStartEvent, CALL, "opens"),
-        EventRow(ToolCallArgsEvent, CALL, "continues", per_token=True),
-        EventRow(ToolCallEndEvent, CALL, "closes"),
-        EventRow(ToolCallChunkEvent, CALL, "chunk", per_token=True),
-        EventRow(ToolCallResultEvent, CALL, "result"),
-        EventRow(ReasoningStartEvent, SPAN, "opens"),
-        EventRow(ReasoningEndEvent, SPAN, "closes"),
-        EventRow(ReasoningMessageStartEvent, REASONING, "opens"),
-        EventRow(ReasoningMessageContentEvent, REASONING, "continues", per_token=True),
-        EventRow(ReasoningMessageEndEvent, REASONING, "closes"),
-        EventRow(ReasoningMessageChunkEvent, REASONING, "chunk", per_token=True),
-        EventRow(ReasoningEncryptedValueEvent, ends_chunks="none"),
-        EventRow(SubagentStartedEvent, SUBAGENT, "opens", ends_chunks="none"),
-        EventRow(SubagentFinishedEvent, SUBAGENT, "closes"),
-        EventRow(SubagentErrorEvent, SUBAGENT, "closes"),
-        EventRow(StateSnapshotEvent),
-        EventRow(StateDeltaEvent),
-        EventRow(MessagesSnapshotEvent, ends_chunks="all"),
-        EventRow(ActivitySnapshotEvent, ends_chunks="none"),
-        EventRow(ActivityDeltaEvent, ends_chunks="none"),
-        EventRow(CustomEvent),
-        EventRow(RawEvent, ends_chunks="none"),
-        EventRow(ThinkingStartEvent, THINKING, "opens"),
-        EventRow(ThinkingEndEvent, THINKING, "closes"),
-        EventRow(ThinkingTextMessageStartEvent, THOUGHT, "opens"),
-        EventRow(ThinkingTextMessageContentEvent, THOUGHT, "continues"),
-        EventRow(ThinkingTextMessageEndEvent, THOUGHT, "closes"),
+        EventRow(agui.RunStartedEvent, RUN, "opens", ends_chunks="all"),
+        EventRow(agui.RunFinishedEvent, RUN, "closes", ends_chunks="all"),
+        EventRow(agui.RunErrorEvent, RUN, "closes", ends_chunks="all"),
+        EventRow(agui.StepStartedEvent, STEP, "opens"),
+        EventRow(agui.StepFinishedEvent, STEP, "closes"),
+        EventRow(agui.TextMessageStartEvent, TEXT, "opens"),
+        EventRow(agui.TextMessageContentEvent, TEXT, "continues", per_token=True),
+        EventRow(agui.TextMessageEndEvent, TEXT, "closes"),
+        EventRow(agui.TextMessageChunkEvent, TEXT, "chunk", per_token=True),
+        EventRow(agui.ToolCallStartEvent, CALL, "opens"),
+        EventRow(agui.ToolCallArgsEvent, CALL, "continues", per_token=True),
+        EventRow(agui.ToolCallEndEvent, CALL, "closes"),
+        EventRow(agui.ToolCallChunkEvent, CALL, "chunk", per_token=True),
+        EventRow(agui.ToolCallResultEvent, CALL, "result"),
+        EventRow(agui.ReasoningStartEvent, SPAN, "opens"),
+        EventRow(agui.ReasoningEndEvent, SPAN, "closes"),
+        EventRow(agui.ReasoningMessageStartEvent, REASONING, "opens"),
+        EventRow(agui.ReasoningMessageContentEvent, REASONING, "continues", per_token=True),
+        EventRow(agui.ReasoningMessageEndEvent, REASONING, "closes"),
+        EventRow(agui.ReasoningMessageChunkEvent, REASONING, "chunk", per_token=True),
+        EventRow(agui.ReasoningEncryptedValueEvent, ends_chunks="none"),
+        EventRow(agui.SubagentStartedEvent, SUBAGENT, "opens", ends_chunks="none"),
+        EventRow(agui.SubagentFinishedEvent, SUBAGENT, "closes"),
+        EventRow(agui.SubagentErrorEvent, SUBAGENT, "closes"),
+        EventRow(agui.StateSnapshotEvent),
+        EventRow(agui.StateDeltaEvent),
+        EventRow(agui.MessagesSnapshotEvent, ends_chunks="all"),
+        EventRow(agui.ActivitySnapshotEvent, ends_chunks="none"),
+        EventRow(agui.ActivityDeltaEvent, ends_chunks="none"),
+        EventRow(agui.CustomEvent),
+        EventRow(agui.RawEvent, ends_chunks="none"),
+        EventRow(thinking.ThinkingStartEvent, THINKING, "opens"),
+        EventRow(thinking.ThinkingEndEvent, THINKING, "closes"),
+        EventRow(thinking.ThinkingTextMessageStartEvent, THOUGHT, "opens"),
+        EventRow(thinking.ThinkingTextMessageContentEvent, THOUGHT, "continues"),
+        EventRow(thinking.ThinkingTextMessageEndEvent, THOUGHT, "closes"),
     )
 }
 """Every event by its type."""

@@ -21,6 +21,7 @@ from ag_ui.core import (
 
 from yai_nexus_agentkit.protocol.deltas import deltas
 from yai_nexus_agentkit.protocol.entities import OpenEntities
+from yai_nexus_agentkit.protocol.events import REASONING, TEXT
 from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
 from yai_nexus_agentkit.protocol.reasoning import ReasoningWriter
 from yai_nexus_agentkit.protocol.subagents import Subagents
@@ -128,7 +129,7 @@ class Lanes:
         lane.ready = lane.wish = wish
         content = TextMessageChunkEvent if self.chunks else TextMessageContentEvent
         lane.event_with = deltas(content, message_id=lane.text, subagent_run_id=lane.owner)
-        self._open.add("text", name, lane.owner, self.end_text)
+        self._open.add(TEXT, name, lane.owner, self.end_text)
         if self.chunks:
             return events
         start = TextMessageStartEvent(message_id=lane.text, role="assistant", subagent_run_id=lane.owner)
@@ -140,7 +141,7 @@ class Lanes:
         if lane is None or not lane.text:
             return []
         message_id, lane.text, lane.ready = lane.text, "", _NOTHING
-        self._open.remove("text", name)
+        self._open.remove(TEXT, name)
         return [] if self.chunks else [TextMessageEndEvent(message_id=message_id, subagent_run_id=lane.owner)]
 
     def parent(self, lane: Lane, wish: str | None, call_id: str) -> str:
@@ -182,7 +183,7 @@ class Lanes:
             lane.reasoning, lane.reasoning_wish = self._reasoning_id(name, lane, wish), wish
             lane.ready, lane.thinking = _NOTHING, wish
             lane.thoughts = self._writer.content(lane.reasoning, lane.owner)
-            self._open.add("reasoning", name, lane.owner, self.end_reasoning)
+            self._open.add(REASONING, name, lane.owner, self.end_reasoning)
             events += self._writer.open_message(lane.reasoning, lane.owner, metadata)
             lane.sent = lane.known = metadata
         elif metadata is not None:
@@ -217,6 +218,6 @@ class Lanes:
         if lane is None or not lane.reasoning or self._writer is None:
             return []
         message_id, lane.reasoning, lane.thinking = lane.reasoning, "", _NOTHING
-        self._open.remove("reasoning", name)
+        self._open.remove(REASONING, name)
         late = lane.known if lane.known != lane.sent else None
         return self._writer.close_message(message_id, lane.owner, late)

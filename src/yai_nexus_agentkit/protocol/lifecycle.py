@@ -369,11 +369,12 @@ class RunLifecycle:
         self._activities.restate(unique)
         return [*events, MessagesSnapshotEvent(messages=unique)]
 
-    @_while_live
     def custom(
         self, name: str, value: Any, *, owner: str | None = None, metadata: Metadata | None = None
     ) -> list[BaseEvent]:
         """An application's event; `value` is JSON data."""
+        if not self.live:  # here, since an application may emit thousands: the decorator costs as much as the rest
+            return []
         owner = usable(owner)
         event = CustomEvent(name=name, value=value, subagent_run_id=owner, metadata=metadata)
         return [*self._subagents.introduce(owner), event]

@@ -9,6 +9,7 @@ from typing import Any
 from ag_ui.core import BaseEvent, Message, StepFinishedEvent, StepStartedEvent
 
 from yai_nexus_agentkit.protocol.entities import OpenEntities
+from yai_nexus_agentkit.protocol.events import SPAN, STEP
 from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
 from yai_nexus_agentkit.protocol.reasoning import ReasoningWriter
 from yai_nexus_agentkit.protocol.subagents import Subagents
@@ -37,7 +38,7 @@ class Steps:
             unique = f"{name}#{n}"
         event = StepStartedEvent(step_name=unique, subagent_run_id=owner, metadata=metadata)
         self._steps[step] = (unique, owner)
-        self._open.add("step", step, owner, self.finish)
+        self._open.add(STEP, step, owner, self.finish)
         return [*self._subagents.introduce(owner), event]
 
     def finish(self, step: str) -> list[BaseEvent]:
@@ -45,7 +46,7 @@ class Steps:
         if step not in self._steps:
             return []
         name, owner = self._steps.pop(step)
-        self._open.remove("step", step)
+        self._open.remove(STEP, step)
         return [StepFinishedEvent(step_name=name, subagent_run_id=owner)]
 
 
@@ -68,14 +69,14 @@ class Spans:
         span_id = self._ids.claim(span, "span", owner, spare="span")
         events = self._writer.open_span(span_id, owner, title)
         self._spans[span] = (span_id, owner)
-        self._open.add("span", span, owner, self.close)
+        self._open.add(SPAN, span, owner, self.close)
         return [*self._subagents.introduce(owner), *events]
 
     def close(self, span: str) -> list[BaseEvent]:
         """End a span, if it is open."""
         if self._writer is None or span not in self._spans:
             return []
-        self._open.remove("span", span)
+        self._open.remove(SPAN, span)
         return self._writer.close_span(*self._spans.pop(span))
 
     def make_way(self, messages: Iterable[Message]) -> list[BaseEvent]:

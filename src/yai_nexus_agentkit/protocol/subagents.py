@@ -14,6 +14,7 @@ from ag_ui.core import (
 )
 
 from yai_nexus_agentkit.protocol.entities import OpenEntities
+from yai_nexus_agentkit.protocol.events import SUBAGENT
 from yai_nexus_agentkit.protocol.message_ids import usable
 
 __all__ = ["Subagents"]
@@ -69,7 +70,7 @@ class Subagents:
             parent_message_id=usable(message_id),
         )
         self._started.add(subagent)
-        self._open.add("subagent", subagent, spawner, self.end)
+        self._open.add(SUBAGENT, subagent, spawner, self.end)
         return [event] if self.announce else []
 
     def end(
@@ -80,7 +81,7 @@ class Subagents:
         `suspended` are the interrupts that it raised itself, possibly none.
         """
         ending = self._ending(subagent, error, suspended)
-        if not self._open.remove("subagent", subagent):
+        if not self._open.remove(SUBAGENT, subagent):
             return []
         events = self._open.close_owned(subagent)
         return [*events, ending] if self.announce else events

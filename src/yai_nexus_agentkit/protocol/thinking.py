@@ -33,8 +33,6 @@ class ThinkingStartEvent(_ThinkingEvent):
 
 
 class ThinkingTextMessageStartEvent(_ThinkingEvent):
-    """``THINKING_TEXT_MESSAGE_START``"""
-
     type: Literal["THINKING_TEXT_MESSAGE_START"] = "THINKING_TEXT_MESSAGE_START"  # type: ignore[assignment]
 
 
@@ -46,12 +44,8 @@ class ThinkingTextMessageContentEvent(_ThinkingEvent):
 
 
 class ThinkingTextMessageEndEvent(_ThinkingEvent):
-    """``THINKING_TEXT_MESSAGE_END``"""
-
     type: Literal["THINKING_TEXT_MESSAGE_END"] = "THINKING_TEXT_MESSAGE_END"  # type: ignore[assignment]
 
 
 class ThinkingEndEvent(_ThinkingEvent):
-    """``THINKING_END``"""
-
     type: Literal["THINKING_END"] = "THINKING_END"  # type: ignore[assignment]
