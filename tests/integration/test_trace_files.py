@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tests.support.trace_files import trace_turn
 
-PREPARATION = 30
+PREPARATION = 28
 """Before the first native event."""
-TURN = 41
+TURN = 40
 TOKEN = 7
 
 

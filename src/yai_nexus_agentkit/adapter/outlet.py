@@ -99,6 +99,8 @@ class Outlet(Generic[T]):
         return sent
 
     def _follows_dropped(self, event: BaseEvent) -> bool:
+        if not self._dropped:
+            return False
         entity, move, key = _part(event)
         if move == "opens" or (entity, key) not in self._dropped:
             return False

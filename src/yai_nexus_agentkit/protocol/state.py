@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -37,35 +38,31 @@ def key_name(key: Any) -> str | None:
     return None if name == "__proto__" else name
 
 
+@dataclass(slots=True, eq=False)
 class StateTracker:
     """The state document as the client has it: top-level keys to JSON data.
 
     Kept values are never changed in place, so what `snapshot` and `delta` return stays as it was.
     """
 
-    def __init__(self) -> None:
-        self._state: dict[str, Any] = {}
-        self._sent = False
+    _state: dict[str, Any] = field(default_factory=dict)
+    sent: bool = False
+    """A document was sent, possibly an empty one."""
 
     @property
     def current(self) -> Mapping[str, Any]:
         """The document that was last sent. Its values must not be changed."""
         return MappingProxyType(self._state)
 
-    @property
-    def sent(self) -> bool:
-        """A document was sent, possibly an empty one."""
-        return self._sent
-
     def assume(self, document: Mapping[str, Any]) -> None:
         """The client holds this JSON data already."""
         self._state = dict(document)
-        self._sent = True
+        self.sent = True
 
     def snapshot(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The whole document for a ``STATE_SNAPSHOT``; remembered as sent."""
         self._state = {name: json_safe(value) for key, value in values.items() if (name := key_name(key)) is not None}
-        self._sent = True
+        self.sent = True
         return dict(self._state)
 
     def delta(self, values: Mapping[str, Any]) -> list[Operation]:
@@ -84,7 +81,7 @@ class StateTracker:
             else:
                 operations.append({"op": "add", "path": pointer(name), "value": new})
             self._state[name] = new
-        self._sent = self._sent or bool(operations)
+        self.sent = self.sent or bool(operations)
         return operations
 
     def remove(self, keys: Iterable[str]) -> list[Operation]:
@@ -108,7 +105,7 @@ class StateTracker:
             self._state = apply_patch(self._state, patch)
         except StatePatchError as error:
             raise ValueError(f"operation {error}") from error
-        self._sent = self._sent or bool(patch)
+        self.sent = self.sent or bool(patch)
         return patch
 
 
