@@ -275,3 +275,34 @@ def pending(played: Played) -> list[str]:
     """The calls that the last run's end leaves to the client."""
     ids: list[str] = (played.events[-1].get("outcome") or {}).get("pendingToolCallIds", [])
     return ids
+
+
+async def test_a_subagent_uses_an_id_before_the_agent_around_it_does(play: Player) -> None:
+    """Neither a snapshot nor the next turn gives the agent's call the id that the client knows the subagent's by."""
+
+    def build() -> Graph:
+        inner = scripted([tool_calls_part(("lookup", {"city": "Rome"}, "call_0"))], "Sunny.")
+        helper = create_agent(inner, [lookup])
+
+        @tool
+        async def research(city: str) -> str:
+            """Ask the helper."""
+            found = await helper.ainvoke({"messages": [("user", city)]})
+            return str(found["messages"][-1].text)
+
+        outer = scripted(
+            [tool_calls_part(("research", {"city": "Rome"}, "first"))],
+            [tool_calls_part(("lookup", {"city": "Oslo"}, "call_0"))],
+            "Done.",
+            [tool_calls_part(("lookup", {"city": "Bonn"}, "call_0"))],
+            "Again.",
+        )
+        return create_agent(outer, [research, lookup], checkpointer=InMemorySaver())
+
+    played = await play(build, "one", "two")
+
+    calls = [call["id"] for message in played.messages for call in message.get("toolCalls", ())]
+    answers = {m["toolCallId"]: m["content"] for m in played.messages if m["role"] == "tool"}
+    assert len(calls) == len(set(calls)) == 4
+    assert sorted(answers) == sorted(calls)
+    assert sorted(answers.values()) == ["Sunny.", "weather in Bonn", "weather in Oslo", "weather in Rome"]

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
-from ag_ui.core import RunAgentInput
+from ag_ui.core import Message, RunAgentInput
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable
 from langgraph.pregel import Pregel
+from pydantic import TypeAdapter
 
 from tests.support.conformance import verdict
 from tests.support.lines import brief, named
@@ -30,6 +31,7 @@ from yai_nexus_agentkit.testing import Run, WireEvent, record, run_input, wire
 
 __all__ = ["Build", "Played", "Player", "Turn"]
 
+_MESSAGES: TypeAdapter[list[Message]] = TypeAdapter(list[Message])
 Build: TypeAlias = Callable[[], Runnable[Any, Any]]
 """Makes a fresh graph with fresh models."""
 
@@ -189,7 +191,9 @@ class _Conversation:
         assert view["state"] == state, f"{label}: the client's state\n{view['state']}\nis not the graph's\n{state}"
         if messages is None:
             return
-        wanted = _shown([wire(m) for m in map(_json, to_agui(messages, declared=self.version is not None))])
+        foreign = _MESSAGES.validate_python([m for m in view["messages"] if m.get("subagentRunId")])
+        stored = to_agui(messages, declared=self.version is not None, foreign=foreign)
+        wanted = _shown([wire(m) for m in map(_json, stored)])
         got = _shown([m for m in view["messages"] if not m.get("subagentRunId") and m["role"] != "activity"])
         if view["terminal"] == "RUN_ERROR":
             known = [m["id"] for m in got]

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
+from ag_ui.core import AssistantMessage, Message
+from ag_ui.core import ToolMessage as ShownResult
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
+from pydantic_core import from_json
 
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import Reasoning
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning_shapes import BLOCKS, OUTSIDE, Block, Form, Part, Shape
@@ -204,18 +208,29 @@ def _string(value: Any) -> str | None:
 # ---------------------------------------------------------------------- calls and ids
 
 
-def calls_of(messages: Sequence[BaseMessage], scopes: Mapping[str, str] | None = None) -> ThreadCalls:
+def calls_of(
+    messages: Sequence[BaseMessage], scopes: Mapping[str, str] | None = None, foreign: Iterable[Message] = ()
+) -> ThreadCalls:
     """The tool calls of a thread's messages, and which of them have a result. A run adds its own while it streams.
 
     `scopes`: namespace of the subgraph by id, of the messages that a subgraph holds and not the thread itself.
+    `foreign`: messages of subagents, which only the client holds. Their calls keep their ids.
     """
     calls, scopes = ThreadCalls(), scopes or {}
+    for shown in foreign:
+        if isinstance(shown, AssistantMessage):
+            for one in shown.tool_calls or ():
+                call = calls.shown(one.id, shown.id, scope=None, name=one.function.name)
+                with suppress(ValueError):
+                    call.args = from_json(one.function.arguments)
+        elif isinstance(shown, ShownResult):
+            calls.answer(shown.tool_call_id, shown.id)
     for position, message in enumerate(messages):
         if isinstance(message, AIMessage):
             if message.tool_calls or message.invalid_tool_calls:
                 own_id = message_id(message, position)
-                for raw, call in model_calls(message, own_id):
-                    scope, name, args = scopes.get(own_id, ""), call.get("name") or "", call.get("args")
+                for raw, made in model_calls(message, own_id):
+                    scope, name, args = scopes.get(own_id, ""), made.get("name") or "", made.get("args")
                     calls.made(own_id, raw, scope=scope, name=name, args=args).announced = True
         elif isinstance(message, ToolMessage) and not message.additional_kwargs.get(PENDING):
             give_result(calls, message, message_id(message, position), scopes.get(message.id or "", ""))

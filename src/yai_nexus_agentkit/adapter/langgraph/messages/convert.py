@@ -13,7 +13,7 @@ Left out: reasoning that does not say its provider's form, activities, subagents
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from ag_ui.core import (
@@ -34,7 +34,7 @@ from ag_ui.core.types import ContentPart
 from langchain_core import messages as lc
 from langgraph.prebuilt.tool_node import msg_content_output
 
-from yai_nexus_agentkit.adapter.langgraph.messages.content import message_id, model_calls, read_whole
+from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of, message_id, model_calls, read_whole
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import reasoning_message, restore
 from yai_nexus_agentkit.orchestration.client_tools import PENDING
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe, json_text
@@ -50,12 +50,19 @@ _DEVELOPER = "__openai_role__"
 """LangChain's own mark of a developer message, in ``additional_kwargs`` of a system message."""
 
 
-def to_agui(messages: Sequence[lc.BaseMessage], *, declared: bool = True, reasoning: bool = True) -> list[Message]:
-    """The messages as a client holds them. `declared=False` gives what clients before 1.0 accept.
+def to_agui(
+    messages: Sequence[lc.BaseMessage],
+    *,
+    declared: bool = True,
+    reasoning: bool = True,
+    foreign: Iterable[Message] = (),
+) -> list[Message]:
+    """The messages as a client holds them. `declared=False` gives what clients before 1.0 accept. `foreign`: messages
+    of subagents that the client holds beside them; no call gets the id of one of theirs.
 
     Left out: removals, placeholders (`PENDING`), answers that say nothing, and kinds of message that nobody knows.
     """
-    pass_ = _ToAGUI(declared, reasoning)
+    pass_ = _ToAGUI(declared, reasoning, calls_of((), foreign=foreign))
     for position, message in enumerate(messages):
         convert = _TO_AGUI.get(message.type)
         if convert is not None:
@@ -107,11 +114,11 @@ def result_content(message: lc.ToolMessage, *, declared: bool = True) -> str | l
 class _ToAGUI:
     """One pass over a list of messages."""
 
-    def __init__(self, declared: bool, reasoning: bool) -> None:
+    def __init__(self, declared: bool, reasoning: bool, calls: ThreadCalls) -> None:
         self.out: list[Message] = []
         self._declared = declared
         self._reasoning = reasoning
-        self._calls = ThreadCalls()
+        self._calls = calls
 
     def human(self, message: lc.BaseMessage, own_id: str) -> None:
         content = message.content

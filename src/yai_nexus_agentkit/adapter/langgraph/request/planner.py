@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, cast
 
@@ -13,7 +13,6 @@ from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.types import Command
-from pydantic_core import from_json
 
 from yai_nexus_agentkit.adapter.hook_calls import shown_messages, shown_state
 from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of, give_result
@@ -147,16 +146,7 @@ class Planner:
 
     def _calls(self, known: Sequence[BaseMessage], scopes: Mapping[str, str] | None = None) -> ThreadCalls:
         """The calls of the thread, and those of subagents, which only the client holds."""
-        calls = calls_of(known, scopes)
-        for message in self._foreign:
-            if message.role == "assistant":
-                for call in message.tool_calls or ():  # a later delegation may number its calls alike
-                    made = calls.shown(call.id, message.id, scope=None, name=call.function.name)
-                    with suppress(ValueError):
-                        made.args = from_json(call.function.arguments)
-            elif message.role == "tool":
-                calls.answer(message.tool_call_id, message.id)
-        return calls
+        return calls_of(known, scopes, self._foreign)
 
     def _compared(self, thread: Thread, calls: ThreadCalls, given: Sequence[BaseMessage]) -> Reconciliation:
         if self._shape.functional:
@@ -209,7 +199,8 @@ class Planner:
         """These messages as the `on_messages` hook lets clients see them, by id; None without that hook."""
         if self._run.hooks.on_messages is None:
             return None
-        own = to_agui(held, declared=self._run.declared, reasoning=self._run.options.reasoning != "off")
+        reasoning = self._run.options.reasoning != "off"
+        own = to_agui(held, declared=self._run.declared, reasoning=reasoning, foreign=self._foreign)
         return {m.id: m for m in shown_messages(self._run, [*own, *(m.model_copy() for m in self._foreign)])}
 
     def _is_clients(self, call: Call) -> bool:

@@ -16,11 +16,12 @@ from typing import Any
 from ag_ui.core import Message
 from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolMessage
 
-from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_made
+from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_made, calls_of
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, to_agui, tool_content
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Known
 from yai_nexus_agentkit.adapter.native_run import NativeRun
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
+from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
 
 __all__ = ["ClientView", "Judgement", "Keep"]
 
@@ -152,6 +153,10 @@ class ClientView:
     def add_foreign(self, messages: Iterable[Message]) -> None:
         """Messages of a subagent. No thread stores them; every snapshot restates them."""
         self._foreign.update((m.id, m) for m in messages)
+
+    def thread_calls(self) -> ThreadCalls:
+        """The calls of the thread as a snapshot names them now. Takes time with the thread's length."""
+        return calls_of(self.latest, foreign=self._foreign.values())
 
     # ------------------------------------------------------------------ what is known of a message
 
@@ -292,7 +297,12 @@ class ClientView:
         sent = {**self._sent, **self._thoughts}
         inner += [one.message for one in _unstored(sent, ids, keep).values() if one.message is not None]
         # Whole, since a message that is not shown may have reasoning that is.
-        own = to_agui([*self.latest, *inner, *unsaid], declared=self._life.declared, reasoning=self._reasoning)
+        own = to_agui(
+            [*self.latest, *inner, *unsaid],
+            declared=self._life.declared,
+            reasoning=self._reasoning,
+            foreign=self._foreign.values(),
+        )
         taken = {m.id for m in own}
         return [*own, *(m for m in self._foreign.values() if m.id not in taken)]
 

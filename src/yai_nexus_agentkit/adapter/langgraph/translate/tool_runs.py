@@ -14,7 +14,7 @@ from ag_ui.core import BaseEvent, ToolCallResultEvent
 from ag_ui.core import ToolMessage as ShownResult
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of, model_calls
+from yai_nexus_agentkit.adapter.langgraph.messages.content import model_calls
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, result_content, to_agui
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.native.written import is_single_call, tool_messages
@@ -252,7 +252,7 @@ class ToolRuns:
     def stored(self, calls: Iterable[str]) -> dict[str, str]:
         """Those of the calls that the thread holds, and the names it gives them: by the message that made each, or by
         one that a node made anew with the same call. Takes time with the thread's length."""
-        thread = calls_of(self._view.latest)
+        thread = self._view.thread_calls()
         same = {call.id: held.id for call in self._calls if (held := thread.of(call.maker, call.raw)) is not None}
         rebuilt = {held.id for held in thread}.difference(same.values())
         return {wire: same.get(wire, wire) for wire in calls if wire in same or wire in rebuilt}
@@ -261,7 +261,7 @@ class ToolRuns:
         """Calls whose ids recur were numbered as they were streamed, and the thread has them in another order."""
         if not self._calls.renumbered:
             return False
-        thread = calls_of(self._view.latest)
+        thread = self._view.thread_calls()
         return any((call := self._calls.of(held.maker, held.raw)) and call.id != held.id for held in thread)
 
     def _settled(self, live: list[str]) -> list[BaseEvent]:
