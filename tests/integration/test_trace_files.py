@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tests.support.trace_files import trace_turn
 
-PREPARATION = 28
+PREPARATION = 27
 """Before the first native event."""
-TURN = 40
+TURN = 39
 TOKEN = 7
 
 

@@ -41,16 +41,6 @@ class Known:
     resumable: bool = True
     """The graph has a checkpointer: a question can be answered."""
 
-    @property
-    def ids(self) -> list[str]:
-        """Ids of the client's messages."""
-        return [m.id for m in self.request]
-
-    @property
-    def foreign(self) -> list[Message]:
-        """The client's messages of subagents, which no thread stores."""
-        return [m for m in self.request if m.subagent_run_id is not None]
-
 
 @dataclass(frozen=True, slots=True)
 class Held:

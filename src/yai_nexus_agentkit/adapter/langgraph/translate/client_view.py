@@ -76,10 +76,10 @@ class ClientView:
 
     def __init__(self, known: Known, life: RunLifecycle, *, reasoning: bool) -> None:
         self._life, self._reasoning = life, reasoning
-        self._foreign: dict[str, Message] = {m.id: m for m in known.foreign}
+        self._foreign: dict[str, Message] = {m.id: m for m in known.request if m.subagent_run_id is not None}
         self._nested: dict[str, BaseMessage] = {m.id: m for m in known.nested if m.id}
         """Messages of paused subgraphs. The thread's own list gets them when the subgraph ends."""
-        self._held = known.ids
+        self._held = [m.id for m in known.request]
         """Ids of the client's messages in the client's order, as of the request or of the last snapshot."""
         self._drift: str | None = None if known.in_sync else "the request has messages that the thread lacks"
         """Why the client's messages are not the thread's, if something is known that only a snapshot corrects."""

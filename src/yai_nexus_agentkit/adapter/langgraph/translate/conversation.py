@@ -48,7 +48,7 @@ class Conversation:
         shape: GraphShape | None,
     ) -> None:
         self._known, self._reports, self._tree, self._view = plan.known, reports, tree, view
-        self._ids = frozenset(plan.known.ids)
+        self._ids = frozenset(m.id for m in plan.known.request)
         self._answers = plan.answers if isinstance(plan, Run) else ()
         self._resumes = isinstance(plan, Resume)
         """The graph has not shown its first values, and they are those of a thread that stopped in a step."""
