@@ -1,8 +1,7 @@
-"""The way out of a run: the hooks that see its events, the wire that writes them, and what follows from an event
-that was not sent.
+"""The way out of a run: the hooks that see its events, the wire that writes them, and the events that are not sent.
 
-The grammar of a run counts every event it made. So whatever is not sent after all (dropped by a hook, lost with a hook
-that raised, refused by an encoder) takes along what belongs to it: content and end of a message that never began.
+The grammar of a run counts every event that it made. If the first event of a message, call, step or span is not sent
+(dropped by a hook, lost with a hook that raised, refused by an encoder), its other events are not sent either.
 """
 
 from __future__ import annotations
@@ -23,18 +22,18 @@ T = TypeVar("T")
 
 
 class Outlet(Generic[T]):
-    """The way out of one run. `wire` takes each event that is sent, and what it returns is the run's output.
+    """The way out of one run. The run's output is what `wire` returns for each event that is sent.
 
-    `wire` raises `EncodingError` for an event that it cannot write. That, or a hook that fails, is the run's `failure`:
-    what came before it was sent, the other events are lost.
+    `wire` raises `EncodingError` for an event that it cannot write. That, or a hook that raises, is the run's
+    `failure`: the events before it were sent, the others are lost.
     """
 
     def __init__(self, run: RunContext, wire: Callable[[BaseEvent], T]) -> None:
         self._run, self.wire = run, wire
         self._dropped: set[tuple[Entity, str]] = set()
-        """Spans whose opener was not sent; a call stays in it until its result, other spans until their end."""
+        """Entities whose first event was not sent. A call stays in it until its result, others until their end."""
         self._unhooked = False
-        """A hook for events failed, and is not called any more."""
+        """A hook for events raised. It is not called any more."""
         self.ended = False
         """The terminal event went out."""
 

@@ -94,7 +94,7 @@ class Grammar:
 
     def _moved(self, event: _Event, row: EventRow) -> Iterator[str]:
         entity, move = row.entity, row.move
-        if entity not in _WORDS or move == "result":
+        if not entity.wire_id or move == "result":
             return
         name = event.get(entity.wire_id)
         if not isinstance(name, str):
@@ -121,5 +121,5 @@ class Grammar:
 
 def _named(key: _Key) -> str:
     entity, owner, name = key
-    rule, noun = _WORDS[entity]
+    rule, noun = _WORDS.get(entity, (entity.kind, entity.kind))
     return f"[{rule}] {noun} '{name}'" + (f" of {owner or 'the parent agent'}" if entity.owned else "")
