@@ -117,8 +117,8 @@ async def test_agents_of_one_application_may_speak_different_wires() -> None:
 class Broken(LineWire):
     """Its encoder raises what no encoder should."""
 
-    def parse(self, data: Any, history: Any) -> Any:
-        posted = super().parse(data, history)
+    def parse(self, data: Any, history: Any, limits: Any) -> Any:
+        posted = super().parse(data, history, limits)
         encoder: Any = posted.encoder()
         encode = encoder.encode
 

@@ -298,7 +298,7 @@ async def test_a_thread_that_only_the_index_knows_can_be_deleted(caplog: pytest.
 
 
 async def test_thread_ids_may_hold_anything(app: Any) -> None:
-    for thread in ("a/b", "ä ö?#%", "../../x", "messages", "x" * 500, "two\nlines"):
+    for thread in ("a/b", "ä ö?#%", "../../x", "messages", "x" * 256, "two\nlines"):
         await call(app, "POST", "/", run_body(thread=thread))
         named = quote(thread, safe="")
         assert (await call(app, "GET", f"/threads/{named}/messages")).status == 200, thread

@@ -20,7 +20,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from tests.support.serving import last_text, talker
 from yai_nexus_agentkit import AGUIAdapter
 from yai_nexus_agentkit.errors import EncodingError, RunInputError
-from yai_nexus_agentkit.protocol.request import parse_request
+from yai_nexus_agentkit.protocol.request import RequestLimits, parse_request
 from yai_nexus_agentkit.server import ServerSettings, create_app
 from yai_nexus_agentkit.transport.wire import Answer, Posted, Refusal
 
@@ -89,7 +89,7 @@ class LineWire:
     def needs_history(self, data: Any) -> str | None:
         return data["thread"] if isinstance(data, dict) and data.get("again") else None
 
-    def parse(self, data: Any, history: Sequence[Message]) -> Posted:
+    def parse(self, data: Any, history: Sequence[Message], limits: RequestLimits) -> Posted:
         if not isinstance(data, dict) or "thread" not in data:
             raise RunInputError("no thread", path="/thread")
         if data.get("say") == "teapot":
@@ -100,7 +100,8 @@ class LineWire:
                 messages.pop()
         else:
             messages = [{"id": uuid4().hex, "role": "user", "content": data.get("say")}]
-        run_input = parse_request({"threadId": data["thread"], "runId": uuid4().hex, "messages": messages})
+        asked = {"threadId": data["thread"], "runId": uuid4().hex, "messages": messages}
+        run_input = parse_request(asked, limits=limits)
         return Posted(run_input, Whole if data.get("whole") else Lines)
 
     def refuse(self, refusal: Refusal, *, trace_id: str, now: datetime) -> Answer:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yai_nexus_agentkit.errors import RunInputError
-from yai_nexus_agentkit.protocol.request import clean_request, parse_request, peer_declares
+from yai_nexus_agentkit.protocol.request import RequestLimits, clean_request, parse_request, peer_declares
 
 BASE: dict[str, Any] = {"threadId": "t", "runId": "r", "messages": []}
 
@@ -273,7 +273,7 @@ def nested(levels: int) -> Any:
     [
         (b"\xff\xfe", "", "UTF-8"),
         ("{", "", "JSON"),
-        ("", "", "JSON"),
+        ("", "", "empty"),
         (b'{"threadId": NaN}', "", "JSON"),
         (b'{"threadId": "\\u12"}', "", "JSON"),
         ("[]", "", "object"),
@@ -281,7 +281,7 @@ def nested(levels: int) -> Any:
         (5, "", "object"),
         ({**BASE, "state": {"x": [float("nan")]}}, "", "NaN"),
         ({**BASE, "state": nested(300)}, "", "200"),
-        (json.dumps({**BASE, "state": nested(300)}), "", "recursion"),
+        (json.dumps({**BASE, "state": nested(300)}), "", "nested deeper"),
         (json.dumps({**BASE, "state": ["\ud83d", nested(300)]}), "", "200"),
         ({}, "/threadId", "required"),
         ({"threadId": "t", "runId": 1, "messages": []}, "/runId", "string"),
@@ -402,3 +402,49 @@ def test_any_request_is_read_or_refused(messages: Any, state: Any) -> None:
 def test_any_json_is_read_or_refused(data: Any) -> None:
     with pytest.raises(RunInputError):
         parse_request(json.dumps(data))
+
+
+LIMITS = RequestLimits(messages=3, entries=2, id=5)
+
+
+@pytest.mark.parametrize(
+    ("raw", "path"),
+    [
+        (request(*[user("x", f"m{n}") for n in range(4)]), "/messages"),
+        ({**BASE, "tools": [1, 2, 3]}, "/tools"),
+        ({**BASE, "context": [{}] * 3}, "/context"),
+        ({**BASE, "resume": [None] * 3}, "/resume"),
+        (request(user("x", "1"), user([{}] * 3)), "/messages/1/content"),
+        (request({"id": "a", "role": "assistant", "toolCalls": [{}] * 3}), "/messages/0/toolCalls"),
+        (request({"id": "a", "role": "assistant", "tool_calls": [{}] * 3}), "/messages/0/tool_calls"),
+        ({**BASE, "threadId": "x" * 6}, "/threadId"),
+        ({**BASE, "run_id": "x" * 6}, "/run_id"),
+        ({**BASE, "parentRunId": "x" * 6}, "/parentRunId"),
+    ],
+)
+def test_more_than_the_limits_allow_is_refused_before_it_is_validated(raw: Any, path: str) -> None:
+    with pytest.raises(RunInputError, match=r"at most \d are accepted") as caught:
+        parse_request(raw, limits=LIMITS)
+    assert caught.value.path == path
+
+
+def test_up_to_the_limits_all_is_read() -> None:
+    raw = request(*[user([{"type": "text", "text": "x"}] * 2, f"m{n}") for n in range(3)], threadId="x" * 5)
+    assert len(parse_request(raw, limits=LIMITS).messages) == 3
+
+
+def test_the_first_fault_is_found_without_collecting_the_others() -> None:
+    messages = [*[user("x", f"m{n}") for n in range(2_000)], *[{"id": "w", "role": "user"}] * 20_000]
+    began = time.process_time()
+    with pytest.raises(RunInputError) as caught:
+        parse_request(request(*messages, *[{"role": "user"}] * 20_000))
+    assert time.process_time() - began < 2
+    assert caught.value.path == "/messages/21999/content"
+
+
+def test_losses_are_reported_up_to_twenty() -> None:
+    warnings: list[str] = []
+    parse_request(request(*[{"id": str(n), "role": "r" * 1_000} for n in range(100)]), warnings=warnings)
+    assert len(warnings) == 20
+    assert max(map(len, warnings)) < 200
+    assert warnings[-1] == "further losses are not reported"

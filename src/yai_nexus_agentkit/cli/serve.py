@@ -34,6 +34,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = "%(prog)s AGENT [NAME=AGENT ...] [options]"
     parser.add_argument("agents", nargs="+", metavar="AGENT", help=AGENT)
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="another name by which clients may address the server; * for any (default: any, unless --host is local)",
+    )
     parser.add_argument("--port", type=port, default=8000, help="the port (default: %(default)s; 0 = any free port)")
     parser.add_argument("--reload", action="store_true", help="restart when a Python file here changes")
     parser.add_argument(

@@ -64,7 +64,9 @@ async def application(args: argparse.Namespace) -> AsyncIterator[Starlette]:
     specs = named_specs(args.agents)
     found = {name: find(parse_spec(spec)) for name, spec in specs.items()}
     try:
-        settings = ServerSettings(identity=_resolver(args), cors=args.cors, expose_errors=args.expose_errors)
+        settings = ServerSettings(
+            identity=_resolver(args), cors=args.cors, expose_errors=args.expose_errors, hosts=_hosts(args)
+        )
     except ValueError as error:
         raise CommandError(str(error)) from error
     async with AsyncExitStack() as stack:
@@ -92,6 +94,14 @@ def _factory(found: Any, spec: str, args: argparse.Namespace, attributes: dict[s
         return adapter_of(with_persistence(agent, attributes, spec), args)
 
     return make
+
+
+def _hosts(args: argparse.Namespace) -> list[str]:
+    """Names of this server. One on a loopback address answers to no others: a page of another site may have its own
+    name lead there."""
+    local = ["localhost", "127.0.0.1", "::1"]
+    checked = (args.allow_host or args.host in local) and "*" not in args.allow_host
+    return [*local, args.host, *args.allow_host] if checked else []
 
 
 def _resolver(args: argparse.Namespace) -> Resolver:

@@ -1,54 +1,93 @@
-"""A raw request as a validated `RunAgentInput`. Pure.
+"""Pure. A raw request as a validated `RunAgentInput`.
 
 Pydantic rejects unknown members of tagged unions, so one message of an unknown role would refuse the whole request,
-where the protocol demands to go on without it (AG-UI 1.0, section 17: reading the request). Cleaning comes first, then
-validation; what is wrong in a known field is still refused, saying where.
+although the protocol demands to go on without it (AG-UI 1.0, section 17: reading the request). Cleaning comes first,
+then validation; a fault in a known field is still refused, with its place.
+
+Lists are validated up to the first wrong item: pydantic collects every fault, and a body of small wrong messages would
+take a thousand times its size.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from dataclasses import dataclass
+from typing import Annotated, Any, NoReturn
 
-from ag_ui.core import RunAgentInput
-from pydantic import ValidationError
-from pydantic_core import ErrorDetails, from_json
+from ag_ui.core import Context, Message, ResumeEntry, RunAgentInput, Tool
+from pydantic import FailFast, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
 
 from yai_nexus_agentkit.errors import RunInputError
 from yai_nexus_agentkit.protocol.json.json_safe import MAX_DEPTH, clean_text, json_safe
+from yai_nexus_agentkit.protocol.json.reader import read_json
 from yai_nexus_agentkit.protocol.parts import part_from_block
 
-__all__ = ["clean_request", "parse_request", "peer_declares"]
+__all__ = ["RequestLimits", "clean_request", "parse_request", "peer_declares"]
 
 _ROLES = frozenset({"developer", "system", "assistant", "user", "tool", "reasoning"})
 _DROPPED = object()
+_WARNINGS = 20
+"""Losses that are reported of one request."""
+_LISTS: Mapping[str, TypeAdapter[Any]] = {
+    "messages": TypeAdapter(Annotated[list[Message], FailFast()]),
+    "tools": TypeAdapter(Annotated[list[Tool], FailFast()]),
+    "context": TypeAdapter(Annotated[list[Context], FailFast()]),
+    "resume": TypeAdapter(Annotated[list[ResumeEntry], FailFast()]),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestLimits:
+    """How much one request may hold; None is no limit."""
+
+    messages: int | None = None
+    entries: int | None = None
+    """Tools, context entries, answers; content parts and tool calls of one message. Each list for itself."""
+    id: int | None = None
+    """Characters of the ids of thread, run and parent run."""
+
+
+_UNLIMITED = RequestLimits()
 
 
 def parse_request(
-    raw: RunAgentInput | Mapping[str, Any] | str | bytes, *, warnings: list[str] | None = None
+    raw: RunAgentInput | Mapping[str, Any] | str | bytes,
+    *,
+    warnings: list[str] | None = None,
+    limits: RequestLimits = _UNLIMITED,
 ) -> RunAgentInput:
     """The request, cleaned and validated; a `RunAgentInput` is returned as it is.
 
-    `warnings` gets a line for each thing that was dropped. Raises `RunInputError` with the first fault's JSON Pointer.
+    `warnings`: a list that gets a text for each loss, up to twenty. Raises `RunInputError` with the JSON Pointer of the
+    first fault, or of the first thing beyond `limits`.
     """
     if isinstance(raw, RunAgentInput):
         return raw
     data: Any = raw
-    if isinstance(data, str | bytes | bytearray | memoryview):
-        data = _parsed(data if isinstance(data, str) else bytes(data))
-    elif isinstance(data, Mapping) and not _is_clean(data):
+    if isinstance(data, str | bytes):
+        try:
+            data = read_json(data, max_depth=MAX_DEPTH)
+        except ValueError as error:
+            raise RunInputError(f"the request {error}") from None
+    if isinstance(data, Mapping) and not _is_clean(data):
         data = json_safe(data)
     if not isinstance(data, Mapping):
         raise RunInputError("the request is not a JSON object")
-    cleaned, dropped, origins = _clean(data)
+    _check_limits(data, limits)
+    cleaned, found, origins = _clean(data)
     if warnings is not None:
-        warnings += dropped
+        warnings += found
     try:
+        for key, adapter in _LISTS.items():
+            if isinstance(items := cleaned.get(key), list):
+                cleaned[key] = adapter.validate_python(items)
+        key = ""
         return RunAgentInput.model_validate(cleaned)
     except ValidationError as error:
-        _raise(error.errors(include_url=False, include_context=False), cleaned, origins)
+        found_in = cleaned[key] if key else cleaned
+        _raise(error.errors(include_url=False, include_context=False), found_in, key, origins)
 
 
 def clean_request(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -70,31 +109,22 @@ def peer_declares(run_input: RunAgentInput) -> bool:
     return not (major.isascii() and major.isdecimal()) or int(major) >= 1
 
 
-def _parsed(text: str | bytes) -> Any:
-    if isinstance(text, bytes):
-        try:
-            text = text.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise RunInputError(f"the request is not UTF-8: byte {error.start} cannot be read") from None
-    try:
-        return from_json(text, allow_inf_nan=False)
-    except ValueError as error:
-        if "\\u" not in text and text.isascii():
-            raise RunInputError(f"the request is not JSON: {error}") from None
-    return _with_halves(text)
+def _check_limits(data: Mapping[str, Any], limits: RequestLimits) -> None:
+    """Raises `RunInputError` for the first thing that is more than the limits allow."""
 
+    def check(path: str, value: Any, limit: int | None, what: str) -> None:
+        if limit is not None and isinstance(value, list | str) and len(value) > limit:
+            raise RunInputError(f"{len(value)} {what}; at most {limit} are accepted", path=path)
 
-def _with_halves(text: str) -> Any:
-    """JSON that may hold half of a surrogate pair, which JavaScript writes for text that was cut inside an emoji."""
-    try:
-        parsed = json.loads(text, parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
-        raise RunInputError(f"the request is not JSON: {error}") from None
-    return parsed if _is_clean(parsed) else json_safe(parsed)
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON")
+    for key in ("threadId", "thread_id", "runId", "run_id", "parentRunId", "parent_run_id"):
+        check(f"/{key}", data.get(key), limits.id, "characters")
+    for key in _LISTS:
+        check(f"/{key}", data.get(key), limits.messages if key == "messages" else limits.entries, "entries")
+    messages = data.get("messages")
+    for index, message in enumerate(messages if isinstance(messages, list) else ()):
+        for key in ("content", "toolCalls", "tool_calls") if isinstance(message, dict) else ():
+            if isinstance(message.get(key), list):
+                check(f"/messages/{index}/{key}", message[key], limits.entries, "entries")
 
 
 def _is_clean(value: Any) -> bool:
@@ -137,6 +167,11 @@ def _clean(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], list[int]
     return cleaned, warnings, origins
 
 
+def _warn(warnings: list[str], text: str) -> None:
+    if len(warnings) < _WARNINGS:
+        warnings.append(text if len(warnings) < _WARNINGS - 1 else "further losses are not reported")
+
+
 def _without_nulls(value: Mapping[str, Any]) -> dict[str, Any]:
     return {key: item for key, item in value.items() if item is not None}
 
@@ -152,7 +187,7 @@ def _message(message: Any, index: int, warnings: list[str]) -> Any:
     role = message.get("role")
     if isinstance(role, str) and role not in _ROLES:
         if role != "activity":
-            warnings.append(f"/messages/{index}: message of unknown role {role!r} dropped")
+            _warn(warnings, f"/messages/{index}: message of unknown role {role[:100]!r} dropped")
         return _DROPPED
     if None in message.values():
         message = _without_nulls(message)
@@ -175,7 +210,7 @@ def _parts(parts: Sequence[Any], where: str, warnings: list[str]) -> list[Any]:
         cleaned = _part(part)
         kind = part.get("type") if isinstance(part, dict) else "text"
         if cleaned is None:
-            warnings.append(f"{where}/{index}: part of type {kind!r} dropped")
+            _warn(warnings, f"{where}/{index}: part of type {str(kind)[:100]!r} dropped")
         else:
             kept.append(cleaned)
             legacy.append(kind == "binary")
@@ -217,7 +252,8 @@ def _unique(messages: list[tuple[int, Any]], warnings: list[str]) -> list[tuple[
         if last[ids[position]] == position:
             kept.append((index, message))
         else:
-            warnings.append(f"/messages/{index}: id {ids[position]!r} occurs again, the last message with it counts")
+            shown = str(ids[position])[:100]
+            _warn(warnings, f"/messages/{index}: id {shown!r} occurs again, the last message with it counts")
     return kept
 
 
@@ -227,14 +263,16 @@ def _id(message: Any) -> str | int:
     return own if isinstance(own, str) else id(message)
 
 
-def _raise(errors: Sequence[ErrorDetails], data: Mapping[str, Any], origins: Sequence[int]) -> NoReturn:
-    """Raise for the first fault; of the branches of a union for the one that got furthest."""
+def _raise(errors: Sequence[ErrorDetails], data: Any, key: str, origins: Sequence[int]) -> NoReturn:
+    """Raise for the first fault in `data`, which is the request's member `key`, or with ``""`` the request. Of the
+    branches of a union the one that got furthest counts. `origins`: the places of messages in the raw request."""
     found = [(_path(detail, data), detail["msg"]) for detail in errors]
     first = found[0][0]
     path, reason = max((fault for fault in found if fault[0][: len(first)] == first), key=lambda fault: len(fault[0]))
-    if path[:1] == ("messages",) and len(path) > 1 and isinstance(path[1], int):
-        path = (path[0], origins[path[1]], *path[2:])
-    raise RunInputError(reason, path="".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path))
+    if key == "messages" and isinstance(path[0], int):
+        path = (origins[path[0]], *path[1:])
+    parts = (str(part).replace("~", "~0").replace("/", "~1") for part in ((key, *path) if key else path))
+    raise RunInputError(reason, path="".join(f"/{part}" for part in parts))
 
 
 def _path(detail: ErrorDetails, data: Any) -> tuple[str | int, ...]:

@@ -56,9 +56,11 @@ class ThreadIndex(Protocol):
 
 @dataclass(slots=True)
 class MemoryThreadIndex:
-    """The index of one process; empty after a restart, whatever the checkpointer holds."""
+    """The index of one process; empty after a restart, whatever the checkpointer holds. Beyond `most` threads the least
+    recently used ones are forgotten."""
 
     clock: Callable[[], float] = time.time
+    most: int = 50_000
     _entries: dict[str, ThreadEntry] = field(default_factory=dict)
     """By key, least recently updated first: a touched entry moves to the end."""
 
@@ -66,6 +68,8 @@ class MemoryThreadIndex:
         now = round(self.clock(), 6)  # as exact as what clients are told, who send it back
         known = self._entries.pop(thread.key, None) or ThreadEntry(thread, now, now, status)
         self._entries[thread.key] = replace(known, updated=now, status=status)
+        if len(self._entries) > self.most:
+            del self._entries[next(iter(self._entries))]
 
     async def entries(self, agent: str, user: str, *, limit: int, before: float | None = None) -> list[ThreadEntry]:
         found = (

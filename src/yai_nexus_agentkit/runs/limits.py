@@ -1,8 +1,8 @@
-"""Pure. How much may run at once."""
+"""Pure. How much may go on at once: runs, and requests that are being received."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -16,14 +16,18 @@ __all__ = ["Capacity"]
 
 @dataclass(slots=True)
 class Capacity:
-    """Places for runs in this process: `total`, and `per_user`; None is no limit. `retry_after` in seconds."""
+    """Limits of one process; None is no limit. `total`, `per_user`: runs. `bodies`: bytes of requests that are being
+    received. `retry_after` in seconds."""
 
     total: NonNegativeInt | None = None
     per_user: NonNegativeInt | None = None
+    bodies: NonNegativeInt | None = None
     retry_after: NonNegativeFloat = 1.0
     _users: dict[str, int] = field(default_factory=dict)
     """Taken places by user; a user without any has no entry."""
     taken: NonNegativeInt = 0
+    received: NonNegativeInt = 0
+    """Bytes of the requests that are being received."""
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -49,3 +53,21 @@ class Capacity:
                 self._users[user] = left
             else:
                 del self._users[user]
+
+    @contextmanager
+    def body(self) -> Iterator[Callable[[int], None]]:
+        """Room for the body of one request, for as long as the block lasts. The function that it gives takes more bytes
+        of it, and raises `OverloadedError` if there are no more."""
+        own = 0
+
+        def take(size: int) -> None:
+            nonlocal own
+            if self.bodies is not None and self.received + size > self.bodies:
+                raise OverloadedError("too many requests are being received", retry_after=self.retry_after)
+            own += size
+            self.received += size
+
+        try:
+            yield take
+        finally:
+            self.received -= own

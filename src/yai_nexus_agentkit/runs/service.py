@@ -146,6 +146,8 @@ class RunService:
         """Runs of this process by thread key, from the taking of the lock to its release."""
         self._held: dict[str, str] = {}
         """Key by holder of every lock to renew: those of live runs, and of `hold`."""
+        self._operations: dict[str, asyncio.Timeout] = {}
+        """By thread key: what ends the operation that holds the thread and is no run."""
         self._keeper: asyncio.Task[None] | None = None
         """Renews the locks while there are any."""
         self._drained: asyncio.Future[None] | None = None
@@ -203,11 +205,27 @@ class RunService:
                 self._keeper = None
             await self.locks.release(key, holder)
 
+    @asynccontextmanager
+    async def operation(self, thread: ThreadRef, *, limit: float) -> AsyncIterator[None]:
+        """Hold a thread for something that is no run. Raises `ThreadBusyError`.
+
+        After `limit` seconds, or when `cancel` is called, the block is cancelled and `TimeoutError` raised.
+        """
+        async with self.hold(thread), asyncio.timeout(limit) as scope:
+            self._operations[thread.key] = scope
+            try:
+                yield
+            finally:
+                self._operations.pop(thread.key, None)
+
     async def cancel(self, key: str) -> bool:
-        """Stop the thread's run, in this process or another one. False: it has none."""
+        """Stop the thread's run or operation, in this process or another one. False: it has none."""
         run = self._live.get(key)
         if run is not None:
             run.stop()
+            return True
+        if (operation := self._operations.get(key)) is not None:
+            operation.reschedule(asyncio.get_running_loop().time())
             return True
         return await self.locks.request_cancel(key)
 

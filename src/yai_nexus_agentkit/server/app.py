@@ -22,6 +22,7 @@ from yai_nexus_agentkit.runs.limits import Capacity
 from yai_nexus_agentkit.runs.service import RunService, ServiceSettings
 from yai_nexus_agentkit.server.agents import Agent, ServedAgent
 from yai_nexus_agentkit.server.endpoints import Endpoints
+from yai_nexus_agentkit.server.origins import HostCheck
 from yai_nexus_agentkit.server.problems import refused
 from yai_nexus_agentkit.server.routes import starlette_routes
 from yai_nexus_agentkit.server.settings import ServerSettings
@@ -57,8 +58,9 @@ def create_app(
     async def no_route(request: Request, error: Exception) -> Response:
         return refused(error, spoken, settings)
 
+    middleware = [Middleware(HostCheck, settings=settings, wire=spoken)] if settings.hosts else []
     app = Starlette(
-        middleware=[_cors(settings)] if settings.cors else [],
+        middleware=[*middleware, _cors(settings)] if settings.cors else middleware,
         exception_handlers={HTTPException: no_route},
     )
     service = _service(settings)
@@ -126,7 +128,9 @@ def _service(settings: ServerSettings) -> RunService:
         settings=ServiceSettings(
             busy=settings.busy, busy_wait=settings.busy_wait, ending_wait=settings.ending_wait, lease=settings.lease
         ),
-        capacity=Capacity(settings.max_runs, settings.max_runs_per_user, settings.retry_after),
+        capacity=Capacity(
+            settings.max_runs, settings.max_runs_per_user, settings.max_bodies, retry_after=settings.retry_after
+        ),
         locks=settings.locks,
         index=settings.index,
         meter=settings.metrics,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from functools import partial, wraps
-from typing import Any, Concatenate
+from typing import Any, Concatenate, TypeVar
 
 from ag_ui.core import BaseEvent
 from starlette.requests import Request
@@ -17,8 +18,9 @@ from yai_nexus_agentkit.errors import ThreadNotFoundError
 from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadStatus
 from yai_nexus_agentkit.runs.service import RunService
 from yai_nexus_agentkit.server.agents import ServedAgent
-from yai_nexus_agentkit.server.body import beside_the_loop, parse_json, read_body
+from yai_nexus_agentkit.server.body import PARSERS, beside_the_loop, parse_body, receive_body
 from yai_nexus_agentkit.server.caller import Caller, StoredThread
+from yai_nexus_agentkit.server.origins import is_same_site
 from yai_nexus_agentkit.server.problems import refused
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.stream import RunResponse
@@ -30,6 +32,8 @@ _logger = logging.getLogger(__name__)
 _READY_WITHIN = 5.0
 """Seconds that the checkpointer may take to answer a readiness probe."""
 _MAX_LIST = 1000
+
+T = TypeVar("T")
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -59,7 +63,8 @@ class Endpoints:
     async def run(self, request: Request) -> Response:
         """A run: the request is checked, then the events stream."""
         caller = await self._caller(request)
-        posted = await self._posted(request, caller)
+        with self.service.capacity.place(caller.identity.user):
+            posted = await self._posted(request, caller)
         adapter = await caller.adapter()
         thread = caller.thread(posted.run_input.thread_id)
         opened = partial(
@@ -74,11 +79,14 @@ class Endpoints:
         return RunResponse(opened, posted.encoder(), self.wire, self.settings)
 
     async def _posted(self, request: Request, caller: Caller) -> Posted:
-        body = await read_body(request, self.settings.max_body)
-        data = await beside_the_loop(body, partial(parse_json, body, self.settings.max_depth))
-        wanted = self.wire.needs_history(data)
-        history = () if wanted is None else await caller.history(wanted)
-        posted = await beside_the_loop(body, partial(self.wire.parse, data, history))
+        settings = self.settings
+        with self.service.capacity.body() as take:
+            body = await receive_body(request, settings, take)
+            data = await beside_the_loop(body, partial(parse_body, body, settings))
+            wanted = self.wire.needs_history(data)
+            history = () if wanted is None else await self._in_time(caller.history(wanted))
+            parse = partial(self.wire.parse, data, history, settings.request_limits)
+            posted = await beside_the_loop(body, parse)
         for warning in posted.warnings:
             _logger.warning("request of run %r: %s", posted.run_input.run_id, warning)
         return posted
@@ -123,26 +131,36 @@ class Endpoints:
     async def messages(self, request: Request) -> Response:
         """The conversation as a ``MESSAGES_SNAPSHOT``."""
         thread = await self._thread(request)
-        return _event(await thread.store.messages(thread.ref.key, thread.run))
+        return _event(await self._in_time(thread.store.messages(thread.ref.key, thread.run)))
 
     @_answered
     async def state(self, request: Request) -> Response:
         """The state as a ``STATE_SNAPSHOT``."""
         thread = await self._thread(request)
-        return _event(await thread.store.state(thread.ref.key, thread.run))
+        return _event(await self._in_time(thread.store.state(thread.ref.key, thread.run)))
 
     @_answered
     async def patch_state(self, request: Request) -> Response:
         """Apply a JSON Patch to the state."""
         thread = await self._thread(request)
         operations = await self._json(request)
+        settings = self.settings
         if not isinstance(operations, list):
             raise Refusal(422, "INVALID_PATCH", "the body is not a list of operations")
+        if len(operations) > settings.max_entries:
+            raise Refusal(422, "INVALID_PATCH", f"{len(operations)} operations; at most {settings.max_entries}")
         as_node = request.query_params.get("as_node")
-        if as_node is not None and not self.settings.patch_as_node:
+        if as_node is not None and not settings.patch_as_node:
             raise Refusal(422, "INVALID_PATCH", "as_node is not accepted (ServerSettings.patch_as_node)")
-        async with self.service.hold(thread.ref):
-            await thread.store.patch_state(thread.ref.key, operations, thread.run, as_node=as_node)
+        async with self._operation(thread):
+            await thread.store.patch_state(
+                thread.ref.key,
+                operations,
+                thread.run,
+                as_node=as_node,
+                max_size=settings.max_body,
+                executor=PARSERS,
+            )
             await self.service.index.touch(thread.ref, ThreadStatus.IDLE)
         return JSONResponse({"status": "updated"})
 
@@ -151,7 +169,7 @@ class Endpoints:
         """Delete a thread."""
         thread = await self._thread(request)
         key = thread.ref.key
-        async with self.service.hold(thread.ref):
+        async with self._operation(thread):
             try:
                 await thread.store.delete(key)
             except ThreadNotFoundError:
@@ -163,12 +181,14 @@ class Endpoints:
     @_answered
     async def cancel(self, request: Request) -> Response:
         """Stop the thread's run. Its stream ends with the cancelled outcome."""
+        if not is_same_site(request.headers, self.settings.cors):
+            raise Refusal(403, "FORBIDDEN", "a page of another origin must send content-type: application/json")
         caller = await self._caller(request)
         thread = caller.thread(request.path_params["thread_id"])
         if await self.service.cancel(thread.key):
             return JSONResponse({"status": "cancelling"}, status_code=202)
         store = (await caller.adapter()).threads()
-        if store is None or not await store.exists(thread.key):
+        if store is None or not await self._in_time(store.exists(thread.key)):
             raise ThreadNotFoundError("there is no such thread")
         return JSONResponse({"status": "idle"})
 
@@ -183,8 +203,8 @@ class Endpoints:
         answer: dict[str, Any] = {"threadId": thread_id, "threadExists": False, "state": {}, "messages": []}
         try:
             thread = await caller.stored(thread_id)
-            state = await thread.store.state(thread.ref.key, thread.run)
-            messages = await thread.store.messages(thread.ref.key, thread.run)
+            state = await self._in_time(thread.store.state(thread.ref.key, thread.run))
+            messages = await self._in_time(thread.store.messages(thread.ref.key, thread.run))
         except ThreadNotFoundError:
             return JSONResponse(answer)
         shown = messages.model_dump(mode="json", by_alias=True)["messages"]
@@ -198,8 +218,30 @@ class Endpoints:
         return await (await self._caller(request)).stored(request.path_params["thread_id"])
 
     async def _json(self, request: Request) -> Any:
-        body = await read_body(request, self.settings.max_body)
-        return await beside_the_loop(body, partial(parse_json, body, self.settings.max_depth))
+        with self.service.capacity.body() as take:
+            body = await receive_body(request, self.settings, take)
+            return await beside_the_loop(body, partial(parse_body, body, self.settings))
+
+    async def _in_time(self, answer: Awaitable[T]) -> T:
+        """What the storage of threads answers. Raises `Refusal` 504 if it does not."""
+        with _timely():
+            async with asyncio.timeout(self.settings.store_timeout):
+                return await answer
+
+    @asynccontextmanager
+    async def _operation(self, thread: StoredThread) -> AsyncIterator[None]:
+        """Hold a thread while it is changed. Raises `ThreadBusyError`, and `Refusal` 504 if the storage hangs."""
+        with _timely():
+            async with self.service.operation(thread.ref, limit=self.settings.store_timeout):
+                yield
+
+
+@contextmanager
+def _timely() -> Iterator[None]:
+    try:
+        yield
+    except TimeoutError as error:
+        raise Refusal(504, "STORE_TIMEOUT", "the storage of threads did not answer in time") from error
 
 
 def _listed(entries: Sequence[ThreadEntry]) -> list[dict[str, Any]]:

@@ -93,6 +93,7 @@ _WHY: Mapping[int, str] = {
     401: "nobody is signed in",
     403: "not allowed",
     404: "no such thread",
+    408: "the body did not arrive in time",
     409: "the thread has a run under way, waits for an answer, or the patch does not apply",
     413: "the body is too large",
     415: "the content type is not JSON",
@@ -100,6 +101,7 @@ _WHY: Mapping[int, str] = {
     429: "too many runs",
     500: "an internal error",
     503: "the checkpointer cannot be reached",
+    504: "the storage of threads did not answer in time",
 }
 
 

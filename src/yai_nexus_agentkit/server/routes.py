@@ -47,6 +47,10 @@ class _ThreadId(Convertor[str]):
 register_url_convertor("agui_thread", _ThreadId())
 
 
+_WITH_BODY = (400, 408, 413, 415, 422, 429)
+"""Refusals of every route that receives a body."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One route. `path` is relative to the agent's."""
@@ -75,31 +79,31 @@ def entries(endpoints: Endpoints) -> list[Entry]:
     it = endpoints
     thread = "/threads/{thread_id:agui_thread}"
     table = [
-        Entry("POST", "", it.run, answers(None, 400, 409, 413, 415, 422, 429), body=RUN_BODY),
+        Entry("POST", "", it.run, answers(None, 409, *_WITH_BODY), body=RUN_BODY),
         Entry("GET", "/capabilities", it.capabilities, answers(AgentCapabilities)),
         Entry("GET", "/health", it.health, answers(Status)),
         Entry("GET", "/ready", it.ready, answers(Status, 503)),
-        Entry("POST", f"{thread}/cancel", it.cancel, answers(Status, 404, done=(200, 202)), [THREAD_ID]),
+        Entry("POST", f"{thread}/cancel", it.cancel, answers(Status, 404, 504, done=(200, 202)), [THREAD_ID]),
         *_thread_routes(it, "/threads", f"{thread}/messages", f"{thread}/state", f"{thread}/state", thread),
     ]
     if it.settings.seed_paths:
         paths = ("/thread/list", "/message_snapshot/{}", "/state_snapshot/{}", "/state/{}", "/thread/{}")
         table += _thread_routes(it, *(path.format("{thread_id:agui_thread}") for path in paths))
         table += [
-            Entry("POST", "/agents/state", it.agent_state, answers(ThreadState, 400, 413, 415, 422), body=STATE_BODY)
+            Entry("POST", "/agents/state", it.agent_state, answers(ThreadState, 504, *_WITH_BODY), body=STATE_BODY)
         ]
     return table
 
 
 def _thread_routes(it: Endpoints, listed: str, messages: str, state: str, patched: str, deleted: str) -> list[Entry]:
     """The routes that have an older set of paths, too. The last one comes last: a thread id is any text."""
-    patch = answers(Status, 400, 404, 409, 413, 415, 422)
+    patch = answers(Status, 404, 409, 504, *_WITH_BODY)
     return [
         Entry("GET", listed, it.threads, answers(list[dict[str, Any]], 422), QUERY_LIST),
-        Entry("GET", messages, it.messages, answers(MessagesSnapshotEvent, 404), SNAPSHOT_PARAMETERS),
-        Entry("GET", state, it.state, answers(StateSnapshotEvent, 404), SNAPSHOT_PARAMETERS),
+        Entry("GET", messages, it.messages, answers(MessagesSnapshotEvent, 404, 504), SNAPSHOT_PARAMETERS),
+        Entry("GET", state, it.state, answers(StateSnapshotEvent, 404, 504), SNAPSHOT_PARAMETERS),
         Entry("PATCH", patched, it.patch_state, patch, PATCH_PARAMETERS, PATCH_BODY),
-        Entry("DELETE", deleted, it.delete, answers(Status, 404, 409), [THREAD_ID]),
+        Entry("DELETE", deleted, it.delete, answers(Status, 404, 409, 504), [THREAD_ID]),
     ]
 
 

@@ -11,6 +11,7 @@ from pydantic import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveIn
 from starlette.requests import Request
 
 from yai_nexus_agentkit.checks import check_options
+from yai_nexus_agentkit.protocol.request import RequestLimits
 from yai_nexus_agentkit.runs.identity import ANONYMOUS, Identity, thread_key
 from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadIndex
 from yai_nexus_agentkit.runs.locks import ThreadLocks
@@ -44,6 +45,10 @@ class ServerSettings:
     cors: Collection[str] = ()
     """Origins whose pages may call the server (``https://app.example.com``, without a path), ``*`` for all.
     `create_app` only; an own application has its own."""
+
+    hosts: Collection[str] = ()
+    """Names by which clients may address the server (the ``Host`` header, without the port); empty: any name. A server
+    on a developer's machine should list its own: pages of other sites cannot reach it then. `create_app` only."""
 
     busy: Literal["reject", "wait"] = "reject"
     """A run for a thread that has one: refuse it (409, ``THREAD_BUSY``), or let it wait for up to `busy_wait`."""
@@ -81,8 +86,33 @@ class ServerSettings:
     max_body: PositiveInt = 16 * 1024 * 1024
     """Larger requests are refused with 413. A client sends the whole history each time, with images as base64."""
 
+    max_values: PositiveInt = 200_000
+    """Members and items in the JSON of a request; more are refused with 413. They cost more time and memory than their
+    bytes: a body of empty lists would take fifty times its size."""
+
+    max_messages: PositiveInt = 10_000
+    """Messages of a request; more are refused with 422."""
+
+    max_entries: PositiveInt = 1_000
+    """Entries of each other list of a request: tools, context, answers, content parts and tool calls of one message,
+    operations of a patch; more are refused with 422."""
+
+    max_id: PositiveInt = 256
+    """Characters of the ids of thread, run and parent run; longer ones are refused with 422."""
+
     max_depth: NonNegativeInt = 100
     """Nesting of the request's JSON; deeper is refused with 400. At most 200."""
+
+    max_bodies: PositiveInt = 256 * 1024 * 1024
+    """Bytes of all bodies that are being received and parsed in this process, each counted as 64 KiB at least; beyond
+    it requests are refused with 429."""
+
+    body_timeout: PositiveFloat = 60.0
+    """Time for a request's body to arrive; after it the request is refused with 408."""
+
+    store_timeout: PositiveFloat = 30.0
+    """Time for the storage of threads to answer a request that is no run (messages, state, patch, deletion); after it
+    the request is refused with 504, and the thread is free."""
 
     max_buffer: NonNegativeInt = 4 * 1024 * 1024
     """What may wait for a client that reads slowly, after merging; above it the run ends with ``OVERLOADED``. One
@@ -124,6 +154,11 @@ class ServerSettings:
 
     metrics: Meter | None = None
     """Called with (name, value, labels) when a run ended or was refused."""
+
+    @property
+    def request_limits(self) -> RequestLimits:
+        """The limits that a wire checks."""
+        return RequestLimits(messages=self.max_messages, entries=self.max_entries, id=self.max_id)
 
     def __post_init__(self) -> None:
         check_options(self)

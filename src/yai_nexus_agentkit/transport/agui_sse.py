@@ -21,7 +21,7 @@ from yai_nexus_agentkit.errors import EncodingError, RunInputError
 from yai_nexus_agentkit.protocol.events import TOKENS
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text
 from yai_nexus_agentkit.protocol.json.model_json import model_json
-from yai_nexus_agentkit.protocol.request import parse_request
+from yai_nexus_agentkit.protocol.request import RequestLimits, parse_request
 from yai_nexus_agentkit.transport.wire import Answer, Posted, Refusal
 
 __all__ = ["CONTENT_TYPE", "KEEP_ALIVE", "MAX_FRAME", "AGUIWire", "SSEEncoder"]
@@ -151,12 +151,12 @@ class AGUIWire:
     def needs_history(self, data: Any) -> None:
         """Never: a client sends all messages that it has."""
 
-    def parse(self, data: Any, history: Sequence[Message]) -> Posted:
+    def parse(self, data: Any, history: Sequence[Message], limits: RequestLimits) -> Posted:
         """`data` is a `RunAgentInput` as JSON data. Raises `RunInputError`."""
         warnings: list[str] = []
         if not isinstance(data, Mapping):
             raise RunInputError("the body is not a JSON object")
-        run_input = parse_request(data, warnings=warnings)
+        run_input = parse_request(data, warnings=warnings, limits=limits)
         return Posted(run_input, partial(SSEEncoder, event_lines=self.event_lines), warnings)
 
     def refuse(self, refusal: Refusal, *, trace_id: str, now: datetime) -> Answer:

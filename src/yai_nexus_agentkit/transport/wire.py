@@ -13,6 +13,8 @@ from typing import Any, NamedTuple, Protocol
 
 from ag_ui.core import BaseEvent, Message, RunAgentInput
 
+from yai_nexus_agentkit.protocol.request import RequestLimits
+
 __all__ = ["Answer", "Encoder", "Posted", "Refusal", "Wire"]
 
 
@@ -79,10 +81,11 @@ class Wire(Protocol):
     def needs_history(self, data: Any) -> str | None:
         """The id of the thread whose stored messages `parse` needs for this body; None for most bodies."""
 
-    def parse(self, data: Any, history: Sequence[Message]) -> Posted:
-        """Read a posted body: `data` is JSON data, `history` the messages that `needs_history` asked for.
+    def parse(self, data: Any, history: Sequence[Message], limits: RequestLimits) -> Posted:
+        """Read a posted body: `data` is JSON data, `history` the messages that `needs_history` asked for. May be called
+        in a thread.
 
-        Raises `RunInputError` or `Refusal`.
+        Raises `RunInputError` or `Refusal`, also for more than `limits` allow.
         """
 
     def refuse(self, refusal: Refusal, *, trace_id: str, now: datetime) -> Answer:

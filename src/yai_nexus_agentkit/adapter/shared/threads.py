@@ -6,7 +6,10 @@ thread's lock for a change.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ag_ui.core import MessagesSnapshotEvent, StateSnapshotEvent
@@ -14,7 +17,6 @@ from ag_ui.core import MessagesSnapshotEvent, StateSnapshotEvent
 from yai_nexus_agentkit.adapter.hook_calls import shown_messages, shown_state
 from yai_nexus_agentkit.errors import StatePatchError, ThreadPausedError
 from yai_nexus_agentkit.protocol.json.json_numbers import unrounded
-from yai_nexus_agentkit.protocol.json.json_safe import json_safe
 from yai_nexus_agentkit.protocol.json.patch import apply_patch, pointer
 from yai_nexus_agentkit.protocol.state import StateTracker
 
@@ -44,10 +46,18 @@ class Threads:
         return StateSnapshotEvent(snapshot=_json(shown_state(run, await self._store.state(key))))
 
     async def patch_state(
-        self, key: str, operations: Sequence[Any], run: RunContext, *, as_node: str | None = None
+        self,
+        key: str,
+        operations: Sequence[Any],
+        run: RunContext,
+        *,
+        as_node: str | None = None,
+        max_size: int | None = None,
+        executor: Executor | None = None,
     ) -> None:
         """Apply RFC 6902 operations to the public state as `run`'s hooks show it. `as_node`: see
-        `ThreadStore.change_state`.
+        `ThreadStore.change_state`. `max_size`: bytes that the state may have afterwards. `executor`: computes
+        beside the event loop; None is the loop's own.
 
         Raises `StatePatchError`, and `ThreadPausedError` for a thread that waits for an answer, whose open questions a
         change would erase. Nothing changed then.
@@ -55,18 +65,27 @@ class Threads:
         state = await self._store.state(key)
         if await self._store.paused(key):
             raise ThreadPausedError("the thread waits for an answer, which a change of its state would make impossible")
-        shown = _json(shown_state(run, dict(state)))
-        wanted, stored, tracker = apply_patch(shown, json_safe(list(operations))), _json(state), StateTracker()
-        tracker.snapshot(shown)
-        changed = {name: value for name, value in wanted.items() if tracker.delta({name: value})}
-        removed = [name for name in shown if name not in wanted]
-        for name in (*changed, *removed):
-            if stored.get(name) != shown.get(name):
-                raise StatePatchError("the key is not shown as it is, so it cannot be changed", path=pointer(name))
-        values = {name: unrounded(shown.get(name), value) for name, value in changed.items()}
+        shown = shown_state(run, dict(state))
+        work = partial(_changes, state, shown, operations, max_size)
+        values, removed = await asyncio.get_running_loop().run_in_executor(executor, work)
         if values or removed or as_node is not None:
             await self._store.change_state(key, values, removed, as_node=as_node)
 
 
 def _json(state: Mapping[str, Any]) -> dict[str, Any]:
     return StateTracker().snapshot(state)
+
+
+def _changes(
+    state: Mapping[str, Any], given: Mapping[str, Any], operations: Sequence[Any], max_size: int | None
+) -> tuple[dict[str, Any], list[str]]:
+    """The new values by key and the removed keys, for a patch of the state as it is shown. Raises `StatePatchError`."""
+    shown, stored, tracker = _json(given), _json(state), StateTracker()
+    wanted = apply_patch(shown, operations, max_size=max_size)
+    tracker.assume(shown)
+    changed = {name: value for name, value in wanted.items() if tracker.delta({name: value})}
+    removed = [name for name in shown if name not in wanted]
+    for name in (*changed, *removed):
+        if stored.get(name) != shown.get(name):
+            raise StatePatchError("the key is not shown as it is, so it cannot be changed", path=pointer(name))
+    return {name: unrounded(shown.get(name), value) for name, value in changed.items()}, removed

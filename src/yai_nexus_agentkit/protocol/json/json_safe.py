@@ -53,6 +53,7 @@ _MANY = 100
 """Values inside of a value from which on the look at all its texts pays."""
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_LONE = re.compile("[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]")
 _MAPPINGS = frozenset({dict, OrderedDict, defaultdict})
 _SEQUENCES = frozenset({list, tuple, deque})
 _SCALARS = frozenset({type(None), bool, int, float, str})
@@ -67,7 +68,7 @@ def clean_text(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return _LONE.sub("\ufffd", text).encode("utf-16-le", "surrogatepass").decode("utf-16-le")
     return text if type(text) is str else str.__str__(text)
 
 

@@ -23,7 +23,7 @@ __all__ = ["Operation", "apply_patch", "fault_of", "is_addressable", "pointer", 
 Operation = dict[str, Any]
 """One RFC 6902 operation: ``op``, ``path``, and ``value`` or ``from``."""
 
-_POINTER = re.compile(r"(/([^/~]|~[01])*)*", re.DOTALL)
+_TILDE = re.compile("~(?![01])")
 _MEMBERS: Mapping[str, tuple[str, ...]] = {
     "add": ("path", "value"),
     "replace": ("path", "value"),
@@ -55,31 +55,30 @@ def apply_patch(
     document: Mapping[str, Any],
     operations: Sequence[Mapping[str, Any]],
     *,
-    max_operations: int | None = None,
     max_size: int | None = None,
 ) -> dict[str, Any]:
     """The document after the patch. Both are JSON data and stay as they are.
 
-    `max_operations`: how many there may be. `max_size`: bytes of JSON that the document and all that is added to it may
-    have together.
+    `max_size`: bytes that the document and all that is added to it may have together, unless nothing is added. A value
+    counts as its JSON and 64 bytes; each copy can double a document.
 
     Raises `StatePatchError` with ``/n`` as the path for the operation n: with `conflict` if it is well-formed, but
     does not apply, or clients would refuse it.
     """
-    if max_operations is not None and len(operations) > max_operations:
-        raise StatePatchError(f"a patch has at most {max_operations} operations")
     for number, operation in enumerate(operations):
         if fault := fault_of(operation):
             raise StatePatchError(fault, path=f"/{number}")
-    left = None if max_size is None else max_size - len(to_json(document))
+    left = None if max_size is None else max_size - _size(document)
     result: Any = _copied(document, operations)
     for number, operation in enumerate(copy.deepcopy(list(operations))):  # jsonpatch stores the values it is given
         try:
-            if left is not None and (left := left - _added(result, operation)) < 0:
-                raise ValueError("the result is too large")
+            if left is not None and (added := _added(result, operation)):
+                left -= added
+                if left < 0:
+                    raise ValueError(f"the result is larger than {max_size} bytes")
             result = _applied(result, operation)
         except Exception as error:  # jsonpatch raises its own, jsonpointer's, TypeError, KeyError
-            about = f"{operation['op']} {operation['path']!r}: {error}"
+            about = f"{operation['op']} {operation['path'][:200]!r}: {error}"
             raise StatePatchError(about, path=f"/{number}", conflict=True) from error
     if not isinstance(result, dict):
         about = "the patch replaces the state by something that is not an object"
@@ -94,14 +93,17 @@ def fault_of(operation: Any) -> str | None:
     op = operation.get("op")
     members = _MEMBERS.get(op) if isinstance(op, str) else None
     if members is None:
-        return f"there is no operation {op!r}"
+        return f"there is no operation {repr(op)[:100]}"
     for member in members:
         if member not in operation:
             return f"{op} needs {member!r}"
-        text = operation[member]
-        if member != "value" and not (isinstance(text, str) and _POINTER.fullmatch(text)):
+        if member != "value" and not _is_pointer(operation[member]):
             return f"{member} is not a JSON Pointer"
     return None
+
+
+def _is_pointer(text: Any) -> bool:
+    return isinstance(text, str) and (text == "" or (text[0] == "/" and not _TILDE.search(text)))
 
 
 def _paths(operation: Mapping[str, Any]) -> Iterable[str]:
@@ -117,19 +119,24 @@ def _copied(document: Mapping[str, Any], operations: Sequence[Mapping[str, Any]]
 
 
 def _added(document: Any, operation: Mapping[str, Any]) -> int:
-    """Bytes of JSON that the operation adds."""
+    """Bytes that the operation adds."""
     match operation["op"]:
         case "add" | "replace":
-            return len(to_json(operation["value"]))
+            return _size(operation["value"])
         case "copy":
-            return len(to_json(jsonpatch.JsonPointer(operation["from"]).resolve(document)))
+            return _size(jsonpatch.JsonPointer(operation["from"]).resolve(document))
     return 0
+
+
+def _size(value: Any) -> int:
+    text = to_json(value)
+    return len(text) + 64 * (1 + len(text) - len(text.translate(None, b",[{")))
 
 
 def _applied(document: Any, operation: Mapping[str, Any]) -> Any:
     for path in _paths(operation):
         if not is_addressable(path):
-            raise ValueError(f"clients refuse the path {path!r}")
+            raise ValueError(f"clients refuse the path {path[:200]!r}")
     if operation["op"] == "test":
         if not same(jsonpatch.JsonPointer(operation["path"]).resolve(document), operation["value"]):
             raise ValueError("the test fails")

@@ -1,0 +1,49 @@
+"""Edge. Which pages and by which names browsers may reach the server: against requests that a foreign page makes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from yai_nexus_agentkit.server.problems import refused
+from yai_nexus_agentkit.server.settings import ServerSettings
+from yai_nexus_agentkit.transport.wire import Refusal, Wire
+
+__all__ = ["HostCheck", "is_same_site"]
+
+
+def is_same_site(headers: Mapping[str, str], allowed: Collection[str]) -> bool:
+    """No page of a foreign origin sent the request, or the browser asked for permission first (CORS).
+
+    Browsers send POST requests without a JSON type for any page, with the user's cookies. `allowed`: origins, or ``*``.
+    """
+    if headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json":
+        return True
+    origin = headers.get("origin")
+    if origin is None or headers.get("sec-fetch-site") == "same-origin" or not {"*", origin}.isdisjoint(allowed):
+        return True
+    return urlsplit(origin).netloc == headers.get("host")
+
+
+class HostCheck:
+    """Middleware: requests must name the server by one of `settings.hosts`. A foreign page whose own name leads to this
+    machine (DNS rebinding) counts as of the same origin for a browser; its name gives it away."""
+
+    def __init__(self, app: ASGIApp, settings: ServerSettings, wire: Wire) -> None:
+        self._app, self._settings, self._wire = app, settings, wire
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] in ("http", "websocket") and not self._is_known(Headers(scope=scope).get("host", "")):
+            refusal = Refusal(403, "FORBIDDEN", "the server is not known by this name")
+            await refused(refusal, self._wire, self._settings)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _is_known(self, host: str) -> bool:
+        try:
+            return urlsplit(f"//{host}").hostname in self._settings.hosts
+        except ValueError:
+            return False

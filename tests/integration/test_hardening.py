@@ -1,0 +1,329 @@
+"""No request stops the server: what is small stays cheap, what is large is bounded, what hangs is given up.
+
+The attacks are those that once blocked the loop for seconds or took gigabytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import socket
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.attacked import Hung
+from tests.support.serving import JSON, Exchange, call, living, post, run_body, served, talker
+from yai_nexus_agentkit import AGUIAdapter
+from yai_nexus_agentkit.runs.index import MemoryThreadIndex
+from yai_nexus_agentkit.server import ServerSettings, create_app
+
+MOST = 0.1
+"""Seconds of CPU time for which parsing or validating may keep the loop waiting."""
+HEAD = "POST /PATH HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: SIZE\r\n\r\n"
+PREFIX = '{"threadId": "t", "runId": "r"'
+
+
+class Target:
+    """A server process under attack."""
+
+    def __init__(self, url: str, client: httpx.Client) -> None:
+        self.url, self._client = url, client
+
+    def pause(self) -> float:
+        """The longest time for which the loop did nothing since the last call."""
+        return float(self._client.get("/heartbeat").json()["worst"])
+
+    def send(self, method: str, path: str, body: str | bytes) -> httpx.Response:
+        return self._client.request(method, path, content=body, headers=JSON)
+
+
+@pytest.fixture(scope="module")
+def target() -> Iterator[Target]:
+    with served("tests.support.attacked:watched") as url, httpx.Client(base_url=url, timeout=60) as client:
+        target = Target(url, client)
+        target.send("POST", "/talk", json.dumps(run_body(thread="patched")))
+        yield target
+
+
+def times(number: int, unit: str) -> str:
+    """The unit again and again; ``#`` in it is the number."""
+    return ",".join(unit.replace("#", str(n)) for n in range(number))
+
+
+# ---------------------------------------------------------------- small requests, large effects
+
+
+def listed(number: int, unit: str) -> str:
+    return "[" + times(number, unit) + "]"
+
+
+def run(members: str) -> str:
+    return PREFIX + ', "messages": [], ' + members + "}"
+
+
+def messages(text: str) -> str:
+    return PREFIX + ', "messages": ' + text + "}"
+
+
+DOUBLING = [{"op": "copy", "from": "/notes/items", "path": "/notes/items/-"}] * 60
+CALLS = '{"id": "#", "role": "assistant", "toolCalls": @}'
+ATTACKS: dict[str, tuple[str, Callable[[], str], int]] = {
+    "a copy that doubles": (
+        "PATCH",
+        lambda: json.dumps([{"op": "add", "path": "/notes/items", "value": [1]}, *DOUBLING]),
+        409,
+    ),
+    "operations": ("PATCH", lambda: listed(6_000, '{"op": "add", "path": "/notes/k#", "value": 1}'), 422),
+    "tests": ("PATCH", lambda: listed(1_000, '{"op": "test", "path": "/notes/k#", "value": 1}'), 409),
+    "a key twice in a patch": ("PATCH", lambda: "{" + times(60_000, '"#": 1') + ', "7": 2}', 400),
+    "a key twice": ("POST", lambda: run(times(60_000, '"#": 1') + ', "7": 2'), 400),
+    "a long pointer": ("PATCH", lambda: json.dumps([{"op": "remove", "path": "/notes" * 500_000}]), 409),
+    "a number that is no double": ("PATCH", lambda: '[{"op": "add", "path": "/notes/x", "value": 1e400}]', 400),
+    "digits": ("POST", lambda: run('"state": ' + listed(800, "1" * 4_200)), 400),
+    "empty messages": ("POST", lambda: messages(listed(60_000, "{}")), 422),
+    "ten thousand empty messages": ("POST", lambda: messages(listed(10_000, "{}")), 422),
+    "empty tools": ("POST", lambda: run('"tools": ' + listed(60_000, "{}")), 422),
+    "empty context": ("POST", lambda: run('"context": ' + listed(60_000, "{}")), 422),
+    "empty answers": ("POST", lambda: run('"resume": ' + listed(60_000, "{}")), 422),
+    "empty parts": (
+        "POST",
+        lambda: messages('[{"id": "m", "role": "user", "content": ' + listed(60_000, "{}") + "}]"),
+        422,
+    ),
+    "wrong calls": ("POST", lambda: messages(listed(60, CALLS.replace("@", listed(1_000, "{}")))), 422),
+    "lists in the state": ("POST", lambda: run('"state": ' + listed(1_000_000, "[]")), 413),
+    "half emojis": ("POST", lambda: run('"state": "' + r"\ud83d" * 600_000 + '"'), 200),
+    "one long text": ("POST", lambda: run('"state": "' + "é," * 1_300_000 + '"'), 200),
+    "a long thread id": ("POST", lambda: json.dumps({"threadId": "x" * 3_000_000, "runId": "r", "messages": []}), 422),
+    "a long run id": ("POST", lambda: json.dumps({"threadId": "t", "runId": "x" * 257, "messages": []}), 422),
+    "deep nesting": ("POST", lambda: "[" * 100_000, 400),
+}
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_an_attack_is_answered_and_the_loop_goes_on(target: Target, name: str) -> None:
+    method, body, status = ATTACKS[name]
+    target.pause()
+    answer = target.send(method, "/read" if method == "POST" else "/talk/threads/patched/state", body())
+    assert answer.status_code == status, answer.text[:300]
+    assert len(answer.content) < 2_000
+    assert target.pause() < MOST
+
+
+VALUES = st.recursive(
+    st.sampled_from(["1", "-0.5", "null", "true", '"x"', '"#"', '"é\\ud83d\\n"', "{}", "[]", "12345678901234567890"]),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(lambda items: f"[{', '.join(items)}]"),
+        st.lists(inner, max_size=3).map(
+            lambda items: "{" + ", ".join(f'"{n}": {item}' for n, item in enumerate(items)) + "}"
+        ),
+    ),
+    max_leaves=5,
+)
+USER = '{"id": "m#", "role": "user", "content": @}'
+PLACES = [
+    PREFIX + ', "messages": [], "state": [@]}',
+    PREFIX + ', "messages": [], "forwardedProps": {"a": [@]}}',
+    PREFIX + ', "messages": [@]}',
+    PREFIX + ', "messages": [{"id": "m", "role": "user", "content": [@]}]}',
+    PREFIX + ', "messages": [{"id": "m", "role": "assistant", "toolCalls": [@]}]}',
+    PREFIX + ', "messages": [], "tools": [@]}',
+    PREFIX + ', "messages": [], "context": [@]}',
+    PREFIX + ', "messages": [], "resume": [@]}',
+    "[@]",
+    "@",
+]
+UNITS = st.one_of(
+    VALUES,
+    VALUES.map(lambda value: USER.replace("@", value)),
+    VALUES.map(lambda value: f'{{"id": "same", "role": "narrator", "content": {value}}}'),
+    VALUES.map(lambda value: f'{{"op": "add", "path": "/notes/#", "value": {value}}}'),
+    VALUES.map(lambda value: f'{{"op": "copy", "from": "/notes", "path": "/notes/#", "value": {value}}}'),
+    VALUES.map(lambda value: f'{{"type": "image", "source": {value}}}'),
+)
+
+
+@given(place=st.sampled_from(PLACES), unit=UNITS)
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+def test_whatever_grows_the_loop_goes_on(target: Target, place: str, unit: str) -> None:
+    """A body of any shape, ten times larger each time, up to the limit of bytes."""
+    for size in (2_000, 20_000, 200_000, 3_900_000):
+        body = place.replace("@", times(1 + size // (len(unit) + 3), unit))
+        for method, path in (("POST", "/read"), ("PATCH", "/talk/threads/patched/state")):
+            target.pause()
+            answer = target.send(method, path, body)
+            assert answer.status_code < 500, (method, place, unit, size, answer.text[:300])
+            pause = target.pause()
+            assert pause < MOST, (method, place, unit, size, pause)
+
+
+def test_threads_that_sleep_do_not_delay_reading(target: Target) -> None:
+    """Sync nodes whose clients are gone keep the threads of the loop's executor; parsing has its own."""
+    place = urlsplit(target.url)
+    for n in range(40):
+        body = json.dumps(run_body(thread=f"s{n}")).encode()
+        with socket.create_connection((place.hostname or "", place.port or 0)) as gone:
+            gone.sendall(HEAD.replace("PATH", "sleep").replace("SIZE", str(len(body))).encode() + body)
+            gone.recv(1)
+    began = time.perf_counter()
+    answer = target.send("POST", "/read", json.dumps(run_body(state={"text": "x" * 300_000})))
+    assert answer.status_code == 200
+    assert time.perf_counter() - began < 2
+
+
+# ---------------------------------------------------------------- bodies that do not end
+
+
+def unfinished(target: Target, sent: int) -> socket.socket:
+    place = urlsplit(target.url)
+    held = socket.create_connection((place.hostname or "", place.port or 0))
+    held.sendall(HEAD.replace("PATH", "read").replace("SIZE", "3900000").encode() + b" " * sent)
+    return held
+
+
+def test_a_body_that_does_not_arrive_is_given_up(target: Target) -> None:
+    with unfinished(target, 100) as held:
+        held.settimeout(20)
+        answer = b""
+        while chunk := held.recv(65536):  # until the server closes
+            answer += chunk
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"BODY_TIMEOUT" in answer
+
+
+def test_unfinished_bodies_count(target: Target) -> None:
+    """There is room for three of the largest; a fourth is refused until one of them is gone."""
+    held: list[socket.socket] = []
+    with ThreadPoolExecutor(4) as pool:
+        held = list(pool.map(lambda n: unfinished(target, 3_800_000), range(4)))
+        answers = list(pool.map(lambda one: one.recv(20), held))
+    for one in held:
+        one.close()
+    assert sorted(answer[9:12] for answer in answers) == [b"408", b"408", b"408", b"429"]
+    assert target.send("POST", "/read", json.dumps(run_body())).status_code == 200
+
+
+async def test_receiving_counts_as_a_run() -> None:
+    app = create_app(AGUIAdapter(talker(1)), settings=ServerSettings(max_runs=2, body_timeout=0.5))
+    slow = [Exchange(app, "POST", "/", [b"{"], JSON, cut_off=True) for _ in range(2)]
+    await asyncio.sleep(0.05)
+    assert (await call(app, "POST", "/", run_body())).status == 429
+    assert [(await exchange.end()).status for exchange in slow] == [408, 408]
+    assert (await call(app, "POST", "/", run_body())).status == 200
+
+
+# ---------------------------------------------------------------- storage that hangs
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("PATCH", "/threads/t1/state", [{"op": "add", "path": "/count", "value": 7}]),
+        ("DELETE", "/threads/t1", None),
+        ("GET", "/threads/t1/messages", None),
+        ("GET", "/threads/t1/state", None),
+        ("POST", "/threads/t1/cancel", None),
+        ("POST", "/agents/state", {"threadId": "t1"}),
+    ],
+)
+async def test_a_storage_that_hangs_holds_no_thread(method: str, path: str, body: Any) -> None:
+    saver = Hung()
+    app = create_app(
+        AGUIAdapter(talker(1, checkpointer=saver)), settings=ServerSettings(store_timeout=0.3, seed_paths=True)
+    )
+    await call(app, "POST", "/", run_body())
+    saver.hanging = True
+    answer = await call(app, method, path, body)
+    assert (answer.status, answer.error) == (504, "STORE_TIMEOUT")
+    saver.hanging = False
+    assert (await call(app, "POST", "/", run_body("again", run="r2"))).types()[-1] == "RUN_FINISHED"
+
+
+async def test_an_operation_that_hangs_can_be_cancelled() -> None:
+    saver = Hung()
+    app = create_app(AGUIAdapter(talker(1, checkpointer=saver)))
+    await call(app, "POST", "/", run_body())
+    saver.hanging = True
+    hung = asyncio.create_task(call(app, "PATCH", "/threads/t1/state", [{"op": "remove", "path": "/count"}]))
+    await asyncio.sleep(0.1)
+    assert (await call(app, "POST", "/threads/t1/cancel")).status == 202
+    assert (await hung).status == 504
+    assert not app.state.agui.holders
+
+
+# ---------------------------------------------------------------- memory and logs
+
+
+async def test_the_list_of_threads_is_bounded() -> None:
+    app = create_app(AGUIAdapter(talker(1)), settings=ServerSettings(index=MemoryThreadIndex(most=3)))
+    for n in range(5):
+        await call(app, "POST", "/", run_body(thread=f"t{n}"))
+    listed = (await call(app, "GET", "/threads")).json
+    assert [entry["threadId"] for entry in listed] == ["t4", "t3", "t2"]
+
+
+async def test_what_is_dropped_of_a_request_fills_no_log(caplog: pytest.LogCaptureFixture) -> None:
+    messages = [{"id": f"m{n}" * 1_000, "role": "r" * 10_000, "content": "x"} for n in range(300)]
+    parts = [{"type": "t" * 10_000} for _ in range(100)]
+    messages += [{"id": "same" * 1_000, "role": "user", "content": parts}] * 2
+    with caplog.at_level(logging.INFO, "yai_nexus_agentkit"):
+        assert (await call(create_app(AGUIAdapter(talker(1))), "POST", "/", run_body(messages=messages))).status == 200
+    assert len(caplog.text) < 10_000
+    assert "further losses" in caplog.text
+
+
+async def test_half_an_emoji_in_an_id_is_replaced() -> None:
+    app = create_app(AGUIAdapter(talker(1)), settings=ServerSettings(seed_paths=True))
+    half = b'{"threadId": "\\ud83d"}'
+    answer = await Exchange(app, "POST", "/agents/state", half, JSON).end()
+    assert (answer.status, answer.json["threadId"]) == (200, "\ufffd")
+
+
+# ---------------------------------------------------------------- foreign pages
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 404),  # no browser
+        ({"origin": "http://own.example", "host": "own.example"}, 404),
+        ({"origin": "https://app.example", "host": "own.example"}, 404),  # allowed by `cors`
+        ({"origin": "https://proxied.example", "host": "internal", "sec-fetch-site": "same-origin"}, 404),
+        ({"origin": "https://evil.example", "content-type": "application/json", "host": "own.example"}, 404),
+        ({"origin": "https://evil.example", "host": "own.example"}, 403),
+        ({"origin": "https://evil.example", "host": "own.example", "content-type": "text/plain"}, 403),
+        ({"origin": "null", "host": "own.example"}, 403),
+    ],
+)
+async def test_a_foreign_page_cannot_cancel_with_the_user_s_cookies(headers: dict[str, str], status: int) -> None:
+    app = create_app(AGUIAdapter(talker(1)), settings=ServerSettings(cors=["https://app.example"]))
+    answer = await Exchange(app, "POST", "/threads/t1/cancel", b"", headers).end()
+    assert answer.status == status
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost:8000", 200),
+        ("LOCALHOST", 200),
+        ("[::1]:8000", 200),
+        ("evil.example", 403),
+        ("localhost.evil.example", 403),
+        ("[", 403),
+        ("", 403),
+    ],
+)
+async def test_only_known_names_of_the_server_are_answered(host: str, status: int) -> None:
+    app = create_app(AGUIAdapter(talker(1)), settings=ServerSettings(hosts=["localhost", "::1"]))
+    async with living(app):
+        assert (await call(app, "GET", "/health", None, {"host": host})).status == status
+        assert (await post(app, run_body(), headers={"host": host}).end()).status == status

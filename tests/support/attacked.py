@@ -1,0 +1,97 @@
+"""An application whose loop is watched, and a storage that hangs: for requests that must not stop a server."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from tests.support.serving import talker
+from yai_nexus_agentkit import AGUIAdapter, Hooks, RunContext
+from yai_nexus_agentkit.errors import RunInputError
+from yai_nexus_agentkit.server import ServerSettings, create_app
+
+__all__ = ["Heartbeat", "Hung", "watched"]
+
+
+class Heartbeat:
+    """How long the event loop was kept from its work: the CPU time that the process used between two beats.
+
+    CPU time does not count what other processes take of a busy machine. It counts all threads: one that holds the
+    interpreter's lock keeps the loop waiting, too.
+    """
+
+    def __init__(self) -> None:
+        self.worst = 0.0
+
+    async def beat(self) -> None:
+        last = time.process_time()
+        while True:
+            await asyncio.sleep(0.002)
+            now = time.process_time()
+            self.worst, last = max(self.worst, now - last), now
+
+    def read(self) -> float:
+        """Seconds of the longest time without a beat since the last reading."""
+        worst, self.worst = self.worst, 0.0
+        return worst
+
+
+class Hung(InMemorySaver):
+    """A checkpointer that answers no more when `hanging` is set."""
+
+    hanging = False
+
+    async def aget_tuple(self, config: Any) -> Any:
+        while self.hanging:
+            await asyncio.sleep(0.05)
+        return await super().aget_tuple(config)
+
+
+def _sleepy() -> Any:
+    """A sync node that cannot be stopped."""
+
+    def sleep(state: MessagesState) -> dict[str, Any]:
+        time.sleep(3)
+        return {}
+
+    return StateGraph(MessagesState).add_node("sleep", sleep).add_edge(START, "sleep").compile()
+
+
+def _refuse(run: RunContext) -> None:
+    raise RunInputError("read, and not run")
+
+
+def watched() -> Any:
+    """For a server process, which logs nothing. ``/read`` refuses every request that it could read; ``/heartbeat`` has
+    the time of the longest pause since it was last asked."""
+    logging.getLogger("yai_nexus_agentkit").setLevel(logging.CRITICAL)
+    agents = {
+        "talk": AGUIAdapter(talker(2)),
+        "read": AGUIAdapter(talker(1), hooks=Hooks(before_run=_refuse)),
+        "sleep": AGUIAdapter(_sleepy()),
+    }
+    app = create_app(agents, settings=ServerSettings(max_body=4_000_000, body_timeout=1.0, max_bodies=12_000_000))
+    heart = Heartbeat()
+
+    @asynccontextmanager
+    async def beating(inner: Any) -> AsyncIterator[Any]:
+        async with lifespan(inner) as state:
+            task = asyncio.create_task(heart.beat())
+            yield state
+            task.cancel()
+
+    async def heartbeat(request: Request) -> JSONResponse:
+        return JSONResponse({"worst": heart.read()})
+
+    lifespan, app.router.lifespan_context = app.router.lifespan_context, beating
+    app.add_route("/heartbeat", heartbeat)
+    return app
