@@ -36,7 +36,7 @@ from yai_nexus_agentkit.adapter.shared.reports import Reports
 from yai_nexus_agentkit.adapter.shared.state import OpenState, client_changes
 from yai_nexus_agentkit.adapter.source import OPTIONAL, SourceRun, ThreadStore, Translator
 from yai_nexus_agentkit.errors import Code, StatePatchError, ThreadNotFoundError
-from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
+from yai_nexus_agentkit.protocol.calls import ThreadCalls
 
 __all__ = ["Desk", "OutOfPaper", "Turn"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from ag_ui.core import BaseEvent
 
+from yai_nexus_agentkit.protocol.calls import ThreadCalls
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
-from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
 
 __all__ = ["brief", "live", "wire"]
 

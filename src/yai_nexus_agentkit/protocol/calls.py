@@ -1,8 +1,11 @@
-"""Pure. The grammar of the events of tool calls: what is open, and what must close before a result."""
+"""Tool calls: one record each, from the answer that makes it to its result, and the grammar of their events. Pure.
+
+Every part of a run asks `ThreadCalls`: which calls exist, by which id the client knows them, and what became of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -25,32 +28,164 @@ from yai_nexus_agentkit.protocol.events import CALL
 from yai_nexus_agentkit.protocol.lanes import Lanes
 from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
 from yai_nexus_agentkit.protocol.subagents import Subagents
-from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
 
-__all__ = ["Calls"]
+__all__ = ["Call", "CallEvents", "ThreadCalls"]
 
 DROPPED = "This call was dropped before it ran."
-"""Result of a call that is not part of the conversation any more (`Calls.settle`)."""
+"""Result of a call that is not part of the conversation any more (`CallEvents.settle`)."""
 UNNAMED = "tool"
 """Name of a call that the model gave none. Clients refuse a chunk without, and show nothing for an empty one."""
 
 
-@dataclass(slots=True)
-class _Span:
-    """The events of one call, from its start to the end of its arguments."""
-
-    parent: str | None
-    """Id of the message that carries the call."""
-    lane: str
-    owner: str | None
-    args_with: Callable[[str], BaseEvent]
-    """The event of a piece of its arguments."""
-    open: bool = True
+def _unannounced(delta: str) -> BaseEvent:
+    raise AssertionError("the call is not announced")
 
 
 @dataclass(slots=True, eq=False)
-class Calls:
-    """The calls of one run. A call is announced once and answered once per thread, however often it is reported."""
+class Call:
+    """One tool call. It is made, announced to the client, run, and answered; each step may be missing."""
+
+    id: str
+    """On the wire, where it is unique in the thread."""
+    raw: str
+    """The model's own id. It recurs: models number their calls anew in each answer, and so does each subagent."""
+    maker: str = ""
+    """Id of the message that made the call; empty if it is unknown."""
+    scope: str | None = None
+    """The graph or agent whose model made the call; None if it is unknown."""
+    name: str = ""
+    args: Any = None
+    """The arguments, once they are complete."""
+    announced: bool = False
+    """The client has the call: this run or an earlier one sent it."""
+    run: str | None = None
+    """The tool run that executes it."""
+    result: str | None = None
+    """Id of the tool message that answers it."""
+    parent: str | None = None
+    """Id of the message that carries the call at the client."""
+    lane: str = ""
+    owner: str | None = None
+    args_with: Callable[[str], BaseEvent] = field(default=_unannounced)
+    """The event of a piece of its arguments."""
+    open: bool = False
+    """More arguments may follow."""
+
+
+@dataclass(slots=True, eq=False)
+class ThreadCalls:
+    """The calls of one thread, in the order in which they were made. Belongs to one run."""
+
+    _calls: dict[str, Call] = field(default_factory=dict)
+    """By id on the wire."""
+    _made: dict[tuple[str, str], Call] = field(default_factory=dict)
+    """By message and raw id."""
+    _alike: dict[str, list[Call]] = field(default_factory=dict)
+    """By raw id, oldest first."""
+    renumbered: bool = False
+    """Some call has another id on the wire than its model gave it."""
+
+    def __iter__(self) -> Iterator[Call]:
+        return iter(self._calls.values())
+
+    # ------------------------------------------------------------------ recording
+
+    def made(self, maker: str, raw: str, *, scope: str | None = "", name: str = "", args: Any = None) -> Call:
+        """The call `raw` of the message `maker`; recorded when it is asked for the first time.
+
+        Its id on the wire is `raw` if no other call has that, else one made from both.
+        """
+        call = self._made.get((maker, raw))
+        if call is None:
+            call_id = raw
+            while (taken := self._calls.get(call_id)) is not None and (taken.maker or taken.announced):
+                call_id = f"{call_id}-{maker}"
+            call = self._register(self._recorded(call_id), maker, raw, scope)
+        call.name = call.name or name
+        call.args = call.args if args is None else args
+        return call
+
+    def shown(self, call_id: str, maker: str, *, scope: str | None = "", name: str = "") -> Call:
+        """Record that the client has this call of the message `maker`, by a snapshot or of its own."""
+        call, raw = self._recorded(call_id), call_id.removesuffix(f"-{maker}")
+        call.announced, call.name = True, call.name or name
+        if not call.maker and (maker, raw) not in self._made:
+            self._register(call, maker, raw, scope)
+        return call
+
+    def announce(self, call_id: str, name: str = "") -> Call:
+        """Record that this run announces the call of this id."""
+        call = self._recorded(call_id)
+        call.announced, call.name = True, call.name or name
+        return call
+
+    def answer(self, call_id: str, message_id: str) -> Call:
+        """Record that this tool message is the result of a call. Threads are trimmed: the call may be missing."""
+        call = self._recorded(call_id)
+        call.result = call.result or message_id
+        return call
+
+    def _register(self, call: Call, maker: str, raw: str, scope: str | None) -> Call:
+        call.raw, call.maker, call.scope = raw, maker, scope
+        self._made[maker, raw] = call
+        self._alike.setdefault(raw, []).append(call)
+        self.renumbered = self.renumbered or call.id != raw
+        return call
+
+    def _recorded(self, call_id: str) -> Call:
+        return self._calls.setdefault(call_id, Call(call_id, call_id))
+
+    # ------------------------------------------------------------------ asking
+
+    def get(self, call_id: str | None) -> Call | None:
+        """The call that the client knows by this id."""
+        return self._calls.get(call_id or "")
+
+    def of(self, maker: str, raw: str) -> Call | None:
+        """The call `raw` of the message `maker`, if it is recorded."""
+        return self._made.get((maker, raw))
+
+    def meant(
+        self, raw: str, scopes: Sequence[str] = ("",), *, name: str = "", hosts: Collection[str] = ()
+    ) -> Call | None:
+        """The call that a tool run or tool message means by `raw`: the newest one of its scope.
+
+        If there is none, a call of the scopes around it, then of an unknown scope, then of any. `scopes`: innermost
+        first. `name`: the tool's, if it is known. `hosts`: ids of the calls whose tools the run is part of; they
+        cannot be meant.
+        """
+        alike = self._alike.get(raw, ())
+        for call in reversed(alike):
+            if call.scope == scopes[0]:
+                return call
+        order = {scope: place for place, scope in enumerate((*scopes, None))}
+        found: Call | None = None
+        for call in alike:
+            if call.id in hosts or (name and call.name and call.name != name):
+                continue
+            if found is None or order.get(call.scope, len(order)) <= order.get(found.scope, len(order)):
+                found = call
+        return found
+
+    def is_announced(self, call_id: str | None) -> bool:
+        """The client has the call."""
+        call = self.get(call_id)
+        return call is not None and call.announced
+
+    def is_answered(self, call_id: str) -> bool:
+        """The call has its result."""
+        call = self.get(call_id)
+        return call is not None and call.result is not None
+
+    def open(self) -> list[Call]:
+        """The calls that have no result."""
+        return [call for call in self._calls.values() if call.result is None]
+
+
+@dataclass(slots=True, eq=False)
+class CallEvents:
+    """The events of one run's calls. A call is announced once and answered once per thread, however often it is
+    reported."""
 
     _ids: MessageIds
     _open: OpenEntities
@@ -60,7 +195,7 @@ class Calls:
     chunks: bool
     parts: bool
     """The peer takes results as lists of content parts."""
-    announced: dict[str, _Span] = field(default_factory=dict)
+    announced: dict[str, Call] = field(default_factory=dict)
     """The calls that this run announced, in order."""
     _renamed: list[str] = field(default_factory=list)
     """Pending calls that the client knows by another name in the end (`settle`)."""
@@ -76,10 +211,10 @@ class Calls:
             parent_message_id=self._lanes.parent(it, parent, call_id),
             subagent_run_id=it.owner,
         )
-        call = _Span(event.parent_message_id, lane, it.owner, self._args_with(event))
         events = [*self._lanes.make_room(lane, it), *self._subagents.introduce(it.owner), event]
-        self.announced[call_id] = call
-        self._thread.announce(call_id, event.tool_call_name or "")
+        call = self.announced[call_id] = self._thread.announce(call_id, event.tool_call_name or "")
+        call.parent, call.lane, call.owner, call.open = event.parent_message_id, lane, it.owner, True
+        call.args_with = self._args_with(event)
         it.calls.append(call_id)
         self._open.add(CALL, call_id, call.owner, self.end)
         return events

@@ -40,7 +40,7 @@ from ag_ui.core import (
 
 from yai_nexus_agentkit.errors import Code
 from yai_nexus_agentkit.protocol.activities import Activities
-from yai_nexus_agentkit.protocol.calls import Calls
+from yai_nexus_agentkit.protocol.calls import CallEvents, ThreadCalls
 from yai_nexus_agentkit.protocol.endings import questions
 from yai_nexus_agentkit.protocol.entities import OpenEntities
 from yai_nexus_agentkit.protocol.lanes import Lane, Lanes
@@ -48,7 +48,6 @@ from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
 from yai_nexus_agentkit.protocol.reasoning import WRITERS, ReasoningMode
 from yai_nexus_agentkit.protocol.steps import Spans, Steps
 from yai_nexus_agentkit.protocol.subagents import Subagents
-from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
 
 __all__ = ["RunLifecycle", "run_started"]
 
@@ -109,7 +108,7 @@ class RunLifecycle:
         self._steps = Steps(self._open, self._subagents)
         self._spans = Spans(self._ids, self._open, self._subagents, writer)
         self._lanes = Lanes(self._ids, self._open, self._subagents, writer, self._spans.close, chunks=text_chunks)
-        self._calls = Calls(
+        self._calls = CallEvents(
             self._ids, self._open, self._subagents, self._lanes, self.calls, chunks=text_chunks, parts=declared
         )
         self._by_name, self._by_call = self._lanes.by_name, self._calls.announced

@@ -10,8 +10,8 @@ from typing import Any
 from ag_ui.core import Interrupt
 from langgraph.types import Interrupt as NativeInterrupt
 
+from yai_nexus_agentkit.protocol.calls import Call
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe, json_text
-from yai_nexus_agentkit.protocol.thread_calls import Call
 
 __all__ = ["Breakpoint", "describe", "describe_breakpoint", "schema_of"]
 

@@ -19,9 +19,9 @@ from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.adapter.shared.emitted import Emitted
 from yai_nexus_agentkit.adapter.shared.predicted import Predictor
 from yai_nexus_agentkit.adapter.shared.state import OpenState, SharedState, StateShape
+from yai_nexus_agentkit.protocol.calls import ThreadCalls
 from yai_nexus_agentkit.protocol.endings import with_questions
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
-from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
 
 __all__ = ["Reports"]
 

@@ -19,8 +19,8 @@ from pydantic_core import from_json
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import Reasoning
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning_shapes import BLOCKS, OUTSIDE, Block, Form, Part, Shape
 from yai_nexus_agentkit.orchestration.client_tools import PENDING
+from yai_nexus_agentkit.protocol.calls import ThreadCalls
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_text
-from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
 
 __all__ = [
     "Joiner",

@@ -37,9 +37,9 @@ from langgraph.prebuilt.tool_node import msg_content_output
 from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of, message_id, model_calls, read_whole
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import reasoning_message, restore
 from yai_nexus_agentkit.orchestration.client_tools import PENDING
+from yai_nexus_agentkit.protocol.calls import ThreadCalls
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe, json_text
 from yai_nexus_agentkit.protocol.parts import for_old_peer, part_from_block, parts_text
-from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
 
 __all__ = ["KEPT", "is_shown", "result_content", "to_agui", "to_langchain", "tool_content"]
 
@@ -86,7 +86,7 @@ def is_shown(message: lc.BaseMessage) -> bool:
 def tool_content(message: lc.ToolMessage, *, declared: bool = True) -> str | list[ContentPart]:
     """A tool's result for the wire: text, or parts where it holds media and the peer declared 1.0 (section 6).
 
-    Blocks that are neither text nor media are told as JSON text; so is a whole list that holds anything but blocks, as
+    Blocks that are neither text nor media become JSON text; so does a whole list that holds anything but blocks, as
     ToolNode stores it.
     """
     content: Any = message.content
@@ -103,8 +103,8 @@ def tool_content(message: lc.ToolMessage, *, declared: bool = True) -> str | lis
 
 
 def result_content(message: lc.ToolMessage, *, declared: bool = True) -> str | list[ContentPart]:
-    """The same as a client is told it: without the error that a message from a client had beside no content, and that
-    was put there for the model."""
+    """The same for the client that sent the message: without an error that stands in the place of empty content, where
+    `to_langchain` put it for the model."""
     content = tool_content(message, declared=declared)
     if message.status == "error" and (kept := _kept(message)).get("blank") and content == kept.get("error"):
         return ""
@@ -247,8 +247,8 @@ def _with_kept(parts: list[ContentPart], kept: Any) -> list[ContentPart]:
         return parts
     out: list[ContentPart] = []
     for part, extra in zip(parts, kept, strict=True):
-        told = json_safe(extra) if isinstance(extra, Mapping) else {}
-        out.append(part.model_copy(update={key: told[key] for key in ("id", "metadata") if key in told}))
+        own = json_safe(extra) if isinstance(extra, Mapping) else {}
+        out.append(part.model_copy(update={key: own[key] for key in ("id", "metadata") if key in own}))
     return out
 
 
@@ -262,23 +262,14 @@ def to_langchain(messages: Sequence[Message]) -> list[lc.BaseMessage]:
         match message:
             case UserMessage():
                 content, kept = _content(message.content)
-                out.append(
-                    lc.HumanMessage(content, id=message.id, name=message.name, additional_kwargs=_keep(message, kept))
-                )
-            case SystemMessage():
+                extra = _keep(message, kept)
+                out.append(lc.HumanMessage(content, id=message.id, name=message.name, additional_kwargs=extra))
+            case SystemMessage() | DeveloperMessage():
                 extra = _keep(message, {})
-                out.append(
-                    lc.SystemMessage(
-                        clean_text(message.content), id=message.id, name=message.name, additional_kwargs=extra
-                    )
-                )
-            case DeveloperMessage():
-                extra = {**_keep(message, {}), _DEVELOPER: "developer"}
-                out.append(
-                    lc.SystemMessage(
-                        clean_text(message.content), id=message.id, name=message.name, additional_kwargs=extra
-                    )
-                )
+                if isinstance(message, DeveloperMessage):
+                    extra[_DEVELOPER] = "developer"
+                text = clean_text(message.content)
+                out.append(lc.SystemMessage(text, id=message.id, name=message.name, additional_kwargs=extra))
             case AssistantMessage():
                 names |= {call.id: call.function.name for call in message.tool_calls or ()}
                 out.append(_assistant(message, thoughts.get(message.id, [])))
@@ -296,8 +287,7 @@ def _assistant(message: AssistantMessage, thoughts: list[ReasoningMessage]) -> l
         try:
             valid.append({**entry, "args": _arguments(call.function.arguments), "type": "tool_call"})
         except (ValueError, RecursionError) as error:
-            told = {"args": call.function.arguments, "error": str(error), "type": "invalid_tool_call"}
-            invalid.append({**entry, **told})
+            invalid.append({**entry, "args": call.function.arguments, "error": str(error), "type": "invalid_tool_call"})
         extra = {"metadata": call.metadata, "encrypted_value": call.encrypted_value}
         if any(value is not None for value in extra.values()):
             calls[call.id] = {key: value for key, value in extra.items() if value is not None}

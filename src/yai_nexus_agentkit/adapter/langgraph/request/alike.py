@@ -9,8 +9,8 @@ from ag_ui.core import Message
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui, to_langchain
+from yai_nexus_agentkit.protocol.calls import ThreadCalls
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text
-from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
 
 __all__ = ["alike", "repeats", "same_content", "saved_as", "text_of", "was_saved_as"]
 

@@ -13,7 +13,7 @@ from langgraph.types import Interrupt as NativeInterrupt
 from yai_nexus_agentkit.adapter.langgraph.questions import Breakpoint
 from yai_nexus_agentkit.adapter.langgraph.threads.savers import GivenIds
 from yai_nexus_agentkit.errors import RunInputError
-from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
+from yai_nexus_agentkit.protocol.calls import ThreadCalls
 
 __all__ = ["Held", "Idle", "Known", "Plan", "Restate", "Resume", "Run"]
 

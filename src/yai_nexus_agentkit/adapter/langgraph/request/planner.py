@@ -27,7 +27,7 @@ from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import ANSWERS_KEY,
 from yai_nexus_agentkit.adapter.langgraph.threads.savers import GivenIds, RunSaver
 from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.errors import NoToolResultsError, RunInputError
-from yai_nexus_agentkit.protocol.thread_calls import Call, ThreadCalls
+from yai_nexus_agentkit.protocol.calls import Call, ThreadCalls
 
 __all__ = ["Planner", "message_roles"]
 

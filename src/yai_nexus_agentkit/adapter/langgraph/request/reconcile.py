@@ -17,7 +17,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of, mess
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, to_langchain
 from yai_nexus_agentkit.adapter.langgraph.request.alike import alike, repeats, same_content, text_of, was_saved_as
 from yai_nexus_agentkit.orchestration.client_tools import is_pending
-from yai_nexus_agentkit.protocol.thread_calls import Call, ThreadCalls
+from yai_nexus_agentkit.protocol.calls import Call, ThreadCalls
 
 __all__ = ["Reconciliation", "completed", "open_calls", "reconcile", "unanswered"]
 

@@ -20,8 +20,8 @@ from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_made, ca
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, to_agui, tool_content
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Known
 from yai_nexus_agentkit.adapter.native_run import NativeRun
+from yai_nexus_agentkit.protocol.calls import ThreadCalls
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
-from yai_nexus_agentkit.protocol.thread_calls import ThreadCalls
 
 __all__ = ["ClientView", "Judgement", "Keep"]
 

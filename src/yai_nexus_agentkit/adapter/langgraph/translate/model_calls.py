@@ -29,9 +29,9 @@ from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView
 from yai_nexus_agentkit.adapter.native_run import NativeRun
 from yai_nexus_agentkit.adapter.shared.reports import Reports
+from yai_nexus_agentkit.protocol.calls import Call
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_text
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
-from yai_nexus_agentkit.protocol.thread_calls import Call
 
 __all__ = ["ModelCalls", "ModelLane"]
 

@@ -21,9 +21,9 @@ from yai_nexus_agentkit.adapter.langgraph.native.written import is_single_call, 
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView
 from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
 from yai_nexus_agentkit.orchestration.approvals import APPROVAL
+from yai_nexus_agentkit.protocol.calls import Call
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_text
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
-from yai_nexus_agentkit.protocol.thread_calls import Call
 
 __all__ = ["ToolRuns"]
 
