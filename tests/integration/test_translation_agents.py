@@ -25,16 +25,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from tests.support.graphs import Graph, scripted
 from tests.support.lines import brief, named
 from tests.support.playing import Played, Player
+from tests.support.tools import OSLO, ROME, weather
 from yai_nexus_agentkit.testing import tool_call_parts, tool_calls_part
-
-ROME = ("weather", {"city": "Rome"}, "call_1")
-OSLO = ("weather", {"city": "Oslo"}, "call_2")
-
-
-@tool
-async def weather(city: str) -> str:
-    """Weather of a city."""
-    return f"sun in {city}"
 
 
 def agent(*script: Any, **fields: Any) -> Graph:

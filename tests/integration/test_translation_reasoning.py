@@ -10,11 +10,11 @@ import pytest
 from inline_snapshot import snapshot
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import tool
 from langgraph.graph import MessagesState
 
 from tests.support.graphs import Graph, chat, in_a_row, scripted, tool_loop, turns
 from tests.support.playing import Player
+from tests.support.tools import weather
 from yai_nexus_agentkit import AdapterOptions
 from yai_nexus_agentkit.testing import (
     ScriptedChatModel,
@@ -25,12 +25,6 @@ from yai_nexus_agentkit.testing import (
     tool_call_part,
     tool_call_parts,
 )
-
-
-@tool
-async def weather(city: str) -> str:
-    """Weather of a city."""
-    return f"sun in {city}"
 
 
 def bedrock(**fields: str) -> AIMessageChunk:
