@@ -1,17 +1,17 @@
 # ruff: noqa: E501
-"""Runs that fail, lose messages or stop: what was said stays balanced, and the next turn has everything right again."""
+"""Runs that fail or stop: what was said stays balanced, and the next turn has everything right again."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
-from langchain_core.messages import AIMessage, RemoveMessage, SystemMessage
+from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langgraph.graph import END, START, MessagesState, StateGraph
-from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import RetryPolicy, Send
 
 from tests.support.graphs import CALLS, Graph, chat, chat_node, in_a_row, let_others_run, scripted, tool_loop, turns
@@ -26,48 +26,44 @@ class Counting(MessagesState):
     count: int
 
 
-@pytest.mark.parametrize("how", CALLS)
-async def test_a_model_that_fails_before_its_first_word(play: Player, how: str) -> None:
-    played = await play(lambda: chat(scripted([DOWN], "Here I am."), how), "hi", "again")
-
-    assert played.streams == snapshot(
-        [
-            [
-                "STEP_STARTED stepName=chat FINISHED",
-                'RUN_ERROR message="provider down 503" code=AGENT_ERROR',
-            ],
-            [
-                "STEP_STARTED stepName=chat",
-                'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Here I am." END',
-                "STEP_FINISHED stepName=chat",
-            ],
-        ]
-    )
+FAILING: dict[str, list[Any]] = {"before its first word": [DOWN], "in the middle": ["Half an ", "ans", DOWN]}
 
 
 @pytest.mark.parametrize("how", CALLS)
-async def test_a_model_that_fails_in_the_middle(play: Player, how: str) -> None:
-    played = await play(lambda: chat(scripted(["Half an ", "ans", DOWN], "Here I am."), how), "hi", "again")
+@pytest.mark.parametrize("when", FAILING)
+async def test_a_model_that_fails(play: Player, when: str, how: str) -> None:
+    played = await play(lambda: chat(scripted(FAILING[when], "Here I am."), how), "hi", "again")
 
-    assert played.streams == snapshot(
-        [
-            [
-                "STEP_STARTED stepName=chat",
-                'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half an " + ans END',
-                "STEP_FINISHED stepName=chat",
-                'RUN_ERROR message="provider down 503" code=AGENT_ERROR',
+    expected = snapshot(
+        {
+            "before its first word": [
+                ["STEP_STARTED stepName=chat FINISHED", 'RUN_ERROR message="provider down 503" code=AGENT_ERROR'],
+                [
+                    "STEP_STARTED stepName=chat",
+                    'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Here I am." END',
+                    "STEP_FINISHED stepName=chat",
+                ],
             ],
-            [
-                "STEP_STARTED stepName=chat",
-                'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "Here I am." END',
-                "STEP_FINISHED stepName=chat",
-                "MESSAGES_SNAPSHOT",
-                "  user id=user-1 content=hi",
-                "  user id=user-2 content=again",
-                '  assistant id=lc_run--#2 content="Here I am."',
+            "in the middle": [
+                [
+                    "STEP_STARTED stepName=chat",
+                    'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half an " + ans END',
+                    "STEP_FINISHED stepName=chat",
+                    'RUN_ERROR message="provider down 503" code=AGENT_ERROR',
+                ],
+                [
+                    "STEP_STARTED stepName=chat",
+                    'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "Here I am." END',
+                    "STEP_FINISHED stepName=chat",
+                    "MESSAGES_SNAPSHOT",
+                    "  user id=user-1 content=hi",
+                    "  user id=user-2 content=again",
+                    '  assistant id=lc_run--#2 content="Here I am."',
+                ],
             ],
-        ]
+        }
     )
+    assert played.streams == expected[when]
 
 
 async def test_a_node_that_fails_after_its_models_answer(play: Player) -> None:
@@ -172,6 +168,22 @@ async def test_the_first_node_of_a_graph_fails_without_a_model(play: Player) -> 
             "RUN_ERROR message=\"'missing'\" code=AGENT_ERROR",
         ]
     )
+
+
+class Odd(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [(ValueError(), "ValueError"), (Odd(), "Odd"), (ValueError("half \ud83d emoji"), '"half � emoji"')],
+    ids=["no text", "a text that fails", "half an emoji"],
+)
+async def test_errors_with_odd_texts(play: Player, error: Exception, text: str) -> None:
+    played = await play(lambda: chat(scripted([error])))
+
+    assert played.stream == ["STEP_STARTED stepName=chat FINISHED", f"RUN_ERROR message={text} code=AGENT_ERROR"]
 
 
 async def test_an_error_in_a_tool_after_state_and_text(play: Player) -> None:
@@ -287,299 +299,33 @@ async def test_an_error_beside_a_branch_that_still_streams(play: Player) -> None
     )
 
 
-async def test_the_recursion_limit(play: Player) -> None:
+async def test_many_branches_of_which_one_fails_at_the_end(play: Player) -> None:
     def build() -> Graph:
-        async def again(state: Counting) -> dict[str, Any]:
-            return {"count": state.get("count", 0) + 1, "messages": [AIMessage(f"Step {state.get('count', 0) + 1}.")]}
+        async def work(state: dict[str, Any]) -> dict[str, Any]:
+            await let_others_run(50 * state["n"])
+            if state["n"] == 3:
+                raise RuntimeError("third failed")
+            return {"messages": [AIMessage(f"Worker {state['n']} done.")]}
 
-        builder = StateGraph(Counting)
-        builder.add_node("again", again)
-        builder.add_edge(START, "again")
-        builder.add_edge("again", "again")
-        return builder.compile().with_config(recursion_limit=3)
-
-    played = await play(build)
-
-    assert played.stream == snapshot(
-        [
-            "STEP_STARTED stepName=again",
-            'TEXT_MESSAGE_START messageId=#1 role=assistant + "Step 1." END',
-            "STEP_FINISHED stepName=again",
-            'STATE_DELTA delta=[(op=add path="/count" value=1)]',
-            "STEP_STARTED stepName=again",
-            'TEXT_MESSAGE_START messageId=#2 role=assistant + "Step 2." END',
-            "STEP_FINISHED stepName=again",
-            'STATE_DELTA delta=[(op=add path="/count" value=2)]',
-            "STEP_STARTED stepName=again",
-            'TEXT_MESSAGE_START messageId=#3 role=assistant + "Step 3." END',
-            "STEP_FINISHED stepName=again",
-            'STATE_DELTA delta=[(op=add path="/count" value=3)]',
-            "STATE_SNAPSHOT snapshot=(count=3)",
-            'RUN_ERROR message="Recursion limit of 3 reached without hitting a stop condition. You can increase the limit by setting the `recursion_limit` config key.\\nFor troubleshooting, visit: https://docs.langchain.com/oss/python/langgraph/errors/GRAPH_RECURSION_LIMIT" code=RECURSION_LIMIT',
-        ]
-    )
-
-
-async def test_a_retry_after_partial_text(play: Player) -> None:
-    def build() -> Graph:
         builder = StateGraph(MessagesState)
-        node = chat_node(scripted(["Half ", ConnectionError("lost")], ["Whole ", "answer."]))
-        builder.add_node("chat", node, retry_policy=RetryPolicy(initial_interval=0.01, jitter=False))
-        builder.add_edge(START, "chat")
+        builder.add_node("work", work)
+        builder.add_conditional_edges(START, lambda s: [Send("work", {"n": n}) for n in (1, 2, 3)], ["work"])
+        builder.add_edge("work", END)
         return builder.compile()
 
-    played = await play(build)
+    played = await play(build, in_step=False)
 
     assert played.stream == snapshot(
         [
-            "STEP_STARTED stepName=chat",
-            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half " END',
-            "STEP_FINISHED stepName=chat",
-            "STEP_STARTED stepName=chat",
-            'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "Whole " + answer. END',
-            "STEP_FINISHED stepName=chat",
-            "MESSAGES_SNAPSHOT",
-            "  user id=user-1 content=hi",
-            '  assistant id=lc_run--#2 content="Whole answer."',
-        ]
-    )
-
-
-async def test_a_fallback_model_after_partial_text(play: Player) -> None:
-    def build() -> Graph:
-        first, second = scripted(["Half ", DOWN], label="first"), scripted(["Whole ", "answer."], label="second")
-        return chat(first.with_fallbacks([second]))
-
-    played = await play(build)
-
-    assert played.stream == snapshot(
-        [
-            "STEP_STARTED stepName=chat",
-            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half " END',
-            'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "Whole " + answer. END',
-            "STEP_FINISHED stepName=chat",
-            "MESSAGES_SNAPSHOT",
-            "  user id=user-1 content=hi",
-            '  assistant id=lc_run--#2 content="Whole answer."',
-        ]
-    )
-
-
-async def test_a_model_that_retries_by_itself(play: Player) -> None:
-    def build() -> Graph:
-        model = scripted(["Half ", ConnectionError("lost")], ["Whole ", "answer."])
-        return chat(model.with_retry(wait_exponential_jitter=False, stop_after_attempt=2))
-
-    played = await play(build)
-
-    assert played.stream == snapshot(
-        [
-            "STEP_STARTED stepName=chat",
-            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half " END',
-            'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "Whole " + answer. END',
-            "STEP_FINISHED stepName=chat",
-            "MESSAGES_SNAPSHOT",
-            "  user id=user-1 content=hi",
-            '  assistant id=lc_run--#2 content="Whole answer."',
-        ]
-    )
-
-
-async def test_a_node_that_removes_an_older_message(play: Player) -> None:
-    def build() -> Graph:
-        async def forget(state: MessagesState) -> dict[str, Any]:
-            return {"messages": [RemoveMessage(id=state["messages"][0].id)]}
-
-        return in_a_row({"chat": chat_node(scripted("One.", "Two.")), "forget": forget})
-
-    played = await play(build, "hi", "again")
-
-    assert played.streams == snapshot(
-        [
-            [
-                "STEP_STARTED stepName=chat",
-                "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One. END",
-                "STEP_FINISHED stepName=chat",
-                "STEP_STARTED stepName=forget FINISHED",
-                "MESSAGES_SNAPSHOT",
-                "  assistant id=lc_run--#1 content=One.",
-            ],
-            [
-                "STEP_STARTED stepName=chat",
-                "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Two. END",
-                "STEP_FINISHED stepName=chat",
-                "STEP_STARTED stepName=forget FINISHED",
-                "MESSAGES_SNAPSHOT",
-                "  user id=user-2 content=again",
-                "  assistant id=lc_run--#2 content=Two.",
-            ],
-        ]
-    )
-
-
-async def test_a_node_that_removes_the_answer_just_streamed(play: Player) -> None:
-    def build() -> Graph:
-        async def censor(state: MessagesState) -> dict[str, Any]:
-            return {
-                "messages": [RemoveMessage(id=state["messages"][-1].id), AIMessage("Let us talk of something else.")]
-            }
-
-        return in_a_row({"chat": chat_node(scripted("Something rude.")), "censor": censor})
-
-    played = await play(build)
-
-    assert played.stream == snapshot(
-        [
-            "STEP_STARTED stepName=chat",
-            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Something rude." END',
-            "STEP_FINISHED stepName=chat",
-            "STEP_STARTED stepName=censor",
-            'TEXT_MESSAGE_START messageId=#2 role=assistant + "Let us talk of something else." END',
-            "STEP_FINISHED stepName=censor",
-            "MESSAGES_SNAPSHOT",
-            "  user id=user-1 content=hi",
-            '  assistant id=#2 content="Let us talk of something else."',
-        ]
-    )
-
-
-async def test_a_node_that_replaces_the_whole_conversation(play: Player) -> None:
-    def build() -> Graph:
-        async def summarise(state: MessagesState) -> dict[str, Any]:
-            kept = SystemMessage(f"{len(state['messages'])} messages so far", id="summary")
-            return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), kept, state["messages"][-1]]}
-
-        return in_a_row({"chat": chat_node(scripted("One.", "Two.")), "summarise": summarise})
-
-    played = await play(build, "hi", "again")
-
-    assert played.streams == snapshot(
-        [
-            [
-                "STEP_STARTED stepName=chat",
-                "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One. END",
-                "STEP_FINISHED stepName=chat",
-                "STEP_STARTED stepName=summarise FINISHED",
-                "MESSAGES_SNAPSHOT",
-                "MESSAGES_SNAPSHOT",
-                '  system id=summary content="2 messages so far"',
-                "  assistant id=lc_run--#1 content=One.",
-            ],
-            [
-                "STEP_STARTED stepName=chat",
-                "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Two. END",
-                "STEP_FINISHED stepName=chat",
-                "STEP_STARTED stepName=summarise FINISHED",
-                "MESSAGES_SNAPSHOT",
-                '  system id=summary content="4 messages so far"',
-                "  assistant id=lc_run--#2 content=Two.",
-            ],
-        ]
-    )
-
-
-async def test_trimming_before_the_model(play: Player) -> None:
-    def build() -> Graph:
-        async def trim(state: MessagesState) -> dict[str, Any]:
-            return {"messages": [RemoveMessage(id=m.id) for m in state["messages"][:-2]]}
-
-        return in_a_row({"trim": trim, "chat": chat_node(scripted("One.", "Two.", "Three."))})
-
-    played = await play(build, "a", "b", "c")
-
-    assert played.streams == snapshot(
-        [
-            [
-                "STEP_STARTED stepName=trim FINISHED",
-                "STEP_STARTED stepName=chat",
-                "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One. END",
-                "STEP_FINISHED stepName=chat",
-            ],
-            [
-                "STEP_STARTED stepName=trim FINISHED",
-                "MESSAGES_SNAPSHOT",
-                "  assistant id=lc_run--#1 content=One.",
-                "  user id=user-2 content=b",
-                "STEP_STARTED stepName=chat",
-                "TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + Two. END",
-                "STEP_FINISHED stepName=chat",
-                "MESSAGES_SNAPSHOT",
-                "  assistant id=lc_run--#1 content=One.",
-                "  user id=user-2 content=b",
-                "  assistant id=lc_run--#2 content=Two.",
-            ],
-            [
-                "STEP_STARTED stepName=trim FINISHED",
-                "MESSAGES_SNAPSHOT",
-                "  assistant id=lc_run--#2 content=Two.",
-                "  user id=user-3 content=c",
-                "STEP_STARTED stepName=chat",
-                "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Three. END",
-                "STEP_FINISHED stepName=chat",
-                "MESSAGES_SNAPSHOT",
-                "  assistant id=lc_run--#2 content=Two.",
-                "  user id=user-3 content=c",
-                "  assistant id=lc_run--#3 content=Three.",
-            ],
-        ]
-    )
-
-
-async def test_removing_what_is_not_there(play: Player) -> None:
-    def build() -> Graph:
-        async def forget(state: MessagesState) -> dict[str, Any]:
-            return {"messages": [RemoveMessage(id="no-such-message")]}
-
-        return in_a_row({"chat": chat_node(scripted("One.")), "forget": forget})
-
-    played = await play(build, in_step=False)  # the thread cannot be read either
-
-    assert played.stream == snapshot(
-        [
-            "STEP_STARTED stepName=chat",
-            "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One. END",
-            "STEP_FINISHED stepName=chat",
-            "STEP_STARTED stepName=forget FINISHED",
-            "RUN_ERROR message=\"Attempting to delete a message with an ID that doesn't exist ('no-such-message')\" code=AGENT_ERROR",
-        ]
-    )
-
-
-async def test_a_timeout_of_the_run(play: Player) -> None:
-    played = await play(lambda: chat(scripted(["Slow ", 5.0, "never"])), options=AdapterOptions(execution_timeout=0.4))
-
-    assert played.stream == snapshot(
-        [
-            "STEP_STARTED stepName=chat",
-            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Slow " END',
-            "STEP_FINISHED stepName=chat",
-            'RUN_ERROR message="the run took longer than 0.4 seconds" code=EXECUTION_TIMEOUT',
-        ]
-    )
-
-
-async def test_an_error_without_a_text(play: Player) -> None:
-    played = await play(lambda: chat(scripted([ValueError()])))
-
-    assert played.stream == snapshot(
-        [
-            "STEP_STARTED stepName=chat FINISHED",
-            "RUN_ERROR message=ValueError code=AGENT_ERROR",
-        ]
-    )
-
-
-async def test_an_error_whose_text_fails(play: Player) -> None:
-    class Odd(Exception):
-        def __str__(self) -> str:
-            raise RuntimeError("no text")
-
-    played = await play(lambda: chat(scripted([Odd()])))
-
-    assert played.stream == snapshot(
-        [
-            "STEP_STARTED stepName=chat FINISHED",
-            "RUN_ERROR message=Odd code=AGENT_ERROR",
+            "STEP_STARTED stepName=work",
+            "STEP_STARTED stepName=work#2",
+            "STEP_STARTED stepName=work#3",
+            'TEXT_MESSAGE_START messageId=#1 role=assistant + "Worker 1 done." END',
+            "STEP_FINISHED stepName=work",
+            'TEXT_MESSAGE_START messageId=#2 role=assistant + "Worker 2 done." END',
+            "STEP_FINISHED stepName=work#2",
+            "STEP_FINISHED stepName=work#3",
+            'RUN_ERROR message="third failed" code=AGENT_ERROR',
         ]
     )
 
@@ -622,43 +368,86 @@ async def test_a_call_id_that_a_failed_run_used_already(play: Player) -> None:
     )
 
 
-async def test_an_error_text_with_half_an_emoji(play: Player) -> None:
-    played = await play(lambda: chat(scripted([ValueError("bad \ud83d char")])))
-
-    assert played.stream == snapshot(
-        [
-            "STEP_STARTED stepName=chat FINISHED",
-            'RUN_ERROR message="bad � char" code=AGENT_ERROR',
-        ]
-    )
-
-
-async def test_many_branches_of_which_one_fails_at_the_end(play: Player) -> None:
+async def test_the_recursion_limit(play: Player) -> None:
     def build() -> Graph:
-        async def work(state: dict[str, Any]) -> dict[str, Any]:
-            await let_others_run(50 * state["n"])
-            if state["n"] == 3:
-                raise RuntimeError("third failed")
-            return {"messages": [AIMessage(f"Worker {state['n']} done.")]}
+        async def again(state: Counting) -> dict[str, Any]:
+            return {"count": state.get("count", 0) + 1, "messages": [AIMessage(f"Step {state.get('count', 0) + 1}.")]}
 
-        builder = StateGraph(MessagesState)
-        builder.add_node("work", work)
-        builder.add_conditional_edges(START, lambda s: [Send("work", {"n": n}) for n in (1, 2, 3)], ["work"])
-        builder.add_edge("work", END)
-        return builder.compile()
+        builder = StateGraph(Counting)
+        builder.add_node("again", again)
+        builder.add_edge(START, "again")
+        builder.add_edge("again", "again")
+        return builder.compile().with_config(recursion_limit=3)
 
-    played = await play(build, in_step=False)
+    played = await play(build)
 
     assert played.stream == snapshot(
         [
-            "STEP_STARTED stepName=work",
-            "STEP_STARTED stepName=work#2",
-            "STEP_STARTED stepName=work#3",
-            'TEXT_MESSAGE_START messageId=#1 role=assistant + "Worker 1 done." END',
-            "STEP_FINISHED stepName=work",
-            'TEXT_MESSAGE_START messageId=#2 role=assistant + "Worker 2 done." END',
-            "STEP_FINISHED stepName=work#2",
-            "STEP_FINISHED stepName=work#3",
-            'RUN_ERROR message="third failed" code=AGENT_ERROR',
+            "STEP_STARTED stepName=again",
+            'TEXT_MESSAGE_START messageId=#1 role=assistant + "Step 1." END',
+            "STEP_FINISHED stepName=again",
+            'STATE_DELTA delta=[(op=add path="/count" value=1)]',
+            "STEP_STARTED stepName=again",
+            'TEXT_MESSAGE_START messageId=#2 role=assistant + "Step 2." END',
+            "STEP_FINISHED stepName=again",
+            'STATE_DELTA delta=[(op=add path="/count" value=2)]',
+            "STEP_STARTED stepName=again",
+            'TEXT_MESSAGE_START messageId=#3 role=assistant + "Step 3." END',
+            "STEP_FINISHED stepName=again",
+            'STATE_DELTA delta=[(op=add path="/count" value=3)]',
+            "STATE_SNAPSHOT snapshot=(count=3)",
+            'RUN_ERROR message="Recursion limit of 3 reached without hitting a stop condition. You can increase the limit by setting the `recursion_limit` config key.\\nFor troubleshooting, visit: https://docs.langchain.com/oss/python/langgraph/errors/GRAPH_RECURSION_LIMIT" code=RECURSION_LIMIT',
         ]
     )
+
+
+async def test_a_timeout_of_the_run(play: Player) -> None:
+    played = await play(lambda: chat(scripted(["Slow ", 5.0, "never"])), options=AdapterOptions(execution_timeout=0.4))
+
+    assert played.stream == snapshot(
+        [
+            "STEP_STARTED stepName=chat",
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Slow " END',
+            "STEP_FINISHED stepName=chat",
+            'RUN_ERROR message="the run took longer than 0.4 seconds" code=EXECUTION_TIMEOUT',
+        ]
+    )
+
+
+# ---------------------------------------------------------------- another try after partial text
+
+LOST: list[Any] = ["Half ", ConnectionError("lost")]
+WHOLE = ["Whole ", "answer."]
+
+
+def node_that_retries() -> Graph:
+    builder = StateGraph(MessagesState)
+    policy = RetryPolicy(initial_interval=0.01, jitter=False)
+    builder.add_node("chat", chat_node(scripted(LOST, WHOLE)), retry_policy=policy)
+    builder.add_edge(START, "chat")
+    return builder.compile()
+
+
+def fallback_model() -> Graph:
+    return chat(scripted(LOST, label="first").with_fallbacks([scripted(WHOLE, label="second")]))
+
+
+def model_that_retries() -> Graph:
+    return chat(scripted(LOST, WHOLE).with_retry(wait_exponential_jitter=False, stop_after_attempt=2))
+
+
+@pytest.mark.parametrize("build", [node_that_retries, fallback_model, model_that_retries])
+async def test_another_try_after_partial_text(play: Player, build: Callable[[], Graph]) -> None:
+    played = await play(build)
+
+    between = ["STEP_FINISHED stepName=chat", "STEP_STARTED stepName=chat"] if build is node_that_retries else []
+    assert played.stream == [
+        "STEP_STARTED stepName=chat",
+        'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half " END',
+        *between,
+        'TEXT_MESSAGE_START messageId=lc_run--#2 role=assistant + "Whole " + answer. END',
+        "STEP_FINISHED stepName=chat",
+        "MESSAGES_SNAPSHOT",
+        "  user id=user-1 content=hi",
+        '  assistant id=lc_run--#2 content="Whole answer."',
+    ]
