@@ -1,10 +1,10 @@
-"""A tool that many tests give to their models, and two calls of it."""
+"""Tools that several tests give to their models."""
 
 from __future__ import annotations
 
 from langchain_core.tools import tool
 
-__all__ = ["OSLO", "ROME", "weather"]
+__all__ = ["OSLO", "ROME", "risky", "weather"]
 
 
 @tool
@@ -15,3 +15,11 @@ async def weather(city: str) -> str:
 
 ROME = ("weather", {"city": "Rome"}, "call_1")
 OSLO = ("weather", {"city": "Oslo"}, "call_2")
+
+
+@tool
+async def risky(n: int) -> str:
+    """Fails for 1."""
+    if n == 1:
+        raise ValueError("kaboom 42")
+    return "fine"
