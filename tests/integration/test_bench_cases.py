@@ -13,6 +13,8 @@ from benchmarks.registry import AgentCase, FunctionCase, all_cases
 from benchmarks.report import as_json, markdown
 from benchmarks.timing import Figures, Result, measure_function, run_scene
 
+pytestmark = pytest.mark.slow
+
 CASES = list(all_cases().values())
 AGENTS = [case for case in CASES if isinstance(case, AgentCase)]
 FUNCTIONS = [case for case in CASES if isinstance(case, FunctionCase)]
