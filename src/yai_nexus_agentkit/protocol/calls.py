@@ -22,7 +22,7 @@ from ag_ui.core import (
     ToolMessage,
 )
 
-from yai_nexus_agentkit.protocol.deltas import deltas
+from yai_nexus_agentkit.protocol.deltas import deltas, ending
 from yai_nexus_agentkit.protocol.entities import OpenEntities
 from yai_nexus_agentkit.protocol.events import CALL
 from yai_nexus_agentkit.protocol.lanes import Lanes
@@ -237,7 +237,7 @@ class CallEvents:
         lane = self._lanes.by_name.get(call.lane)
         if lane is not None and call_id in lane.calls:
             lane.calls.remove(call_id)
-        return [] if self.chunks else [ToolCallEndEvent(tool_call_id=call_id, subagent_run_id=call.owner)]
+        return [] if self.chunks else [ending(ToolCallEndEvent, tool_call_id=call_id, subagent_run_id=call.owner)]
 
     def result(
         self,

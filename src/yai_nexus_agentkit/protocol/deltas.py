@@ -1,4 +1,4 @@
-"""Pure. The events of one message or call that differ in their delta alone: a run has thousands of them."""
+"""Pure. Events made without checking their fields: the deltas of a message, of which a run has thousands, and ends."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from ag_ui.core import BaseEvent
 
-__all__ = ["deltas"]
+__all__ = ["deltas", "ending"]
 
 _SOURCE = """
 def maker(bare, event_class, fields_set, {fields}):
@@ -33,6 +33,19 @@ def deltas(event_class: type[BaseEvent], **fields: Any) -> Callable[[str], BaseE
     known = {name: value for name, value in fields.items() if value is not None}
     first = event_class.model_validate({**known, "delta": ""})
     return _maker(event_class)(first.__pydantic_fields_set__, **first.__dict__)
+
+
+def ending(event_class: type[BaseEvent], **fields: Any) -> BaseEvent:
+    """The event that ends what an event with the same fields began. Checks nothing: the beginning was checked."""
+    defaults, fields_set = _defaults(event_class)
+    return _maker(event_class)(fields_set, **{**defaults, **fields})("")
+
+
+@cache
+def _defaults(event_class: type[BaseEvent]) -> tuple[dict[str, Any], set[str]]:
+    """The fields that an end leaves alone, and those that it sets."""
+    fields = event_class.model_fields.items()
+    return {n: f.default for n, f in fields}, {n for n, f in fields if f.is_required()} | {"subagent_run_id"}
 
 
 @cache

@@ -19,7 +19,7 @@ from ag_ui.core import (
     TextMessageStartEvent,
 )
 
-from yai_nexus_agentkit.protocol.deltas import deltas
+from yai_nexus_agentkit.protocol.deltas import deltas, ending
 from yai_nexus_agentkit.protocol.entities import OpenEntities
 from yai_nexus_agentkit.protocol.events import REASONING, TEXT
 from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
@@ -142,7 +142,7 @@ class Lanes:
             return []
         message_id, lane.text, lane.ready = lane.text, "", _NOTHING
         self._open.remove(TEXT, name)
-        return [] if self.chunks else [TextMessageEndEvent(message_id=message_id, subagent_run_id=lane.owner)]
+        return [] if self.chunks else [ending(TextMessageEndEvent, message_id=message_id, subagent_run_id=lane.owner)]
 
     def parent(self, lane: Lane, wish: str | None, call_id: str) -> str:
         """Id of the message that a call of this lane belongs to. It need not have text (AG-UI 1.0, tool calls)."""

@@ -19,7 +19,7 @@ from ag_ui.core import (
     ReasoningStartEvent,
 )
 
-from yai_nexus_agentkit.protocol.deltas import deltas
+from yai_nexus_agentkit.protocol.deltas import deltas, ending
 from yai_nexus_agentkit.protocol.thinking import (
     ThinkingEndEvent,
     ThinkingStartEvent,
@@ -58,7 +58,7 @@ class _Standard:
         return [ReasoningStartEvent(message_id=span_id, subagent_run_id=owner, metadata=metadata)]
 
     def close_span(self, span_id: str, owner: str | None) -> list[BaseEvent]:
-        return [ReasoningEndEvent(message_id=span_id, subagent_run_id=owner)]
+        return [ending(ReasoningEndEvent, message_id=span_id, subagent_run_id=owner)]
 
     def open_message(self, message_id: str, owner: str | None, metadata: dict[str, Any] | None) -> list[BaseEvent]:
         return [
@@ -82,7 +82,7 @@ class _Standard:
     def close_message(self, message_id: str, owner: str | None, metadata: dict[str, Any] | None) -> list[BaseEvent]:
         return [
             ReasoningMessageEndEvent(message_id=message_id, subagent_run_id=owner, metadata=metadata),
-            ReasoningEndEvent(message_id=message_id, subagent_run_id=owner),
+            ending(ReasoningEndEvent, message_id=message_id, subagent_run_id=owner),
         ]
 
 

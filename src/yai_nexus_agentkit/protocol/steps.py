@@ -8,6 +8,7 @@ from typing import Any
 
 from ag_ui.core import BaseEvent, Message, StepFinishedEvent, StepStartedEvent
 
+from yai_nexus_agentkit.protocol.deltas import ending
 from yai_nexus_agentkit.protocol.entities import OpenEntities
 from yai_nexus_agentkit.protocol.events import SPAN, STEP
 from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
@@ -47,7 +48,7 @@ class Steps:
             return []
         name, owner = self._steps.pop(step)
         self._open.remove(STEP, step)
-        return [StepFinishedEvent(step_name=name, subagent_run_id=owner)]
+        return [ending(StepFinishedEvent, step_name=name, subagent_run_id=owner)]
 
 
 @dataclass(slots=True, eq=False)
