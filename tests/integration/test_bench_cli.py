@@ -10,8 +10,6 @@ import pytest
 
 from tests.support.command_line import Project, Result, project_in, run_main
 
-pytestmark = pytest.mark.slow
-
 AGENT = """
     from langgraph.graph import START, MessagesState, StateGraph
     from yai_nexus_agentkit import AGUIAdapter

@@ -23,8 +23,6 @@ from yai_nexus_agentkit.adapter.shared.reports import Reports
 from yai_nexus_agentkit.adapter.source import SourceRun, Translator
 from yai_nexus_agentkit.testing import OverBudget, Overhead, collect, measure_overhead, run_input, tool_calls_part
 
-pytestmark = pytest.mark.slow
-
 executed: list[int] = []
 
 
