@@ -10,8 +10,10 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -144,6 +146,21 @@ def test_what_does_not_end_is_cut_off(folder: Path, presses: int) -> None:
 def test_the_event_loop_is_the_fast_one(folder: Path, more: list[str]) -> None:
     with serving(folder, "my_agent:looking", *more) as server:
         assert server.said().startswith("uvloop")
+
+
+def test_a_server_on_this_machine_answers_to_its_own_names_only(folder: Path) -> None:
+    """A page of another site may have its own name lead here (DNS rebinding)."""
+
+    def status(base: str, host: str) -> int:
+        place = urlsplit(base)
+        with closing(http.client.HTTPConnection(place.hostname or "", place.port)) as connection:
+            connection.request("GET", "/health", headers={"host": host})
+            with connection.getresponse() as answer:
+                return answer.status
+
+    with serving(folder, "my_agent:graph", "--allow-host", "dev.example") as server:
+        found = [status(server.base, host) for host in ("localhost:1", "dev.example", "evil.example")]
+    assert found == [200, 200, 403]
 
 
 def test_several_agents_have_names(folder: Path) -> None:

@@ -19,7 +19,7 @@ __all__ = ["ANONYMOUS", "Identity", "ThreadRef", "thread_key"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """What the server knows of whoever sent a request. Made by the application's resolver, never from the body."""
+    """The sender of a request, as the application's resolver knows them. Nothing of it comes from the body."""
 
     user: str = ""
     """A stable id of the user (or tenant and user). All requests of the empty user share their threads."""
@@ -34,7 +34,7 @@ class Identity:
     """LangGraph's runtime context of this user's runs."""
 
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """What else hooks shall find in ``RunContext.request``: roles, locale, ..."""
+    """Further content of ``RunContext.request`` for hooks: roles, locale, ..."""
 
     def __post_init__(self) -> None:
         """Raises ValueError for what is no identity: a session without a user would share None's threads."""

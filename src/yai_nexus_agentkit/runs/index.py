@@ -14,7 +14,7 @@ __all__ = ["MemoryThreadIndex", "ThreadEntry", "ThreadIndex", "ThreadStatus"]
 
 
 class ThreadStatus(StrEnum):
-    """What a thread does between and during runs."""
+    """The state of a thread between and during runs."""
 
     RUNNING = "running"
     IDLE = "idle"
@@ -65,7 +65,7 @@ class MemoryThreadIndex:
     """By key, least recently updated first: a touched entry moves to the end."""
 
     async def touch(self, thread: ThreadRef, status: ThreadStatus) -> None:
-        now = round(self.clock(), 6)  # as exact as what clients are told, who send it back
+        now = round(self.clock(), 6)  # as exact as the time that clients get and send back
         known = self._entries.pop(thread.key, None) or ThreadEntry(thread, now, now, status)
         self._entries[thread.key] = replace(known, updated=now, status=status)
         if len(self._entries) > self.most:

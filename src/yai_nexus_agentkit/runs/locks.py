@@ -18,7 +18,7 @@ __all__ = ["Lease", "MemoryThreadLocks", "ThreadLocks"]
 
 
 class Lease(StrEnum):
-    """What a thread's lock looks like."""
+    """The state of a thread's lock."""
 
     FREE = "free"
     HELD = "held"
@@ -67,7 +67,7 @@ class MemoryThreadLocks:
     _held: dict[str, _Held] = field(default_factory=dict)
     """By key; gone when released, kept when a lease ran out until somebody takes the lock."""
     _waiting: dict[str, deque[asyncio.Future[None]]] = field(default_factory=dict)
-    """Who waits for a key; the entry lives as long as somebody does."""
+    """The waiting requests by key; a key without any has no entry."""
 
     async def acquire(self, key: str, holder: str, *, lease: float, wait: float = 0.0) -> bool:
         if self._current(key) is None and not self._waiting.get(key):

@@ -1,4 +1,4 @@
-"""Driver. What is told of a run to operators: one OpenTelemetry span, counters, one log line. Nothing per token.
+"""Driver. The figures of a run for operators: one OpenTelemetry span, counters, one log line. Nothing per token.
 
 OpenTelemetry's API is optional; without it, and without a configured SDK, spans cost nothing. The span is the current
 one of the task that drives the run, so the graph's own spans become its children.

@@ -1,4 +1,4 @@
-"""Edge. Who sends a request, and what of an agent is theirs."""
+"""Edge. The sender of a request, and their threads with an agent."""
 
 from __future__ import annotations
 

@@ -223,7 +223,7 @@ class Endpoints:
             return await beside_the_loop(body, partial(parse_body, body, self.settings))
 
     async def _in_time(self, answer: Awaitable[T]) -> T:
-        """What the storage of threads answers. Raises `Refusal` 504 if it does not."""
+        """The answer of the storage of threads. Raises `Refusal` 504 if there is none in time."""
         with _timely():
             async with asyncio.timeout(self.settings.store_timeout):
                 return await answer

@@ -46,7 +46,7 @@ class Refused(BaseModel):
 
 
 class Status(BaseModel):
-    """What became of the request."""
+    """The result of a request."""
 
     status: str
 

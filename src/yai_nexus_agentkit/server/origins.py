@@ -1,4 +1,4 @@
-"""Edge. Which pages and by which names browsers may reach the server: against requests that a foreign page makes."""
+"""Edge. Checks against requests that foreign pages make: their origin, and the name by which they reach the server."""
 
 from __future__ import annotations
 

@@ -41,14 +41,14 @@ class Sink(Protocol):
 
 
 class View:
-    """What one client sees of a run. Memory is bounded: a client that reads too slowly is reported to `overflow`."""
+    """One client's view of a run. Memory is bounded: a client that reads too slowly is reported to `overflow`."""
 
     def __init__(self, encoder: Encoder, sink: Sink, settings: ServerSettings, overflow: Callable[[int], None]) -> None:
         self.outbox = Outbox(encoder)
         self._encoder, self._sink, self._settings, self._overflow = encoder, sink, settings, overflow
         self._loop = asyncio.get_running_loop()
         self._idle: asyncio.Future[None] | None = None
-        """What the writer waits on while there is nothing to write."""
+        """The writer waits for this while there is nothing to write."""
         self._complete = False
         """No further event will come."""
         self._since = self._loop.time()

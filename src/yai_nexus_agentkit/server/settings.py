@@ -22,7 +22,7 @@ __all__ = ["Resolver", "ServerSettings", "ThreadKey"]
 Resolver = Callable[[Request], Identity | Awaitable[Identity]]
 ThreadKey = Callable[[str, str, str], str]
 _ORIGIN = re.compile(r"\*|null|[a-zA-Z][a-zA-Z0-9+.-]*://[^/\s]+")
-"""What a browser's ``Origin`` header may say; anything else never matches one."""
+"""Values of a browser's ``Origin`` header; anything else never matches one."""
 
 
 def _anonymous(request: Request) -> Identity:

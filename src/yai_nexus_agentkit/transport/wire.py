@@ -72,7 +72,7 @@ class Posted:
     encoder: Callable[[], Encoder]
     """Makes the encoder of a response to this request."""
     warnings: Sequence[str] = ()
-    """What was left out of the request, for the server's log."""
+    """Parts of the request that were left out, for the server's log."""
 
 
 class Wire(Protocol):
