@@ -321,14 +321,12 @@ PLACES: dict[Callable[[], Runnable[Any, Any]], Any] = {
         [
             "STATE_SNAPSHOT snapshot=(number=1 done=[])",
             "STEP_STARTED stepName=work",
-            "REASONING_START messageId=#1 metadata=(title=one)",
             "CUSTOM name=chain value=(at=chain) metadata=(langgraph=(node=work path=work))",
-            "ACTIVITY_SNAPSHOT messageId=progress:#2:chain activityType=progress content=(name=chain fraction=0.5 message=null) metadata=(langgraph=(node=work path=work))",
+            "ACTIVITY_SNAPSHOT messageId=progress:#1:chain activityType=progress content=(name=chain fraction=0.5 message=null) metadata=(langgraph=(node=work path=work))",
             "ACTIVITY_SNAPSHOT messageId=chain-1 activityType=chart content=(values=[]) metadata=(langgraph=(node=work path=work))",
             'ACTIVITY_DELTA messageId=chain-1 activityType=chart patch=[(op=add path="/values/-" value=1)]',
             'STATE_DELTA delta=[(op=add path="/number" value=5)]',
             'STATE_DELTA delta=[(op=replace path="/number" value=6)]',
-            "REASONING_END messageId=#1",
             "STEP_FINISHED stepName=work",
             'STATE_DELTA delta=[(op=add path="/number" value=2)]',
         ]

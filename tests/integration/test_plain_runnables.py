@@ -76,7 +76,6 @@ async def test_what_is_told_of_an_agent_without_a_graph(play: Player, kind: str)
             ],
             "chain that changes the words": [
                 "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Hello. END",
-                "REASONING_START messageId=#2 metadata=(title=upper) END",
                 "TEXT_MESSAGE_START messageId=run-1-output role=assistant + HELLO. END",
                 "RUN_FINISHED result=HELLO.",
             ],
