@@ -145,6 +145,13 @@ class ThreadCalls:
         """The call `raw` of the message `maker`, if it is recorded."""
         return self._made.get((maker, raw))
 
+    def newest(self, raw: str, scope: str) -> Call | None:
+        """The newest call `raw` of this scope."""
+        for call in reversed(self._alike.get(raw, ())):
+            if call.scope == scope:
+                return call
+        return None
+
     def meant(
         self, raw: str, scopes: Sequence[str] = ("",), *, name: str = "", hosts: Collection[str] = ()
     ) -> Call | None:
@@ -154,10 +161,9 @@ class ThreadCalls:
         first. `name`: the tool's, if it is known. `hosts`: ids of the calls whose tools the run is part of; they
         cannot be meant.
         """
+        if (own := self.newest(raw, scopes[0])) is not None:
+            return own
         alike = self._alike.get(raw, ())
-        for call in reversed(alike):
-            if call.scope == scopes[0]:
-                return call
         order = {scope: place for place, scope in enumerate((*scopes, None))}
         found: Call | None = None
         for call in alike:

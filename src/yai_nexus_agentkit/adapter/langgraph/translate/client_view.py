@@ -127,7 +127,9 @@ class ClientView:
 
     def sent(self, message_id: str, run: NativeRun, message: BaseMessage | None = None) -> None:
         """Something of a message was sent, or (with `message`) all of it."""
-        sent = self._sent.setdefault(message_id, _Sent(run))
+        sent = self._sent.get(message_id)
+        if sent is None:
+            sent = self._sent[message_id] = _Sent(run)
         if message is not None:
             sent.complete(message)
 

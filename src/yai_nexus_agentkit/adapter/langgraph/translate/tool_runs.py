@@ -58,6 +58,8 @@ class ToolRuns:
 
     def call_meant(self, raw: str, run: NativeRun, name: str | None = None) -> Call | None:
         """The call that `raw` means at this place of the graph."""
+        if (own := self._calls.newest(raw, run.scope)) is not None:
+            return own
         hosts = [self._works[a.id].call.id for a in run.ancestors() if a.id in self._works]
         return self._calls.meant(raw, run.scopes, name=name or "", hosts=hosts)
 

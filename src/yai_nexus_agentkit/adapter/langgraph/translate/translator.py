@@ -369,10 +369,11 @@ class _Steps:
         """The updates of root nodes came: of each, the oldest ended run is over."""
         events: list[BaseEvent] = []
         for node in nodes:
-            run = next((run for run in self._ended if run.name == node), None)
-            if run is not None:
-                self._ended.remove(run)
-                events += self._life.finish_step(run.id)
+            for run in self._ended:
+                if run.name == node:
+                    self._ended.remove(run)
+                    events += self._life.finish_step(run.id)
+                    break
         return events
 
     def settle(self) -> list[BaseEvent]:
