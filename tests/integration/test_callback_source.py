@@ -187,7 +187,7 @@ async def test_the_handler_writes_the_notes_and_sets_message_ids() -> None:
     graph = tool_loop([add], tool_call_parts("add", {"a": 1, "b": 2}, "c1"), ["done"])
     async for event in start(graph, notes=notes):
         if event["event"] == "on_tool_start":
-            ids.append((notes.tool_call_id(event["run_id"]), False))
+            ids.append((notes.calls.get(event["run_id"]), False))
         elif event["event"] == "on_tool_end":
             ids.append((event["data"]["output"].id, event["data"]["output"].id == f"tool-{event['run_id']}"))
         elif event["event"] == "on_chain_end" and event["name"] == "LangGraph":
@@ -214,8 +214,8 @@ async def test_structured_calls_and_failures_are_noted() -> None:
                 models.append(event["run_id"])
             elif event["name"] == "think":
                 nodes.append(event["run_id"])
-    assert [notes.is_structured(run) for run in models] == [True]
-    assert str(notes.error(nodes[0])) == "after all"
+    assert [run in notes.structured for run in models] == [True]
+    assert str(notes.errors[nodes[0]]) == "after all"
 
 
 # --------------------------------------------------------------------------------------------- the run's surroundings

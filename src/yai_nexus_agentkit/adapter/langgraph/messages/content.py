@@ -1,4 +1,4 @@
-"""What a message says: its text, reasoning and calls, whatever provider it came from. Pure.
+"""Text, reasoning and calls of a LangChain message, whatever provider it came from. Pure.
 
 Reads the raw ``content`` and ``additional_kwargs``, not ``content_blocks``: that property converts the whole message on
 every access and depends on ``response_metadata``, which only some chunks carry.

@@ -1,8 +1,7 @@
-"""Pure. Reads a conversation whose channel keeps what it is given.
+"""Reads a conversation whose channel stores raw entries. Pure.
 
-That may be dicts, tuples and strings beside messages, and messages without ids.
-
-``add_messages`` makes real messages of them; a plain list or ``operator.add`` does not.
+Beside messages these may be dicts, tuples and strings, and messages without ids. ``add_messages`` makes real messages
+of them; a plain list or ``operator.add`` does not.
 """
 
 from __future__ import annotations
@@ -30,10 +29,9 @@ _id = attrgetter("id")
 
 
 def read_messages(stored: Any) -> Sequence[BaseMessage]:
-    """What is stored, as messages with ids; position by position. The list itself if it holds nothing else.
+    """The stored conversation as messages with ids, position by position; the same list if it holds nothing else.
 
-    An id that is missing is made from what the message says, so that the next request, which reads the thread anew,
-    knows the message again.
+    A missing id is made from the message's content, so that it is the same when the next request reads the thread.
     """
     if not isinstance(stored, list | tuple):
         return UNREADABLE

@@ -34,7 +34,7 @@ class Reasoning(NamedTuple):
 
     text: str
     encrypted: str | None
-    """What the provider wants back in order to accept the block again."""
+    """The value that the provider needs to accept the block again."""
 
     kind: str | None
     """Of `encrypted`: ``"signature"`` (Anthropic, Gemini), ``"redacted"`` (Anthropic) or ``"encrypted"`` (OpenAI)."""
@@ -134,7 +134,7 @@ class Thought:
 
 
 class Restored(NamedTuple):
-    """What to add to an `AIMessage` so that it holds its reasoning again."""
+    """Parts of an `AIMessage` that hold its reasoning."""
 
     blocks: list[dict[str, Any]]
     """In front of the message's text."""

@@ -43,7 +43,7 @@ class Block(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What one block of a message or chunk says. Members that are no strings are ignored."""
+    """Text and encrypted value of one block of a message or chunk. Values that are no strings are ignored."""
 
     text: Any = ""
     encrypted: Any = None
@@ -60,9 +60,9 @@ class Shape:
     where: str
     """The ``type`` of the content block, or (`outside`) the member of ``additional_kwargs``."""
     read: Callable[[Any], Sequence[Part] | None]
-    """What the block (or member) says; None if it has another shape."""
+    """Reads the block (or member); None if it has another shape."""
     write: Callable[[Block], Any]
-    """The blocks, as a list, or the member's value."""
+    """Makes the blocks, as a list, or the member's value."""
     outside: bool = False
     has_id: bool = False
     grows: str = ""

@@ -1,15 +1,15 @@
-"""Driver. The second way to observe an agent: an inline callback handler beside ``astream``.
+"""The second way to observe an agent: an inline callback handler beside ``astream``.
 
-It brings the events of ``astream_events(version="v2")`` in their shape and order, at less than half the cost. v2's
+It yields the events of ``astream_events(version="v2")`` in their shape and order, at less than half the cost. v2's
 handler is asynchronous: every callback suspends the node, and in a worker thread starts an event loop. This one is
-synchronous, and each of its methods is a few dictionary and deque operations, all atomic, so that any thread may call
-them without a lock.
+synchronous. Each of its methods is a few dictionary and deque operations, all atomic, so any thread may call them
+without a lock.
 
 Deliberate differences from v2:
 
-- Chains, models and retrievers that fail are told (``on_chain_error``, ``on_llm_error``, ``on_retriever_error``). What
-  a question leaves open stays open, as in v2.
-- A graph's chunks stand where the graph made them (`chunks`); v2 has those of subgraphs and stream writers later.
+- There are events for failed chains, models and retrievers (``on_chain_error``, ``on_llm_error``,
+  ``on_retriever_error``). Runs that a question leaves open stay open, as in v2.
+- A graph's chunks stand where the graph made them (`chunk_tap`); v2 has those of subgraphs and stream writers later.
 - Nothing puts LangChain's default recursion limit over the graph's own.
 - The reader may be a few events behind. Events carry live objects, and what v2 showed unset may be set by then.
 """
@@ -82,7 +82,7 @@ class StreamHandler(SideHandler, _StreamingCallbackHandler[Any]):
         """Ancestors of every run that started, outermost first. Never dropped: children and custom events may come
         after a run's end."""
         self._tapped: dict[UUID, object] = {}
-        """Runs whose output is told where it is read, and not by `on_llm_new_token`; the value is their first tap."""
+        """Runs whose chunks come from a tap and not from `on_llm_new_token`; the value is the first tap."""
         self._first: UUID | None = None
         """The run that started first. It gets the agent's input, which LangChain may not know yet when it starts."""
 
@@ -236,21 +236,21 @@ class StreamHandler(SideHandler, _StreamingCallbackHandler[Any]):
             }
         )
 
-    # ------------------------------------------------------------------ output that is told where it is read
+    # ------------------------------------------------------------------ output that is read
 
     async def tap_output_aiter(self, run_id: UUID, output: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Called around the output of every run that streams. The first tap of a run tells its chunks."""
-        tell = self._is_first_tap(run_id)
+        """Called around the output of every run that streams. The first tap of a run puts its chunks."""
+        first = self._is_first_tap(run_id)
         async for chunk in output:
-            if tell:
+            if first:
                 self.chunk(run_id, chunk)
             yield chunk
 
     def tap_output_iter(self, run_id: UUID, output: Iterator[Any]) -> Iterator[Any]:
         """The same in synchronous code."""
-        tell = self._is_first_tap(run_id)
+        first = self._is_first_tap(run_id)
         for chunk in output:
-            if tell:
+            if first:
                 self.chunk(run_id, chunk)
             yield chunk
 
@@ -382,14 +382,14 @@ def _name(name: str | None, serialized: Any) -> str:
 
 
 def _is_placeholder(inputs: Any) -> bool:
-    """What LangChain sends as the input of a run that has only begun to read it."""
+    """LangChain sends this as the input of a run that has only begun to read it."""
     return (
         isinstance(inputs, dict) and len(inputs) == 1 and isinstance(inputs.get("input"), str) and not inputs["input"]
     )
 
 
-def _given(run: _Run, told_at_end: Any) -> Any:
+def _given(run: _Run, at_end: Any) -> Any:
     """A run's input, as it is known at its end."""
-    if told_at_end is not None:
-        return told_at_end
+    if at_end is not None:
+        return at_end
     return {} if run.input is _MISSING or run.input is None else run.input

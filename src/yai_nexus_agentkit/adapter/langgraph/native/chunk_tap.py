@@ -1,9 +1,9 @@
-"""Driver. A graph's chunks (state, updates, what nodes write) taken where the graph makes them.
+"""A graph's chunks (state, updates, what nodes write) taken where the graph makes them.
 
 ``astream(subgraphs=True)`` hands a subgraph's chunk and a node's custom payload to a queue and a waiting task, so they
 arrive some turns of the loop after the callbacks around them, at a place that LangGraph does not define. Two entries of
 ``configurable`` that LangGraph itself uses between a graph and its subgraphs name a function for every chunk, and a
-stream writer; with them a chunk is told at the moment it is made.
+stream writer; with them a chunk arrives at the moment it is made.
 
 Both keys are private. So the first run of a process compares what they bring on a small graph with what the documented
 way brings; where that differs, runs iterate ``astream`` instead.

@@ -1,4 +1,4 @@
-"""Pure. Which native run is what: the tree of runs behind the flat stream of events.
+"""Which native run is what: the tree of runs behind the flat stream of events. Pure.
 
 LangChain reports every runnable as a run with an id and the ids of its ancestors. What a run *is* (a node, a subgraph,
 a subagent, a chain that somebody named) follows from tags, metadata and its place in the tree. Names decide nothing,
@@ -8,6 +8,7 @@ since users choose them freely.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal
 
 from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
@@ -32,13 +33,14 @@ class RunTree:
     def __init__(
         self,
         options: AdapterOptions,
-        tool_around: Callable[[str], str | None] = lambda run_id: None,
-        name_is_given: Callable[[str], bool | None] = lambda run_id: None,
+        inside: Mapping[str, str] = MappingProxyType({}),
+        named: Mapping[str, bool] = MappingProxyType({}),
     ) -> None:
+        """`inside`, `named`: as in `RunNotes`."""
         self._runs: dict[str, NativeRun] = {}
         self.root: NativeRun | None = None
         """The first run that started."""
-        self._tool_around, self._name_is_given = tool_around, name_is_given
+        self._inside, self._named = inside, named
         self._spans = options.chain_spans
         self._visible = _judge(options.visible)
 
@@ -60,8 +62,7 @@ class RunTree:
 
     def parent(self, native: Mapping[str, Any]) -> NativeRun | None:
         """The nearest known run around the run of an event: by its ancestors, or the tool whose code started it."""
-        tool = self._runs.get(self._tool_around(native["run_id"]) or "")
-        if tool is not None:
+        if self._inside and (tool := self._runs.get(self._inside.get(native["run_id"], ""))) is not None:
             return tool
         for ancestor in reversed(native.get("parent_ids") or ()):
             if (run := self._runs.get(ancestor)) is not None:
@@ -69,8 +70,7 @@ class RunTree:
         return self.root
 
     def start(self, native: Mapping[str, Any], kind: RunKind, parent: NativeRun | None) -> NativeRun:
-        """Enter the run that a start event announces, inside of `parent` (None for the root). The parent chain must
-        have been settled (`settle`)."""
+        """Enter the run of a start event, inside of `parent` (None for the root), which must be settled (`settle`)."""
         metadata = native.get("metadata") or {}
         tags = tuple(native.get("tags") or ())
         if kind is RunKind.CHAIN:
@@ -90,8 +90,10 @@ class RunTree:
         return run
 
     def settle(self, run: NativeRun, child: RunKind | None, native: Mapping[str, Any]) -> str | None:
-        """A chain showed its first child, whose start event is `native`, or (with None) ended or emitted without one.
-        Returns the title to show the chain under, if any."""
+        """A chain has its first child, whose start event is `native`, or ended or emitted without one (None).
+
+        Returns the title to show the chain under, if any.
+        """
         run.settled = True
         if run.kind is RunKind.ROOT:
             return None
@@ -143,7 +145,7 @@ class RunTree:
         """Somebody wrote this name. Where that is unknown, one that no function or class can have counts."""
         if is_hidden(run):
             return False
-        given = self._name_is_given(run.id)
+        given = self._named.get(run.id)
         return given if given is not None else not (run.name.isidentifier() or run.name.startswith("Runnable"))
 
     def _is_silent(self, run: NativeRun) -> bool:

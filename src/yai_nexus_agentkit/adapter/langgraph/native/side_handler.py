@@ -1,7 +1,7 @@
-"""Driver. The inline handler beside the event stream: what v2 events lack, and ids that must be fixed before the graph
-stores a message.
+"""The inline handler beside the event stream: it notes what v2 events lack, and gives messages their ids before the
+graph stores them.
 
-It runs before the stream's own handler, synchronously, in whatever thread the graph's code runs in; each method is a
+It runs before the stream's own handler, synchronously, in whatever thread the graph's code runs in. Each method is a
 few dictionary operations.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -31,6 +32,33 @@ __all__ = ["RunNotes", "SideHandler"]
 _EMITTER = EventEmitter()
 
 
+@dataclass(slots=True, kw_only=True)
+class RunNotes:
+    """What v2 events lack, by run id. The handler of a run writes it, the run's translator reads it."""
+
+    complete: bool
+    """False where no handler watches (a replayed recording): then a call id that is missing means nothing."""
+    calls: dict[str, str] = field(default_factory=dict)
+    """Tool run -> the model's id of the call that it executes; missing for a tool that was run with plain arguments."""
+    texts: dict[str, str] = field(default_factory=dict)
+    """Tool run -> the text that it was run with instead of named arguments."""
+    inside: dict[str, str] = field(default_factory=dict)
+    """Run -> the tool run whose code started it, where its callbacks name another parent."""
+    named: dict[str, bool] = field(default_factory=dict)
+    """Chain -> whether somebody wrote its name (``run_name``, ``with_config``); missing if that cannot be seen."""
+    structured: set[str] = field(default_factory=set)
+    """Model calls whose output is data for the program, not words for the user."""
+    failed_models: set[str] = field(default_factory=set)
+    errors: dict[str, BaseException] = field(default_factory=dict)
+    """Chains, graphs and nodes that failed."""
+    running: dict[str, float] = field(default_factory=dict)
+    """Tool run under way -> when it began (``time.monotonic``)."""
+
+    def oldest_tool(self) -> float | None:
+        """When the longest running tool began."""
+        return min(list(self.running.values()), default=None)
+
+
 class SideHandler(BaseCallbackHandler):
     """One per run; writes `RunNotes`."""
 
@@ -50,19 +78,19 @@ class SideHandler(BaseCallbackHandler):
         """Tools under way, and the run that each has as parent."""
 
     def _started(self, run_id: UUID, parent_run_id: UUID | None) -> None:
-        """A tool that hands its ``config`` argument on gives its runs the node as parent: LangChain injects the node's
-        config, not the tool's. The context still knows the tool."""
+        """Note a run whose parent is wrong. A tool that passes its ``config`` argument on gives its runs the node as
+        parent: LangChain injects the node's config, not the tool's. The context still knows the tool."""
         config = var_child_runnable_config.get() if self._tools else None
         inside = getattr((config or {}).get("callbacks"), "parent_run_id", None)
         if inside in self._tools and self._tools[inside] == parent_run_id:
-            self._notes.note_inside(str(run_id), str(inside))
+            self._notes.inside[str(run_id)] = str(inside)
 
     def on_chat_model_start(
         self, serialized: Any, messages: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> None:
         self._started(run_id, parent_run_id)
         if (kwargs.get("options") or {}).get("ls_structured_output_format"):
-            self._notes.note_structured(str(run_id))
+            self._notes.structured.add(str(run_id))
         elif not is_silent(kwargs.get("tags") or ()):
             self._models[run_id] = _namespace(kwargs)
 
@@ -73,7 +101,7 @@ class SideHandler(BaseCallbackHandler):
             self._answers[text] = (message.id, namespace)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        self._notes.note_model_error(str(run_id))
+        self._notes.failed_models.add(str(run_id))
 
     def on_llm_start(
         self, serialized: Any, prompts: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
@@ -85,22 +113,27 @@ class SideHandler(BaseCallbackHandler):
     ) -> None:
         self._started(run_id, parent_run_id)
         self._tools[run_id] = parent_run_id
-        text = input_str if kwargs.get("inputs") is None else None
-        self._notes.note_tool(str(run_id), kwargs.get("tool_call_id"), text)
+        self._notes.running[str(run_id)] = time.monotonic()
+        if (call_id := kwargs.get("tool_call_id")) is not None:
+            self._notes.calls[str(run_id)] = call_id
+        elif kwargs.get("inputs") is None:
+            self._notes.texts[str(run_id)] = input_str
         if _tool_call_writer is not None:  # where `ToolRuntime.emit_output_delta` looks, in the tool's own context
             _tool_call_writer.set(_EMITTER.tool_output)
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        self._tools.pop(run_id, None)
-        self._notes.note_tool_over(str(run_id))
+        self._tool_over(run_id)
         for n, message in enumerate(tool_messages(output)):
             if message.id is None:
                 # From the tool's run, never from the call id: call ids recur within a thread.
                 message.id = f"tool-{run_id}" if n == 0 else f"tool-{run_id}-{n}"
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self._tool_over(run_id)
+
+    def _tool_over(self, run_id: UUID) -> None:
         self._tools.pop(run_id, None)
-        self._notes.note_tool_over(str(run_id))
+        self._notes.running.pop(str(run_id), None)
 
     def on_chain_start(
         self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
@@ -109,7 +142,7 @@ class SideHandler(BaseCallbackHandler):
         if has_node_tag(kwargs.get("tags") or ()):
             self._nodes[run_id] = _namespace(kwargs)
         elif (given := _name_is_given()) is not None:
-            self._notes.note_name(str(run_id), given)
+            self._notes.named[str(run_id)] = given
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         namespace = self._nodes.pop(run_id, None)
@@ -119,12 +152,12 @@ class SideHandler(BaseCallbackHandler):
         taken = {message.id for message in written}
         for message in written:
             if message.id is None:
-                # As `add_messages` would, but before the node's end is told.
+                # As `add_messages` would, but before the node's end event.
                 message.id = self._streamed_as(message, namespace, taken) or str(uuid4())
 
     def _streamed_as(self, message: BaseMessage, namespace: str, taken: set[str | None]) -> str | None:
-        """The id under which a model of this node streamed this very text. A message made anew from the answer
-        (``AIMessage(text)``, a parser's output) keeps it, and the client needs no snapshot."""
+        """The id under which a model of this node streamed this very text. A node may make a message anew from the
+        answer (``AIMessage(text)``, a parser's output). With the same id, the client needs no snapshot."""
         if not isinstance(message, AIMessage) or message.tool_calls or not message.text:
             return None
         found = self._answers.get(message.text)
@@ -137,7 +170,7 @@ class SideHandler(BaseCallbackHandler):
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         self._nodes.pop(run_id, None)
         if not isinstance(error, GraphBubbleUp):
-            self._notes.note_error(str(run_id), error)
+            self._notes.errors[str(run_id)] = error
 
 
 def _namespace(kwargs: Any) -> str:
@@ -158,88 +191,3 @@ def _name_is_given() -> bool | None:
             return bool(config.get("run_name")) if isinstance(config, dict) else None
         frame = caller
     return None
-
-
-class RunNotes:
-    """Facts by run id. Written by the handler of this run, read by its translator.
-
-    `complete` is False where no handler watches (a replayed recording): then an unknown tool call id means nothing.
-    """
-
-    def __init__(self, *, complete: bool) -> None:
-        self.complete = complete
-        self._tool_calls: dict[str, str] = {}
-        self._tool_texts: dict[str, str] = {}
-        self._structured: set[str] = set()
-        self._errors: dict[str, BaseException] = {}
-        self._failed_models: set[str] = set()
-        self._inside: dict[str, str] = {}
-        self._names: dict[str, bool] = {}
-        self._running: dict[str, float] = {}
-        """Tools under way: when each began."""
-
-    def note_tool(self, run_id: str, tool_call_id: str | None, text: str | None = None) -> None:
-        """A tool started; `tool_call_id` is None when it was called with plain arguments, `text` its only argument
-        where that was given alone."""
-        self._running[run_id] = time.monotonic()
-        if tool_call_id is not None:
-            self._tool_calls[run_id] = tool_call_id
-        elif text is not None:
-            self._tool_texts[run_id] = text
-
-    def note_tool_over(self, run_id: str) -> None:
-        """A tool returned or raised."""
-        self._running.pop(run_id, None)
-
-    def note_structured(self, run_id: str) -> None:
-        """A model call whose output is data for the program, not words for the user."""
-        self._structured.add(run_id)
-
-    def note_inside(self, run_id: str, tool_run_id: str) -> None:
-        """A run was started by a tool's code, although its callbacks name another parent."""
-        self._inside[run_id] = tool_run_id
-
-    def tool_around(self, run_id: str) -> str | None:
-        """The tool run whose code started this run, where the run's ancestors do not say so."""
-        return self._inside.get(run_id) if self._inside else None
-
-    def note_name(self, run_id: str, given: bool) -> None:
-        """A chain started: whether somebody gave it its name."""
-        self._names[run_id] = given
-
-    def name_is_given(self, run_id: str) -> bool | None:
-        """Whether somebody wrote the chain's name (``run_name``, ``with_config``), and it is not that of a function or
-        class; None if unknown."""
-        return self._names.get(run_id)
-
-    def note_error(self, run_id: str, error: BaseException) -> None:
-        """A chain, graph or node failed."""
-        self._errors[run_id] = error
-
-    def note_model_error(self, run_id: str) -> None:
-        """A model call failed."""
-        self._failed_models.add(run_id)
-
-    def failed_models(self) -> tuple[str, ...]:
-        """Model calls that failed so far."""
-        return tuple(self._failed_models) if self._failed_models else ()
-
-    def oldest_tool(self) -> float | None:
-        """When the longest running tool began (``time.monotonic``)."""
-        return min(list(self._running.values()), default=None)
-
-    def tool_call_id(self, run_id: str) -> str | None:
-        """The model's id of the call that a tool run executes."""
-        return self._tool_calls.get(run_id)
-
-    def tool_text(self, run_id: str) -> str | None:
-        """The text that a tool was run with instead of named arguments, which its event does not show."""
-        return self._tool_texts.get(run_id)
-
-    def is_structured(self, run_id: str) -> bool:
-        """The model call produces structured output."""
-        return run_id in self._structured
-
-    def error(self, run_id: str) -> BaseException | None:
-        """Why a run failed, if it did."""
-        return self._errors.get(run_id)

@@ -1,7 +1,7 @@
-"""Driver. A queue that any thread fills and one coroutine empties.
+"""A queue that any thread fills and one coroutine empties.
 
 `asyncio.Queue` belongs to its loop: a thread reaches it through ``call_soon_threadsafe`` only, which costs 7 µs per
-item, and the order is then the loop's. Here an item's place is fixed when it is put, and the loop is told at most once
+item, and the order is then the loop's. Here an item's place is fixed when it is put, and the loop is woken at most once
 per time that the reader waits.
 """
 
@@ -23,7 +23,7 @@ class Channel(Generic[T]):
 
     def __init__(self) -> None:
         self.items: deque[T] = deque()
-        """What was put and not yet read; the reader takes from the left."""
+        """Items that were not read yet; the reader takes from the left."""
         self._closed = False
         self._idle: deque[asyncio.Future[None]] = deque()
         """The future that the reader waits for, if it waits. Whoever takes it out wakes the reader, so that is done

@@ -1,4 +1,4 @@
-"""Pure. What nodes and tools return, in all the shapes LangGraph accepts."""
+"""Messages in the return values of nodes and tools, in all the shapes that LangGraph accepts. Pure."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = ["is_single_call", "tool_messages", "written_messages"]
 
 
 def written_messages(output: Any) -> list[Any]:
-    """What a node's return value, or an entry of an ``updates`` chunk, writes to ``messages``: messages, or raw tuples,
-    dicts and strings."""
+    """The entries that a node's return value, or an entry of an ``updates`` chunk, writes to ``messages``: messages, or
+    raw tuples, dicts and strings."""
     if type(output) is dict or isinstance(output, Mapping):
         return _entries(output["messages"]) if "messages" in output else []
     if isinstance(output, Command):
@@ -30,7 +30,8 @@ def written_messages(output: Any) -> list[Any]:
 
 
 def _written_by(item: Any) -> list[Any]:
-    """What an item of a list writes: an update of several, or a message of a graph whose whole state is the list."""
+    """The entries of an item of a list: one update of several, or a message of a graph whose whole state is the
+    list."""
     if isinstance(item, tuple) and len(item) == 2 and item[0] == "messages":
         return _entries(item[1])  # Command(update=[("messages", ...)])
     if isinstance(item, Command | Mapping):

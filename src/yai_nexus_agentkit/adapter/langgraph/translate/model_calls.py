@@ -49,11 +49,11 @@ class ModelCalls:
     def start(self, run: NativeRun) -> list[BaseEvent]:
         """A model call began. An attempt before it that failed beside it (a retry, a fallback) is over."""
         events: list[BaseEvent] = []
-        for failed in self._notes.failed_models():
+        for failed in tuple(self._notes.failed_models):
             lane = self._lanes.get(failed)
             if lane is not None and lane.run.parent is run.parent:
                 events += self.abandon(failed)
-        if self._notes.is_structured(run.id):
+        if run.id in self._notes.structured:
             run.silent = True
         if not run.silent:
             self._lanes[run.id] = ModelLane(run, self._life, self._view)

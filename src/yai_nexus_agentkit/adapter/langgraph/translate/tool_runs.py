@@ -42,7 +42,7 @@ class _Work:
     """The same, but for a call of a model: a message of the node is its result, or else the return value."""
     messages: Iterable[ToolMessage] = ()
     value: Any = _NOTHING
-    """What the tool returned, while the node around it may still say something else."""
+    """The tool's return value, while the node around it may still write another result."""
 
 
 class ToolRuns:
@@ -78,7 +78,7 @@ class ToolRuns:
     def started(self, run: NativeRun, tool_input: Any) -> list[BaseEvent]:
         """A tool began. A call that the client does not have (made by hand, or by a hidden model) is announced with the
         tool's input."""
-        raw = self._notes.tool_call_id(run.id)
+        raw = self._notes.calls.get(run.id)
         if raw is None and (run.silent or not self._notes.complete):
             return []
         call = self._open_call(run, tool_input) if raw is None else self._call_with(raw, run)
@@ -104,7 +104,7 @@ class ToolRuns:
         An open one with the same arguments. Other arguments are another call (to warm a cache, to compare), and its
         result does not answer the model's.
         """
-        text = self._notes.tool_text(run.id)
+        text = self._notes.texts.get(run.id)
         for call in (*self._calls.open(), *self._hidden()):
             if call.name != run.name or call.run is not None or not isinstance(call.args, Mapping):
                 continue
@@ -167,8 +167,8 @@ class ToolRuns:
         self._held[node.id] = [*others, work]
 
     def failed(self, run: NativeRun, error: Any) -> list[BaseEvent]:
-        """A tool raised. A call made by hand is answered with the error; others by the message the graph stores, if it
-        goes on."""
+        """A tool raised. The error is the result of a call made by hand; others get the message that the graph stores,
+        if it goes on."""
         work = self._works.pop(run.id, None)
         if work is None:
             return []
@@ -287,7 +287,7 @@ def _was_given(run: NativeRun, message: ToolMessage) -> bool:
 
 
 def _facts(message: ToolMessage) -> dict[str, Any] | None:
-    """What the event has no field for: a failure, and what a person decided about the call."""
+    """Metadata for what the event has no field for: a failure, and a person's decision about the call."""
     facts = {"status": "error"} if message.status == "error" else {}
     if decided := message.additional_kwargs.get(APPROVAL):
         facts["approval"] = str(decided)

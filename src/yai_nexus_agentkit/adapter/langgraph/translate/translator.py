@@ -54,7 +54,7 @@ class LangGraphTranslator:
         self.reports = reports
         life, options = reports.life, reports.options
         self._plan, self._life, self._notes, self._options, self._shape = plan, life, notes, options, shape
-        self._tree = RunTree(options, notes.tool_around, notes.name_is_given)
+        self._tree = RunTree(options, notes.inside, notes.named)
         self._view = ClientView(plan.known, life, reasoning=options.reasoning == "standard")
         self._calls = ToolRuns(life, self._view, notes)
         self._steps = _Steps(life, options.step_name)
@@ -217,7 +217,7 @@ class LangGraphTranslator:
                 events += self._calls.node_left(inner)
                 events += self._steps.end(inner, wait=wait and inner is run)
             elif inner.kind is RunKind.GRAPH and inner.owner == inner.id:
-                failed = self._notes.error(inner.id) if inner is not run else None
+                failed = self._notes.errors.get(inner.id) if inner is not run else None
                 text = clean_text(self.reports.error_text(failed)) if failed is not None else None
                 events += self._life.end_subagent(inner.id, error=text)
             elif inner.span:
