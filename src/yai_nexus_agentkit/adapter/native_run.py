@@ -61,7 +61,12 @@ class NativeRun:
     @property
     def scopes(self) -> list[str]:
         """Its own scope and those around it, innermost first."""
-        return list(dict.fromkeys((self.scope, *(run.scope for run in self.ancestors()))))
+        found, run = [self.scope], self.parent
+        while run is not None:
+            if run.scope != found[-1]:
+                found.append(run.scope)
+            run = run.parent
+        return found
 
     @property
     def node(self) -> NativeRun | None:

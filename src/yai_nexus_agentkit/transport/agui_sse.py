@@ -34,6 +34,8 @@ KEEP_ALIVE = b": keep-alive\n\n"
 MAX_FRAME = 10 * 1024 * 1024
 """Characters (UTF-16 code units) of a frame above which the 1.0 client gives up the stream."""
 
+_BARE = {"delta": "", "metadata": None, "raw_event": None, "timestamp": None}
+"""Of a delta all but what every delta of its message has."""
 _NO_DELTA = '""}'
 
 _MAX_HEADS = 256
@@ -93,7 +95,7 @@ class SSEEncoder:
                         and fields[self._id_field] is self._id
                         and fields["subagent_run_id"] is self._owner
                     )
-                    or (type(event) in _DELTAS and self._turn_to(type(event), fields))
+                    or (type(event) in _DELTAS and self._turn_to(event, fields))
                 )
                 and fields["metadata"] is None
                 and fields["raw_event"] is None
@@ -122,15 +124,15 @@ class SSEEncoder:
         self._count += 1
         return b"%b%d\n" % (head, self._count)
 
-    def _turn_to(self, kind: type[BaseEvent], fields: dict[str, Any]) -> bool:
+    def _turn_to(self, event: BaseEvent, fields: dict[str, Any]) -> bool:
         """Whether the delta has a head, since nothing follows its text. Then `_head` is the one of its message."""
-        self._class = None
+        self._class, kind = None, type(event)
         id_field, common = _DELTAS[kind]
         key = kind, *[fields[name] for name in common]
         if key not in self._heads:
             if len(self._heads) >= _MAX_HEADS:
                 self._heads.clear()
-            like = _json(kind.model_construct(**dict(zip(common, key[1:], strict=True)), delta="")).decode()
+            like = _json(event.model_copy(update=_BARE)).decode()
             self._heads[key] = f"data: {like.removesuffix(_NO_DELTA)}" if like.endswith(_NO_DELTA) else None
         head = self._heads[key]
         if head is None:
