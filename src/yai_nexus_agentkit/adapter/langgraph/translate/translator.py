@@ -280,9 +280,10 @@ class LangGraphTranslator:
     def _custom(self, native: Mapping[str, Any]) -> list[BaseEvent]:
         run = self._tree.near(native) if self._tree.root is not None else None
         events = self._settle(run) if run is not None and not run.settled else []
-        if is_envelope(data := native["data"]) and data["kind"] == TOOL_OUTPUT:
+        data = native["data"]
+        if type(data) is dict and data.get("kind") == TOOL_OUTPUT and is_envelope(data):
             return [*events, *self._tool_output(data["value"], run)]
-        return [*events, *self.reports.emitted.custom(str(native.get("name")), native["data"], run)]
+        return [*events, *self.reports.emitted.custom(str(native.get("name")), data, run)]
 
     def _chain_stream(self, native: Mapping[str, Any]) -> list[BaseEvent]:
         root = self._tree.root
