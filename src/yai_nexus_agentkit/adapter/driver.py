@@ -177,6 +177,9 @@ class Driver:
         sent = outlet.pass_on(events)
         if outlet.ended:
             self._run.outcome = outcome_of(events[-1])
+        elif self._run.failure is None:
+            self._run.failure = AGUIAdapterError("the run's final event is missing: its source produced none")
+            self._run.failure.code = Code.TRANSLATION_ERROR
         return sent
 
     def _failed(self, error: Exception, outlet: Outlet[T]) -> list[T]:
@@ -190,10 +193,17 @@ class Driver:
         if isinstance(error, Stopped) and error.error is not None:
             error = error.error
         run.outcome = "error"
-        code = error.code if isinstance(error, AGUIAdapterError) else self._source.error_code(error) or Code.AGENT_ERROR
+        code = error.code if isinstance(error, AGUIAdapterError) else self._code(error)
         message = clean_text(error_text(error, run))
         events = self._closing(lambda ending: ending.fail(message, code))
         return outlet.end(events, RunErrorEvent(message=message, code=code))
+
+    def _code(self, error: Exception) -> str:
+        try:
+            return self._source.error_code(error) or Code.AGENT_ERROR
+        except Exception:
+            _logger.exception("the code of an error could not be found; it is %s", Code.AGENT_ERROR)
+            return Code.AGENT_ERROR
 
     def _closing(self, close: Callable[[Reports], list[BaseEvent]]) -> list[BaseEvent]:
         """The last events of a run that failed or was stopped, if need be from its beginning on."""

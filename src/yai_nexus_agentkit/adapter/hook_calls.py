@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import logging
 from collections.abc import Callable, Iterable, Mapping
@@ -13,8 +14,9 @@ from pydantic import BaseModel
 
 from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.errors import UNEXPECTED, AGUIAdapterError, HookError
+from yai_nexus_agentkit.protocol.json.json_safe import json_safe
 
-__all__ = ["acall_hook", "call_hook", "error_text", "guarded", "shown_messages", "shown_state"]
+__all__ = ["acall_hook", "call_hook", "copied", "error_text", "guarded", "shown_messages", "shown_state"]
 
 _logger = logging.getLogger(__name__)
 _MESSAGES = (TextualMessage, ToolMessage, ActivityMessage, ReasoningMessage)
@@ -134,7 +136,18 @@ def _error_text(error: BaseException, run: RunContext) -> str:
 def shown_state(run: RunContext, state: dict[str, Any]) -> dict[str, Any]:
     """The public state as the `on_state` hook shows it to clients. Raises `HookError`."""
     hook = run.hooks.on_state
-    return state if hook is None else call_hook("on_state", hook, state, run)
+    return state if hook is None else call_hook("on_state", hook, copied(state), run)
+
+
+def copied(state: Mapping[str, Any]) -> dict[str, Any]:
+    """A state whose values a hook may change in place: the agent goes on with the given ones."""
+    copies: dict[str, Any] = {}
+    for key, value in state.items():
+        try:
+            copies[key] = copy.deepcopy(value)
+        except Exception:  # a lock, a connection: clients see it as JSON in any case
+            copies[key] = json_safe(value)
+    return copies
 
 
 def shown_messages(run: RunContext, messages: list[Message]) -> list[Message]:

@@ -57,7 +57,8 @@ class Translator(Protocol):
         return []
 
     def feed(self, native: Any, /) -> list[BaseEvent]:
-        """The events of one native event; none for most kinds. An exception loses this event only.
+        """The events of one native event; none for most kinds, and never the terminal one (`finish`). An exception
+        loses this event only.
 
         Nobody may change an event that was returned.
         """

@@ -13,7 +13,7 @@ from typing import Any
 
 from ag_ui.core import BaseEvent, Interrupt, Message, TokenUsage
 
-from yai_nexus_agentkit.adapter.hook_calls import error_text, guarded
+from yai_nexus_agentkit.adapter.hook_calls import copied, error_text, guarded
 from yai_nexus_agentkit.adapter.options import AdapterOptions, Visible
 from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.adapter.shared.emitted import Emitted
@@ -62,7 +62,7 @@ class Reports:
             calls=calls,
         )
         self.life.start()  # the driver has sent RUN_STARTED
-        redact = None if hook is None else guarded(run, "on_state", hook, None, run)
+        redact = None if hook is None else guarded(run, "on_state", lambda state: hook(copied(state), run), None)
         self.state = SharedState(shape or OpenState(functional=True), self.life, redact, run.held_state)
         self.usage: list[TokenUsage] = []
 
@@ -84,18 +84,18 @@ class Reports:
     # ------------------------------------------------------------------ messages
 
     def shown(self, messages: list[Message]) -> list[Message] | None:
-        """The messages as the `on_messages` hook shows them, which may change them in place; None if it failed: nothing
-        may be sent then."""
+        """The messages as the `on_messages` hook shows them, which may change its copies in place; None if it failed:
+        nothing may be sent then."""
         hook = self._run.hooks.on_messages
         if hook is None:
             return messages
-        shown: list[Message] | None = guarded(self._run, "on_messages", hook, None, self._run)(messages)
+        copies = [message.model_copy(deep=True) for message in messages]
+        shown: list[Message] | None = guarded(self._run, "on_messages", hook, None, self._run)(copies)
         return shown
 
     def messages(self, messages: Iterable[Message]) -> list[BaseEvent]:
         """``MESSAGES_SNAPSHOT`` of the whole conversation; none while a message or call is open."""
-        hooked = self._run.hooks.on_messages is not None
-        shown = self.shown([m.model_copy(deep=True) for m in messages] if hooked else list(messages))
+        shown = self.shown(list(messages))
         return [] if shown is None else self.life.messages_snapshot(shown)
 
     # ------------------------------------------------------------------ the end

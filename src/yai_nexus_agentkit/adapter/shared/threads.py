@@ -68,6 +68,9 @@ class Threads:
         shown = shown_state(run, dict(state))
         work = partial(_changes, state, shown, operations, max_size)
         values, removed = await asyncio.get_running_loop().run_in_executor(executor, work)
+        fresh = {name: value for name, value in values.items() if name not in state}
+        for name in fresh.keys() - shown_state(run, fresh).keys():
+            raise StatePatchError("the key is not shown, so it cannot be added", path=pointer(name))
         if values or removed or as_node is not None:
             await self._store.change_state(key, values, removed, as_node=as_node)
 
@@ -86,6 +89,6 @@ def _changes(
     changed = {name: value for name, value in wanted.items() if tracker.delta({name: value})}
     removed = [name for name in shown if name not in wanted]
     for name in (*changed, *removed):
-        if stored.get(name) != shown.get(name):
+        if (name in stored) != (name in shown) or stored.get(name) != shown.get(name):
             raise StatePatchError("the key is not shown as it is, so it cannot be changed", path=pointer(name))
     return {name: unrounded(shown.get(name), value) for name, value in changed.items()}, removed

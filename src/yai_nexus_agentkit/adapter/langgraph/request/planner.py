@@ -95,7 +95,7 @@ class Planner:
         roles = message_roles(self._request, messages)
         known = Known(request=self._request, calls=calls, roles=roles, resumable=False)
         messages, found = completed(messages, calls)
-        state = changed_state(self._run.run_input.state, {}, self._shape)
+        state = self._changed_state({})
         stray = self._stray_result(calls)
         if stray is not None or self._is_idle(messages, state):
             return Idle(known=known, held=Held({}, messages), refused=stray)
@@ -191,9 +191,15 @@ class Planner:
 
     def _changed_state(self, values: Any, pending: Mapping[str, Sequence[Any]] | None = None) -> dict[str, Any]:
         """The request's changes of these values, compared with them as clients are shown them."""
-        redacts = self._run.hooks.on_state is not None
-        shown = shown_state(self._run, self._shape.state_of(values)) if redacts else None
-        return changed_state(self._run.run_input.state, values, self._shape, shown, pending)
+        if self._run.hooks.on_state is None:
+            return changed_state(self._run.run_input.state, values, self._shape, None, pending)
+        shown = shown_state(self._run, self._shape.state_of(values))
+        changed = changed_state(self._run.run_input.state, values, self._shape, shown, pending)
+        # A key that the thread lacks yet is the client's to set only if clients would see it.
+        held, sent = values if isinstance(values, Mapping) else {}, self._run.run_input.state or {}
+        fresh = {key: sent[key] for key in changed if key in self._shape.public and key not in held}
+        hidden = fresh.keys() - shown_state(self._run, fresh).keys() if fresh else ()
+        return {key: value for key, value in changed.items() if key not in hidden}
 
     def _redacted(self, held: Sequence[BaseMessage]) -> dict[str, Message] | None:
         """These messages as the `on_messages` hook lets clients see them, by id; None without that hook."""

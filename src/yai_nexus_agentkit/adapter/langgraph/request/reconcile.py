@@ -228,9 +228,11 @@ class _News:
 
     def _is_out_of_order(self, stored: Sequence[str | None]) -> bool:
         """The client has the new messages in another order than the thread will."""
-        asked = [n for n, m in enumerate(self._own) if m.id in set(stored)]
+        wanted = set(stored)
+        asked = [n for n, m in enumerate(self._own) if m.id in wanted]
         ids = [self._own[n].id for n in asked]
-        if ids != [i for i in stored if i in set(ids)]:
+        known = set(ids)
+        if ids != [i for i in stored if i in known]:
             return True
         return bool(asked) and any(m.id in self._ids and m.role != "tool" for m in self._own[asked[0] :])
 
@@ -253,10 +255,17 @@ def completed(messages: list[BaseMessage], calls: ThreadCalls) -> tuple[list[Bas
     """A whole history that ends with the user's message, and error results for the calls that it leaves open before:
     each behind the message that made it and the results there."""
     found = Reconciliation()
+    lacking: dict[str, list[ToolMessage]] = {}
     for call in open_calls(messages[:-1], calls) if messages and messages[-1].type == "human" else ():
-        at = next(n for n, m in enumerate(messages) if message_id(m, n) == call.maker) + 1
-        while messages[at].type == "tool":
-            at += 1
-        found.answers.append(made := unanswered(call))
-        messages = [*messages[:at], made, *messages[at:]]
-    return messages, found
+        found.answers.append(unanswered(call))
+        lacking.setdefault(call.maker, []).append(found.answers[-1])
+    if not lacking:
+        return messages, found
+    whole: list[BaseMessage] = []
+    due: list[ToolMessage] = []
+    for n, message in enumerate(messages):
+        if message.type != "tool":
+            whole += due
+            due = lacking.get(message_id(message, n), [])
+        whole.append(message)
+    return whole, found

@@ -99,7 +99,8 @@ class Conversation:
             output = AIMessage(output)
         events: list[BaseEvent] = []
         for number, message in enumerate(m for m in written_messages(output) if isinstance(m, BaseMessage)):
-            message.id = message.id or f"{self._life.run_id}-output{number or ''}"
+            if not message.id:  # the application's own object, which may be a constant that many runs return
+                message = message.model_copy(update={"id": f"{self._life.run_id}-output{number or ''}"})
             if isinstance(message, ToolMessage):
                 events += self._calls.result(message, self._tree.top)
             elif isinstance(message, AIMessage) and not self._is_shown_already(message):
