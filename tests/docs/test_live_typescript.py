@@ -70,7 +70,7 @@ def test_tools_of_the_page(server: str, tmp_path: Path) -> None:
 def test_questions(server: str, tmp_path: Path) -> None:
     printed = run("clients.md", "pendingInterrupts", f"{server}/ask", tmp_path, then=SHOW)
 
-    assert json.loads(printed[-1]) == ["You want Rome."]
+    assert json.loads(printed[-1]) == ["Book a trip", "You want Rome."]
 
 
 def test_without_a_library(server: str, tmp_path: Path) -> None:

@@ -255,8 +255,10 @@ class ToolRuns:
         """Those of the calls that the thread holds, and the names it gives them: by the message that made each, or by
         one that a node made anew with the same call. Takes time with the thread's length."""
         thread = self._view.thread_calls()
+        own = {held.id for held in thread if held.scope is not None}  # others are subagents', which only clients hold
         same = {call.id: held.id for call in self._calls if (held := thread.of(call.maker, call.raw)) is not None}
-        rebuilt = {held.id for held in thread}.difference(same.values())
+        same = {wire: name for wire, name in same.items() if name in own}
+        rebuilt = own.difference(same.values())
         return {wire: same.get(wire, wire) for wire in calls if wire in same or wire in rebuilt}
 
     def are_renamed(self) -> bool:
