@@ -42,7 +42,7 @@ def agent(server: ModelServer, *tools: Any, memory: bool = True) -> Callable[[],
     "memory",
     [
         True,
-        pytest.param(False, marks=pytest.mark.xfail(strict=True, reason="issue 12, point 20: Gemini's signature")),
+        pytest.param(False, marks=pytest.mark.xfail(strict=True, reason="Gemini's signature")),
     ],
     ids=["thread", "no thread"],
 )
@@ -62,7 +62,7 @@ async def test_the_signature_of_a_call_is_given_back(judge: Judge, serve: Serve,
         assert [part.get("thoughtSignature") for part in made] == ["c2ln", None]
 
 
-@pytest.mark.xfail(strict=True, reason="issue 12, point 14: images")
+@pytest.mark.xfail(strict=True, reason="images")
 async def test_a_picture_is_an_activity_and_parts_the_text(judge: Judge, serve: Serve, source: Source) -> None:
     server = serve(
         [gemini.answer("Here:", gemini.image(IMAGE), "A cat."), gemini.answer("You are welcome.", id="gem-2")]
@@ -77,7 +77,7 @@ async def test_a_picture_is_an_activity_and_parts_the_text(judge: Judge, serve: 
     assert data == IMAGE
 
 
-@pytest.mark.xfail(strict=True, reason="issue 12, point 14: grounding")
+@pytest.mark.xfail(strict=True, reason="grounding")
 async def test_grounding_is_metadata_and_an_activity(judge: Judge, serve: Serve, source: Source) -> None:
     server = serve([gemini.answer("Über: ", "It is sunny.", grounding=GROUNDING)])
     heard = await hear(agent(server), source, judge, "hi")
@@ -91,7 +91,7 @@ async def test_grounding_is_metadata_and_an_activity(judge: Judge, serve: Serve,
 
 
 @pytest.mark.filterwarnings("ignore:.*Output may vary each run:UserWarning")
-@pytest.mark.xfail(strict=True, reason="issue 12, point 14: server-side tools")
+@pytest.mark.xfail(strict=True, reason="server-side tools")
 async def test_code_is_a_call_of_the_providers(judge: Judge, serve: Serve, source: Source) -> None:
     code = {"executableCode": {"language": "PYTHON", "code": "print(3)"}}
     result = {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "3\n"}}
@@ -103,14 +103,14 @@ async def test_code_is_a_call_of_the_providers(judge: Judge, serve: Serve, sourc
     assert "print(3)" in arguments
 
 
-@pytest.mark.xfail(strict=True, reason="issue 12, point 15: filtered answers")
+@pytest.mark.xfail(strict=True, reason="filtered answers")
 @pytest.mark.parametrize("text", ["I ", ""])
 async def test_a_blocked_answer_says_so(judge: Judge, serve: Serve, source: Source, text: str) -> None:
     heard = await hear(agent(serve([gemini.answer(text, finish="SAFETY")])), source, judge, "hi")
     assert facts(heard.events[-1]) == {"finish_reason": "SAFETY", "incomplete": "filter"}
 
 
-@pytest.mark.xfail(strict=True, reason="issue 12, point 15: cut answers")
+@pytest.mark.xfail(strict=True, reason="cut answers")
 async def test_a_cut_answer_says_so(judge: Judge, serve: Serve, source: Source) -> None:
     heard = await hear(agent(serve([gemini.answer("Half an", finish="MAX_TOKENS")])), source, judge, "hi")
     assert facts(answer_of(heard)) == {"finish_reason": "MAX_TOKENS", "incomplete": "length"}

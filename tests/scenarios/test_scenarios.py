@@ -29,12 +29,12 @@ CASES = sorted((Path(__file__).parent / "cases").glob("*.py"))
 FAULTS = {
     "x09_agent_names": "point 16: the agent's name in the stream",
 }
-"""Situations that fail, and the point of issue 12 that each shows. Whoever mends one removes its line."""
+"""Situations that fail, and what each lacks. Whoever mends one removes its line."""
 
 
 def _param(path: Path) -> Any:
     fault = FAULTS.get(path.stem)
-    marks = [pytest.mark.xfail(strict=True, reason=f"issue 12, {fault}")] if fault else []
+    marks = [pytest.mark.xfail(strict=True, reason=fault)] if fault else []
     return pytest.param(path, id=path.stem, marks=marks)
 
 

@@ -1,5 +1,6 @@
-"""Pure. The table of AG-UI events: the entity of each one, and its effect on it. All code that looks at the types of
-events reads this table.
+"""Pure. The table of AG-UI events: the entity of each one, and its effect on it.
+
+Encoders, hooks, the grammar of conformance and the terminal read it.
 
 A new type of event is one row. If it carries meaning of its own, `RunLifecycle` gets a method for it.
 """

@@ -216,7 +216,7 @@ def _common_ends(old: list[Any], new: list[Any]) -> tuple[int, int]:
     same = to_json(old[:head]) == to_json(new[:head]) and (
         to_json(old[len(old) - tail :]) == to_json(new[len(new) - tail :])
     )
-    return (head, tail) if same else (0, 0)  # equal, but 1 and True: jsonpatch tells them apart
+    return (head, tail) if same else (0, 0)  # equal, but 1 and True: jsonpatch distinguishes them
 
 
 def _moved_on(path: str, by: int) -> str:

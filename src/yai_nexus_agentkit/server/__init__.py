@@ -1,6 +1,6 @@
 """AG-UI agents over HTTP: a whole ASGI application, or routes for an existing FastAPI or Starlette one.
 
-The only package that imports starlette. Needs the ``server`` extra, and ``fastapi`` only where a FastAPI application
+Needs the ``server`` extra, and ``fastapi`` only where a FastAPI application
 is given.
 """
 

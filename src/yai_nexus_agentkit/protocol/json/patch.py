@@ -47,7 +47,7 @@ def is_addressable(path: str) -> bool:
 
 
 def same(old: Any, new: Any) -> bool:
-    """Equality of JSON data that tells 1, True and 1.0 apart, and knows no order of members."""
+    """Equality of JSON data that distinguishes 1, True and 1.0, and knows no order of members."""
     return bool(old == new) and (to_json(old) == to_json(new) or _canonical(old) == _canonical(new))
 
 

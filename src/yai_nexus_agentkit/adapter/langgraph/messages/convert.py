@@ -1,6 +1,6 @@
 """Messages between LangChain and AG-UI, total in both directions. Pure.
 
-What LangChain messages have no field for (metadata, encrypted values, ids of parts, error texts) stays in
+Members without a field in LangChain's messages (metadata, encrypted values, ids of parts, error texts) stays in
 ``additional_kwargs["agui"]``, which no provider is sent, so that a snapshot gives the client back what it had: a
 snapshot that restates a message without its metadata erases it (AG-UI 1.0, section 11).
 
@@ -365,7 +365,7 @@ def _content(content: str | list[ContentPart]) -> tuple[str | list[str | dict[st
 
 
 def _block(part: ContentPart) -> dict[str, Any]:
-    """The LangChain standard block for a part. What the block has no place for (id, metadata) is left out: providers'
+    """The LangChain standard block for a part. Members without a place in it (id, metadata) are left out: providers'
     packages pass unknown members of text blocks on, and APIs refuse them."""
     if isinstance(part, TextPart):
         return {"type": "text", "text": clean_text(part.text)}

@@ -20,7 +20,7 @@ __all__ = ["UNREADABLE", "read_messages"]
 
 
 UNREADABLE: Sequence[BaseMessage] = []
-"""Stands for what is no list of messages. Told apart by identity: nobody knows what the conversation is, which is not
+"""Stands for what is no list of messages. Recognised by identity: nobody knows what the conversation is, which is not
 the same as an empty one."""
 
 _NAMESPACE = UUID("6f0e6bd5-7a5b-5d0c-9d3a-5b1f6b8f2d11")

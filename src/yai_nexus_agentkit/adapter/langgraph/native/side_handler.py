@@ -34,7 +34,7 @@ _EMITTER = EventEmitter()
 
 @dataclass(slots=True, kw_only=True)
 class RunNotes:
-    """What v2 events lack, by run id. The handler of a run writes it, the run's translator reads it."""
+    """Facts that v2 events lack, by run id. The handler of a run writes it, the run's translator reads it."""
 
     complete: bool
     """False where no handler watches (a replayed recording): then a call id that is missing means nothing."""

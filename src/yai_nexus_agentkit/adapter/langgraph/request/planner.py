@@ -47,9 +47,9 @@ class Planner:
         self._resuming = has_answers(run.run_input)
         self._offered = {tool.name for tool in run.run_input.tools or ()}
         self._due = False
+        """The thread stopped before a node that may execute the open calls itself."""
         own = None if shape.verbatim or not shape.messages else "__root__" if shape.bare else MESSAGES
         self._given_ids = GivenIds(own)
-        """The thread stopped before a node that may execute the open calls itself."""
 
     async def plan(self) -> Plan:
         """Raises `RunInputError` or `ResumeError` for a request that cannot be used."""

@@ -94,7 +94,7 @@ class History:
         return best
 
     async def since(self, place: Place) -> AsyncGenerator[Place, None]:
-        """Whatever was stored after this place, in any branch, newest first."""
+        """The places that were stored after this one, in any branch, newest first."""
         async with aclosing(self._matching({}, _WALK)) as found:
             async for saved in found:
                 if saved.config["configurable"]["checkpoint_id"] == place.saved.config["configurable"]["checkpoint_id"]:
