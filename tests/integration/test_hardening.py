@@ -260,6 +260,25 @@ async def test_an_operation_that_hangs_can_be_cancelled() -> None:
     assert not app.state.agui.holders
 
 
+@pytest.mark.parametrize("cancelled", [False, True])
+async def test_a_patch_that_is_being_stored_is_stored_as_a_whole(cancelled: bool) -> None:
+    """What comes meanwhile, the end of its time or a cancellation, comes too late."""
+    saver = Hung()
+    app = create_app(
+        AGUIAdapter(talker(1, checkpointer=saver)), settings=ServerSettings(store_timeout=30 if cancelled else 0.5)
+    )
+    await call(app, "POST", "/", run_body())
+    saver.slow = True
+    operations = [{"op": "replace", "path": "/count", "value": 7}, {"op": "remove", "path": "/notes"}]
+    patch = asyncio.create_task(call(app, "PATCH", "/threads/t1/state", operations))
+    await asyncio.sleep(0.5)
+    if cancelled:
+        assert (await call(app, "POST", "/threads/t1/cancel")).status == 202
+    assert (await patch).status == 200
+    assert (await call(app, "GET", "/threads/t1/state")).json["snapshot"] == {"count": 7}
+    assert not app.state.agui.holders
+
+
 # ---------------------------------------------------------------- memory and logs
 
 

@@ -46,14 +46,19 @@ class Heartbeat:
 
 
 class Hung(InMemorySaver):
-    """A checkpointer that answers no more when `hanging` is set."""
+    """A checkpointer that answers no more when `hanging` is set, and writes slowly when `slow` is."""
 
-    hanging = False
+    hanging = slow = False
 
     async def aget_tuple(self, config: Any) -> Any:
         while self.hanging:
             await asyncio.sleep(0.05)
         return await super().aget_tuple(config)
+
+    async def aput(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
+        if self.slow:
+            await asyncio.sleep(0.4)
+        return await super().aput(config, checkpoint, metadata, new_versions)
 
 
 def _sleepy() -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
 from functools import partial
 from inspect import signature
 from typing import Any
@@ -179,7 +181,15 @@ class StagedSaver(SaverInFront):
         self._stored: list[Callable[[], Awaitable[object]]] = []
 
     async def commit(self) -> None:
-        """Write everything, in order."""
+        """Write everything, in order. Once begun it goes on to its end: a cancellation meanwhile comes too late, since
+        half would be stored."""
+        writing = asyncio.create_task(self._write(), name="agui-commit")
+        while not writing.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([writing])
+        await writing
+
+    async def _write(self) -> None:
         for store in self._stored:
             await store()
 
