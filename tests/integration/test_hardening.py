@@ -10,7 +10,8 @@ import json
 import logging
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import urlsplit
@@ -219,6 +220,37 @@ async def test_receiving_counts_as_a_run() -> None:
     assert (await call(app, "POST", "/", run_body())).status == 429
     assert [(await exchange.end()).status for exchange in slow] == [408, 408]
     assert (await call(app, "POST", "/", run_body())).status == 200
+
+
+async def test_every_refusal_of_a_limit_or_a_busy_thread_is_counted_once() -> None:
+    counted: Counter[str] = Counter()
+
+    def meter(name: str, value: float, labels: Mapping[str, str]) -> None:
+        if name == "agui_rejected_total":
+            counted[labels["code"]] += int(value)
+
+    limits = ServerSettings(max_runs=1, max_body=64 * 1024, max_bodies=64 * 1024, metrics=meter)
+    app = create_app(AGUIAdapter(talker(2, 0.5)), settings=limits)
+    running = await post(app, run_body()).until(lambda it: it.writes)
+    assert (await call(app, "POST", "/", run_body(thread="t2"))).status == 429
+    assert counted == {"OVERLOADED": 1}
+    for method, path in (("PATCH", "/threads/t1/state"), ("DELETE", "/threads/t1")):
+        assert (await call(app, method, path, [] if method == "PATCH" else None)).status == 409
+    assert counted == {"OVERLOADED": 1, "THREAD_BUSY": 2}
+    await running.end()
+    slow = Exchange(app, "PATCH", "/threads/t1/state", [b"["], JSON, cut_off=True)
+    await asyncio.sleep(0.05)
+    assert (await call(app, "POST", "/", run_body(run="r2"))).status == 429
+    assert (await call(app, "PATCH", "/threads/t1/state", [])).status == 429
+    slow.disconnect()
+    assert (await slow.end()).status == 400
+    assert counted == {"OVERLOADED": 3, "THREAD_BUSY": 2}
+    held = asyncio.create_task(post(app, run_body(run="r3")).end())
+    await asyncio.sleep(0.2)
+    app.state.agui.capacity.total = None
+    assert (await call(app, "POST", "/", run_body(run="r4"))).status == 409
+    assert counted == {"OVERLOADED": 3, "THREAD_BUSY": 3}
+    await held
 
 
 # ---------------------------------------------------------------- storage that hangs

@@ -185,7 +185,7 @@ class RunService:
                             del self._live[thread.key]
                         await self._ended(run, indexed)
         except (OverloadedError, ThreadBusyError) as error:
-            self.count("agui_rejected_total", {"agent": thread.agent, "code": error.code})
+            self.count_refused(thread.agent, error)
             raise
 
     @asynccontextmanager
@@ -250,6 +250,10 @@ class RunService:
                 self._meter(name, value, labels)
             except Exception:
                 _logger.exception("the metrics hook raised")
+
+    def count_refused(self, agent: str, error: OverloadedError | ThreadBusyError) -> None:
+        """Tell the metrics hook of a request that was refused. `open` does so itself."""
+        self.count("agui_rejected_total", {"agent": agent, "code": error.code})
 
     async def aclose(self, *, patience: float = 5.0) -> None:
         """Stop all runs of this process, and wait up to `patience` seconds for their ends."""

@@ -14,7 +14,7 @@ from ag_ui.core import BaseEvent
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from yai_nexus_agentkit.errors import ThreadNotFoundError
+from yai_nexus_agentkit.errors import OverloadedError, ThreadBusyError, ThreadNotFoundError
 from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadStatus
 from yai_nexus_agentkit.runs.service import RunService
 from yai_nexus_agentkit.server.agents import ServedAgent
@@ -41,13 +41,15 @@ Handler = Callable[[Request], Awaitable[Response]]
 def _answered(
     handler: Callable[Concatenate[Endpoints, Request, ...], Awaitable[Response]],
 ) -> Callable[[Endpoints, Request], Awaitable[Response]]:
-    """Turn what a handler raises into a refusal of its wire."""
+    """Turn what a handler raises into a refusal of its wire. Those for a limit or a busy thread are counted."""
 
     @wraps(handler)
     async def answer(self: Endpoints, request: Request) -> Response:
         try:
             return await handler(self, request)
         except Exception as error:
+            if isinstance(error, OverloadedError | ThreadBusyError):
+                self.service.count_refused(self.agent.name, error)
             return refused(error, self.wire, self.settings)
 
     return answer
