@@ -65,8 +65,7 @@ class Endpoints:
     async def run(self, request: Request) -> Response:
         """A run: the request is checked, then the events stream."""
         caller = await self._caller(request)
-        with self.service.capacity.place(caller.identity.user):
-            posted = await self._posted(request, caller)
+        posted = await self._posted(request, caller)
         adapter = await caller.adapter()
         thread = caller.thread(posted.run_input.thread_id)
         opened = partial(
