@@ -352,6 +352,7 @@ async def test_half_an_emoji_in_an_id_is_replaced() -> None:
         ({"origin": "https://evil.example", "host": "own.example"}, 403),
         ({"origin": "https://evil.example", "host": "own.example", "content-type": "text/plain"}, 403),
         ({"origin": "null", "host": "own.example"}, 403),
+        ({"origin": "http://[", "host": "["}, 403),
     ],
 )
 async def test_a_foreign_page_cannot_cancel_with_the_user_s_cookies(headers: dict[str, str], status: int) -> None:

@@ -25,7 +25,10 @@ def is_same_site(headers: Mapping[str, str], allowed: Collection[str]) -> bool:
     origin = headers.get("origin")
     if origin is None or headers.get("sec-fetch-site") == "same-origin" or not {"*", origin}.isdisjoint(allowed):
         return True
-    return urlsplit(origin).netloc == headers.get("host")
+    try:
+        return urlsplit(origin).netloc == headers.get("host")
+    except ValueError:  # no URL
+        return False
 
 
 class HostCheck:
