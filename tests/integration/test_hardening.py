@@ -291,6 +291,27 @@ async def test_an_operation_that_hangs_can_be_cancelled() -> None:
     assert not app.state.agui.holders
 
 
+async def test_an_operation_may_be_cancelled_again_while_it_ends() -> None:
+    class Slow(Hung):
+        async def aget_tuple(self, config: Any) -> Any:
+            try:
+                return await super().aget_tuple(config)
+            finally:
+                await asyncio.sleep(0.2 if self.hanging else 0)
+
+    saver = Slow()
+    app = create_app(AGUIAdapter(talker(1, checkpointer=saver)))
+    await call(app, "POST", "/", run_body())
+    saver.hanging = True
+    hung = asyncio.create_task(call(app, "PATCH", "/threads/t1/state", [{"op": "remove", "path": "/count"}]))
+    await asyncio.sleep(0.1)
+    for _ in range(3):
+        assert (await call(app, "POST", "/threads/t1/cancel")).status == 202
+        await asyncio.sleep(0.05)
+    assert (await hung).status == 504
+    assert not app.state.agui.holders
+
+
 @pytest.mark.parametrize("cancelled", [False, True])
 async def test_a_patch_that_is_being_stored_is_stored_as_a_whole(cancelled: bool) -> None:
     """What comes meanwhile, the end of its time or a cancellation, comes too late."""

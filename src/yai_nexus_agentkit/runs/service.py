@@ -224,8 +224,9 @@ class RunService:
         if run is not None:
             run.stop()
             return True
-        if (operation := self._operations.get(key)) is not None:
-            operation.reschedule(asyncio.get_running_loop().time())
+        if (operation := self._operations.pop(key, None)) is not None:
+            if not operation.expired():  # else it is ending, or is past its end
+                operation.reschedule(asyncio.get_running_loop().time())
             return True
         return await self.locks.request_cancel(key)
 
