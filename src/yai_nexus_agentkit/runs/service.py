@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
 
-__all__ = ["LiveRun", "RunService", "ServiceSettings"]
+__all__ = ["LiveRun", "OperationCancelledError", "RunService", "ServiceSettings"]
 
 _logger = logging.getLogger(__name__)
 _STATUS = {"interrupt": ThreadStatus.PAUSED, "error": ThreadStatus.FAILED}
@@ -125,6 +125,24 @@ class LiveRun:
         )
 
 
+class OperationCancelledError(Exception):
+    """Somebody ended the operation by `RunService.cancel`."""
+
+
+@dataclass(slots=True, eq=False)
+class _Operation:
+    """What holds a thread and is no run."""
+
+    scope: asyncio.Timeout
+    cancelled: bool = False
+
+    def cancel(self) -> None:
+        """End it, unless its time is over: a scope that is ending cannot be set anew."""
+        if not self.scope.expired():
+            self.cancelled = True
+            self.scope.reschedule(asyncio.get_running_loop().time())
+
+
 class RunService:
     """The live runs of one process, and the threads they hold."""
 
@@ -146,8 +164,8 @@ class RunService:
         """Runs of this process by thread key, from the taking of the lock to its release."""
         self._held: dict[str, str] = {}
         """Key by holder of every lock to renew: those of live runs, and of `hold`."""
-        self._operations: dict[str, asyncio.Timeout] = {}
-        """By thread key: what ends the operation that holds the thread and is no run."""
+        self._operations: dict[str, _Operation] = {}
+        """By thread key: operations that hold a thread and are no runs."""
         self._keeper: asyncio.Task[None] | None = None
         """Renews the locks while there are any."""
         self._drained: asyncio.Future[None] | None = None
@@ -209,14 +227,21 @@ class RunService:
     async def operation(self, thread: ThreadRef, *, limit: float) -> AsyncIterator[None]:
         """Hold a thread for something that is no run. Raises `ThreadBusyError`.
 
-        After `limit` seconds, or when `cancel` is called, the block is cancelled and `TimeoutError` raised.
+        After `limit` seconds the block is cancelled and `TimeoutError` raised, or `OperationCancelledError` when `cancel`
+        was called.
         """
-        async with self.hold(thread), asyncio.timeout(limit) as scope:
-            self._operations[thread.key] = scope
-            try:
-                yield
-            finally:
-                self._operations.pop(thread.key, None)
+        operation = _Operation(asyncio.timeout(limit))
+        try:
+            async with self.hold(thread), operation.scope:
+                self._operations[thread.key] = operation
+                try:
+                    yield
+                finally:
+                    self._operations.pop(thread.key, None)
+        except TimeoutError as error:
+            if operation.cancelled:
+                raise OperationCancelledError("it was cancelled") from error
+            raise
 
     async def cancel(self, key: str) -> bool:
         """Stop the thread's run or operation, in this process or another one. False: it has none."""
@@ -225,8 +250,7 @@ class RunService:
             run.stop()
             return True
         if (operation := self._operations.pop(key, None)) is not None:
-            if not operation.expired():  # else it is ending, or is past its end
-                operation.reschedule(asyncio.get_running_loop().time())
+            operation.cancel()
             return True
         return await self.locks.request_cancel(key)
 

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 
 from yai_nexus_agentkit.errors import OverloadedError, ThreadBusyError, ThreadNotFoundError
 from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadStatus
-from yai_nexus_agentkit.runs.service import RunService
+from yai_nexus_agentkit.runs.service import OperationCancelledError, RunService
 from yai_nexus_agentkit.server.agents import ServedAgent
 from yai_nexus_agentkit.server.body import PARSERS, beside_the_loop, parse_body, receive_body
 from yai_nexus_agentkit.server.caller import Caller, StoredThread
@@ -231,10 +231,14 @@ class Endpoints:
 
     @asynccontextmanager
     async def _operation(self, thread: StoredThread) -> AsyncIterator[None]:
-        """Hold a thread while it is changed. Raises `ThreadBusyError`, and `Refusal` 504 if the storage hangs."""
-        with _timely():
-            async with self.service.operation(thread.ref, limit=self.settings.store_timeout):
-                yield
+        """Hold a thread while it is changed. Raises `ThreadBusyError`, and `Refusal`: 504 if the storage hangs, 409 if
+        somebody cancels."""
+        try:
+            with _timely():
+                async with self.service.operation(thread.ref, limit=self.settings.store_timeout):
+                    yield
+        except OperationCancelledError as error:
+            raise Refusal(409, "CANCELLED", "the operation was cancelled") from error
 
 
 @contextmanager

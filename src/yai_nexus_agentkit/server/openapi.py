@@ -94,7 +94,7 @@ _WHY: Mapping[int, str] = {
     403: "not allowed",
     404: "no such thread",
     408: "the body did not arrive in time",
-    409: "the thread has a run under way, waits for an answer, or the patch does not apply",
+    409: "the thread has a run under way or waits for an answer, the patch does not apply, or somebody cancelled it",
     413: "the body is too large",
     415: "the content type is not JSON",
     422: "the request is JSON, but not what it should be",
