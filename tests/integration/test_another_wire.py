@@ -115,7 +115,11 @@ async def test_agents_of_one_application_may_speak_different_wires() -> None:
 
 
 class Broken(LineWire):
-    """Its encoder raises what no encoder should."""
+    """Its encoder raises what no encoder should, at every event but `fine`."""
+
+    def __init__(self, fine: str) -> None:
+        super().__init__()
+        self._fine = fine
 
     def parse(self, data: Any, history: Any, limits: Any) -> Any:
         posted = super().parse(data, history, limits)
@@ -123,7 +127,7 @@ class Broken(LineWire):
         encode = encoder.encode
 
         def broken(event: Any) -> bytes:
-            if event.type == "RUN_STARTED":
+            if event.type == self._fine:
                 return bytes(encode(event))
             raise KeyError("swordfish")
 
@@ -131,10 +135,20 @@ class Broken(LineWire):
         return type(posted)(posted.run_input, lambda: encoder)
 
 
-async def test_an_encoder_that_fails_ends_the_response(caplog: pytest.LogCaptureFixture) -> None:
-    app = create_app(AGUIAdapter(talker(3)), settings=ServerSettings(), wire=Broken())
+@pytest.mark.parametrize(
+    ("fine", "lines"),
+    [
+        ("RUN_STARTED", [b'{"begin": "t"}', b'{"bye": "cut off"}']),
+        ("RUN_ERROR", [b'{"bye": "AGENT_ERROR"}']),
+        ("", [b'{"bye": "cut off"}']),
+    ],
+)
+async def test_an_encoder_that_fails_ends_the_response(
+    caplog: pytest.LogCaptureFixture, fine: str, lines: list[bytes]
+) -> None:
+    app = create_app(AGUIAdapter(talker(3)), settings=ServerSettings(), wire=Broken(fine))
     answer = await call(app, "POST", "/", {"thread": "t", "say": "hi"})
     assert answer.complete
-    assert answer.body.splitlines() == [b'{"begin": "t"}', b'{"bye": "cut off"}']
+    assert answer.body.splitlines() == lines
     again = await call(app, "POST", "/", {"thread": "t", "say": "hi"})
     assert again.status == 200, "the thread is free"

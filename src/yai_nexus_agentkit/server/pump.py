@@ -158,8 +158,12 @@ class Pump:
     async def serve(self) -> None:
         """Work until the run or the client's connection ends, whichever is first."""
         run, view, loop = self._run, self._view, asyncio.get_running_loop()
-        await run.begin(view.put)
-        agent = loop.create_task(self._drive(), name="agui-run")
+        failure: Exception | None = None
+        try:
+            await run.begin(view.put)
+        except Exception as early:
+            failure = early
+        agent = loop.create_task(self._drive(failure), name="agui-run")
         agent.add_done_callback(self._ended)
         gone = loop.create_task(self._sink.gone(), name="agui-disconnect")
         tasks = [agent, gone]
@@ -183,8 +187,11 @@ class Pump:
                 if not task.cancelled() and (error := task.exception()) is not None:
                     self._note_broken(task.get_name(), error)
 
-    async def _drive(self) -> None:
+    async def _drive(self, failure: Exception | None) -> None:
+        """Run the agent, unless its beginning failed: it ends with this `failure` then, as with any other."""
         try:
+            if failure is not None:
+                raise failure
             await self._run.drive(self._view.put)
         finally:
             await self._release()
