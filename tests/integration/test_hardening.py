@@ -397,7 +397,13 @@ async def test_a_foreign_page_cannot_cancel_with_the_user_s_cookies(headers: dic
     ],
 )
 async def test_only_known_names_of_the_server_are_answered(host: str, status: int) -> None:
-    app = create_app(AGUIAdapter(talker(1)), settings=ServerSettings(hosts=["localhost", "::1"]))
+    app = create_app(AGUIAdapter(talker(1)), settings=ServerSettings(hosts=["LocalHost", "::1"]))
     async with living(app):
         assert (await call(app, "GET", "/health", None, {"host": host})).status == status
         assert (await post(app, run_body(), headers={"host": host}).end()).status == status
+
+
+@pytest.mark.parametrize("name", ["localhost:8000", "[::1]", "http://localhost", "*", ""])
+def test_a_name_that_no_host_header_has_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="without port and brackets"):
+        ServerSettings(hosts=["localhost", name])

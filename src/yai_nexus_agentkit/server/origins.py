@@ -37,6 +37,7 @@ class HostCheck:
 
     def __init__(self, app: ASGIApp, settings: ServerSettings, wire: Wire) -> None:
         self._app, self._settings, self._wire = app, settings, wire
+        self._names = frozenset(name.lower() for name in settings.hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] in ("http", "websocket") and not self._is_known(Headers(scope=scope).get("host", "")):
@@ -47,6 +48,6 @@ class HostCheck:
 
     def _is_known(self, host: str) -> bool:
         try:
-            return urlsplit(f"//{host}").hostname in self._settings.hosts
+            return urlsplit(f"//{host}").hostname in self._names
         except ValueError:
             return False

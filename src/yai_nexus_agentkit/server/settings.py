@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Any, Literal
 
 from pydantic import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
@@ -23,6 +24,8 @@ Resolver = Callable[[Request], Identity | Awaitable[Identity]]
 ThreadKey = Callable[[str, str, str], str]
 _ORIGIN = re.compile(r"\*|null|[a-zA-Z][a-zA-Z0-9+.-]*://[^/\s]+")
 """Values of a browser's ``Origin`` header; anything else never matches one."""
+_HOST = re.compile(r"[a-zA-Z0-9._-]+")
+"""Names in a ``Host`` header, before the port; beside them there are IPv6 addresses."""
 
 
 def _anonymous(request: Request) -> Identity:
@@ -47,8 +50,9 @@ class ServerSettings:
     `create_app` only; an own application has its own."""
 
     hosts: Collection[str] = ()
-    """Names by which clients may address the server (the ``Host`` header, without the port); empty: any name. A server
-    on a developer's machine should list its own: pages of other sites cannot reach it then. `create_app` only."""
+    """Names by which clients may address the server (the ``Host`` header, without the port; ``::1`` without brackets),
+    in upper or lower case; empty: any name. A server on a developer's machine should list its own: pages of other sites
+    cannot reach it then. `create_app` only."""
 
     busy: Literal["reject", "wait"] = "reject"
     """A run for a thread that has one: refuse it (409, ``THREAD_BUSY``), or let it wait for up to `busy_wait`."""
@@ -170,3 +174,16 @@ class ServerSettings:
                     f"ServerSettings.cors must hold origins such as 'https://app.example.com', without a path, or '*', "
                     f"not {origin!r}"
                 )
+        for name in self.hosts:
+            if not _HOST.fullmatch(name) and not _is_ipv6(name):
+                raise ValueError(
+                    f"ServerSettings.hosts must hold names such as 'app.example.com' or '::1', without port and "
+                    f"brackets, not {name!r}"
+                )
+
+
+def _is_ipv6(name: str) -> bool:
+    try:
+        return ip_address(name).version == 6
+    except ValueError:
+        return False
