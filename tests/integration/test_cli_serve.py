@@ -148,18 +148,26 @@ def test_the_event_loop_is_the_fast_one(folder: Path, more: list[str]) -> None:
         assert server.said().startswith("uvloop")
 
 
+def status(base: str, host: str) -> int:
+    """How a request is answered that names the server so."""
+    place = urlsplit(base)
+    with closing(http.client.HTTPConnection(place.hostname or "", place.port)) as connection:
+        connection.request("GET", "/health", headers={"host": host})
+        with connection.getresponse() as answer:
+            return answer.status
+
+
 def test_a_server_on_this_machine_answers_to_its_own_names_only(folder: Path) -> None:
     """A page of another site may have its own name lead here (DNS rebinding)."""
-
-    def status(base: str, host: str) -> int:
-        place = urlsplit(base)
-        with closing(http.client.HTTPConnection(place.hostname or "", place.port)) as connection:
-            connection.request("GET", "/health", headers={"host": host})
-            with connection.getresponse() as answer:
-                return answer.status
-
     with serving(folder, "my_agent:graph", "--allow-host", "dev.example") as server:
         found = [status(server.base, host) for host in ("localhost:1", "dev.example", "evil.example")]
+    assert found == [200, 200, 403]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.2", "LOCALHOST"])
+def test_every_address_of_this_machine_is_one(folder: Path, host: str) -> None:
+    with serving(folder, "my_agent:graph", "--host", host) as server:
+        found = [status(server.base, name) for name in ("localhost", host, "evil.example")]
     assert found == [200, 200, 403]
 
 
@@ -217,6 +225,7 @@ def project(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
         (["my_agent:graph", "--identity", "my_agent:not_a_function"], "--identity: my_agent:not_a_function is of type"),
         (["my_agent:graph", "--checkpointer", "disk"], "--checkpointer takes memory, sqlite:PATH or postgres"),
         (["my_agent:graph", "--store", "disk"], "--store takes memory, sqlite:PATH or postgres"),
+        (["my_agent:graph", "--allow-host", "dev.example:80"], "ServerSettings.hosts must hold names such as"),
         (["my_agent:graph", "--host", "256.1.1.1"], "cannot listen on 256.1.1.1:0: "),
     ],
 )  # fmt: skip

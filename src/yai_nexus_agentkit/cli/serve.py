@@ -110,7 +110,7 @@ def _run(args: argparse.Namespace, listening: socket.socket) -> None:
 async def _serve(args: argparse.Namespace, listening: socket.socket) -> None:
     from yai_nexus_agentkit.cli.stopping import StoppingServer
 
-    async with application(args) as app:
+    async with application(args, listening.getsockname()[0]) as app:
         _log_to_terminal(tracebacks=args.traceback)
         Terminal().write(_banner(args, listening))
         await StoppingServer(app, patience=_CLOSING).serve(sockets=[listening])

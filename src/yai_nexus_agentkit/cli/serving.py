@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from importlib.util import find_spec
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 from yai_nexus_agentkit.cli.agents import adapter_of, loaded
@@ -57,15 +58,16 @@ def inspector_wanted(args: argparse.Namespace) -> bool:
 
 
 @asynccontextmanager
-async def application(args: argparse.Namespace) -> AsyncIterator[Starlette]:
-    """The application with its agents loaded, for as long as the block lasts. Raises `CommandError`."""
+async def application(args: argparse.Namespace, address: str) -> AsyncIterator[Starlette]:
+    """The application with its agents loaded, for as long as the block lasts. `address`: where it listens. Raises
+    `CommandError`."""
     from yai_nexus_agentkit.server import ServerSettings, create_app
 
     specs = named_specs(args.agents)
     found = {name: find(parse_spec(spec)) for name, spec in specs.items()}
     try:
         settings = ServerSettings(
-            identity=_resolver(args), cors=args.cors, expose_errors=args.expose_errors, hosts=_hosts(args)
+            identity=_resolver(args), cors=args.cors, expose_errors=args.expose_errors, hosts=_hosts(args, address)
         )
     except ValueError as error:
         raise CommandError(str(error)) from error
@@ -96,12 +98,11 @@ def _factory(found: Any, spec: str, args: argparse.Namespace, attributes: dict[s
     return make
 
 
-def _hosts(args: argparse.Namespace) -> list[str]:
+def _hosts(args: argparse.Namespace, address: str) -> list[str]:
     """Names of this server. One on a loopback address answers to no others: a page of another site may have its own
     name lead there."""
-    local = ["localhost", "127.0.0.1", "::1"]
-    checked = (args.allow_host or args.host in local) and "*" not in args.allow_host
-    return [*local, args.host, *args.allow_host] if checked else []
+    checked = (args.allow_host or ip_address(address).is_loopback) and "*" not in args.allow_host
+    return ["localhost", "127.0.0.1", "::1", args.host, address, *args.allow_host] if checked else []
 
 
 def _resolver(args: argparse.Namespace) -> Resolver:
