@@ -703,6 +703,17 @@ async def test_texts_can_be_exposed() -> None:
     assert exchange.events[-1]["message"] == "the password is swordfish"
 
 
+@pytest.mark.parametrize("expose", [True, False])
+async def test_what_fails_outside_a_run_is_logged(caplog: pytest.LogCaptureFixture, expose: bool) -> None:
+    def broken(request: Any) -> Any:
+        raise KeyError("swordfish")
+
+    refused = await call(app_of(talker(), identity=broken, expose_errors=expose), "GET", "/threads")
+    assert (refused.status, b"swordfish" in refused.body) == (500, expose)
+    [logged] = [record for record in caplog.records if record.exc_info]
+    assert refused.json["detail"]["error_description"] in logged.getMessage()
+
+
 async def test_our_own_errors_are_told() -> None:
     async def refuse(run: Any) -> None:
         raise RunInputError("this tenant has no budget left", path="/threadId")

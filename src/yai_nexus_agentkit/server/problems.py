@@ -85,16 +85,16 @@ def _detail_text(detail: Any) -> str:
 
 
 def client_text(error: BaseException, *, expose: bool) -> str:
-    """`shown_text`; an exception that it hides behind an id is logged with this id."""
+    """`shown_text`; an unexpected exception is logged with this text, the id where it is hidden behind one."""
     text = shown_text(error, expose=expose)
-    if not expose and _is_hidden(error):
+    if _is_unexpected(error):
         _logger.error(text, exc_info=error)
     return text
 
 
 def shown_text(error: BaseException, *, expose: bool) -> str:
     """The client's text for an exception: the text of our own errors, else an id. The caller logs both."""
-    if expose or not _is_hidden(error):
+    if expose or not _is_unexpected(error):
         try:
             return str(error) or type(error).__name__
         except Exception:  # an exception whose own text fails
@@ -102,7 +102,7 @@ def shown_text(error: BaseException, *, expose: bool) -> str:
     return f"internal error (id {trace_id() or uuid4().hex})"
 
 
-def _is_hidden(error: BaseException) -> bool:
+def _is_unexpected(error: BaseException) -> bool:
     return not isinstance(error, AGUIAdapterError) or error.code in UNEXPECTED
 
 
