@@ -25,6 +25,7 @@ from tests.support.attacked import Hung
 from tests.support.serving import JSON, Exchange, call, living, post, run_body, served, talker
 from yai_nexus_agentkit import AGUIAdapter
 from yai_nexus_agentkit.runs.index import MemoryThreadIndex
+from yai_nexus_agentkit.runs.locks import MemoryThreadLocks
 from yai_nexus_agentkit.server import ServerSettings, create_app
 
 MOST = 0.1
@@ -289,6 +290,30 @@ async def test_an_operation_that_hangs_can_be_cancelled() -> None:
     assert (await call(app, "POST", "/threads/t1/cancel")).status == 202
     answer = await hung
     assert (answer.status, answer.error) == (409, "CANCELLED")
+    assert not app.state.agui.holders
+
+
+@pytest.mark.parametrize("hangs", ["acquire", "release"])
+async def test_locks_that_hang_are_given_up(hangs: str) -> None:
+    class Locks(MemoryThreadLocks):
+        hanging = False
+
+        async def acquire(self, key: str, holder: str, *, lease: float, wait: float = 0.0) -> bool:
+            await asyncio.sleep(60 if self.hanging and hangs == "acquire" else 0)
+            return await super().acquire(key, holder, lease=lease, wait=wait)
+
+        async def release(self, key: str, holder: str) -> bool:
+            await asyncio.sleep(60 if self.hanging and hangs == "release" else 0)
+            return await super().release(key, holder)
+
+    locks = Locks()
+    limits = ServerSettings(locks=locks, store_timeout=0.2, ending_wait=0.2)
+    app = create_app(AGUIAdapter(talker(1)), settings=limits)
+    await call(app, "POST", "/", run_body())
+    locks.hanging = True
+    async with asyncio.timeout(5):
+        answer = await call(app, "DELETE", "/threads/t1")
+    assert (answer.status, answer.error) == (504, "STORE_TIMEOUT")
     assert not app.state.agui.holders
 
 

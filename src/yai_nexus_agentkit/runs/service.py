@@ -227,12 +227,15 @@ class RunService:
     async def operation(self, thread: ThreadRef, *, limit: float) -> AsyncIterator[None]:
         """Hold a thread for something that is no run. Raises `ThreadBusyError`.
 
-        After `limit` seconds the block is cancelled and `TimeoutError` raised, or `OperationCancelledError` when `cancel`
-        was called.
+        After `limit` seconds the block is cancelled and `TimeoutError` raised, or `OperationCancelledError` after
+        `cancel`. The locks have this time too, beside that for which a request waits for a busy thread.
         """
-        operation = _Operation(asyncio.timeout(limit))
+        settings = self.settings
+        patience = max(settings.settle, settings.ending_wait, settings.busy_wait if settings.busy == "wait" else 0)
+        operation = _Operation(asyncio.timeout(patience + limit))
         try:
-            async with self.hold(thread), operation.scope:
+            async with operation.scope as scope, self.hold(thread):
+                scope.reschedule(asyncio.get_running_loop().time() + limit)
                 self._operations[thread.key] = operation
                 try:
                     yield
