@@ -432,3 +432,12 @@ async def test_only_known_names_of_the_server_are_answered(host: str, status: in
 def test_a_name_that_no_host_header_has_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="without port and brackets"):
         ServerSettings(hosts=["localhost", name])
+
+
+@pytest.mark.parametrize("largest", [1_000, 100_000])
+async def test_there_is_room_for_one_body(largest: int) -> None:
+    least = max(largest, 64 * 1024)
+    with pytest.raises(ValueError, match=f"room for one body, {least}, not"):
+        ServerSettings(max_body=largest, max_bodies=least - 1)
+    app = create_app(AGUIAdapter(talker(1)), settings=ServerSettings(max_body=largest, max_bodies=least))
+    assert (await call(app, "POST", "/", run_body())).status == 200

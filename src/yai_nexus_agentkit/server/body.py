@@ -12,7 +12,7 @@ from starlette.requests import Request
 
 from yai_nexus_agentkit.protocol.json.json_safe import json_safe
 from yai_nexus_agentkit.protocol.json.reader import TooManyValuesError, read_json
-from yai_nexus_agentkit.server.settings import ServerSettings
+from yai_nexus_agentkit.server.settings import LEAST_BODY, ServerSettings
 from yai_nexus_agentkit.transport.wire import Refusal
 
 __all__ = ["PARSERS", "beside_the_loop", "parse_body", "receive_body"]
@@ -21,8 +21,6 @@ T = TypeVar("T")
 
 _LARGE = 32 * 1024
 """Bodies above this are parsed in a thread: the loop serves streams meanwhile."""
-_LEAST = 64 * 1024
-"""Bytes that a body counts as, however short it is."""
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 """JavaScript writes half of a pair for text that was cut inside an emoji."""
@@ -59,8 +57,8 @@ async def receive_body(request: Request, settings: ServerSettings, take: Callabl
     if length.isdecimal() and int(length) > settings.max_body:
         raise _too_large(settings)
     chunks: list[bytes] = []
-    size, taken = 0, _LEAST
-    take(_LEAST)
+    size, taken = 0, LEAST_BODY
+    take(LEAST_BODY)
     try:
         async with asyncio.timeout(settings.body_timeout):
             async for chunk in request.stream():

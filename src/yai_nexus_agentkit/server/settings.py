@@ -18,7 +18,10 @@ from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadIndex
 from yai_nexus_agentkit.runs.locks import ThreadLocks
 from yai_nexus_agentkit.runs.telemetry import Meter
 
-__all__ = ["Resolver", "ServerSettings", "ThreadKey"]
+__all__ = ["LEAST_BODY", "Resolver", "ServerSettings", "ThreadKey"]
+
+LEAST_BODY = 64 * 1024
+"""Bytes that a body counts as, however short it is."""
 
 Resolver = Callable[[Request], Identity | Awaitable[Identity]]
 ThreadKey = Callable[[str, str, str], str]
@@ -109,7 +112,7 @@ class ServerSettings:
 
     max_bodies: PositiveInt = 256 * 1024 * 1024
     """Bytes of all bodies that are being received and parsed in this process, each counted as 64 KiB at least; beyond
-    it requests are refused with 429."""
+    it requests are refused with 429. At least 64 KiB and `max_body`."""
 
     body_timeout: PositiveFloat = 60.0
     """Time for a request's body to arrive; after it the request is refused with 408."""
@@ -168,6 +171,8 @@ class ServerSettings:
         check_options(self)
         if not 1 <= self.max_depth <= 200:
             raise ValueError(f"ServerSettings.max_depth must be between 1 and 200, not {self.max_depth}")
+        if self.max_bodies < (least := max(self.max_body, LEAST_BODY)):
+            raise ValueError(f"ServerSettings.max_bodies must have room for one body, {least}, not {self.max_bodies}")
         for origin in self.cors:
             if not _ORIGIN.fullmatch(origin):
                 raise ValueError(
