@@ -305,6 +305,30 @@ async def test_thread_ids_may_hold_anything(app: Any) -> None:
         assert (await call(app, "DELETE", f"/threads/{named}")).status == 200, thread
 
 
+async def test_an_id_that_is_too_long_for_a_thread_reaches_no_storage() -> None:
+    asked: list[str] = []
+
+    def key(agent: str, user: str, thread: str) -> str:
+        asked.append(thread)
+        return thread
+
+    app = create_app(AGUIAdapter(talker(1)), settings=ServerSettings(seed_paths=True, max_id=5, thread_key=key))
+    for method, path in [
+        ("GET", "/threads/123456/messages"),
+        ("GET", "/threads/123456/state"),
+        ("PATCH", "/threads/123456/state"),
+        ("DELETE", "/threads/123456"),
+        ("POST", "/threads/123456/cancel"),
+    ]:
+        refused = await call(app, method, path, [] if method == "PATCH" else None)
+        assert (refused.status, refused.error) == (404, "THREAD_NOT_FOUND")
+    refused = await call(app, "POST", "/agents/state", {"threadId": "123456"})
+    assert (refused.status, refused.json["detail"]["path"]) == (422, "/threadId")
+    assert asked == []
+    assert (await call(app, "POST", "/", run_body(thread="12345"))).status == 200
+    assert (await call(app, "GET", "/threads/12345/state")).status == 200
+
+
 async def test_the_older_paths_are_the_same_threads(app: Any) -> None:
     await call(app, "POST", "/", run_body())
     assert (await call(app, "GET", "/thread/list")).json[0]["threadId"] == "t1"

@@ -54,7 +54,9 @@ class Caller:
         return await self.agent.adapter(self.identity)
 
     def thread(self, thread_id: str) -> ThreadRef:
-        """The caller's thread that the client calls `thread_id`."""
+        """The caller's thread that the client calls `thread_id`. Raises `ThreadNotFoundError` if that is too long."""
+        if len(thread_id) > self.settings.max_id:
+            raise ThreadNotFoundError("there is no such thread")
         agent, identity = self.agent.name, self.identity
         named = thread_id if identity.thread is None else identity.thread
         key: Any = self.settings.thread_key(agent, identity.user, named)

@@ -201,6 +201,9 @@ class Endpoints:
         thread_id = body.get("threadId") if isinstance(body, Mapping) else None
         if not isinstance(thread_id, str):
             raise Refusal(422, "INVALID_INPUT", "threadId is missing", path="/threadId")
+        if len(thread_id) > self.settings.max_id:
+            told = f"threadId has {len(thread_id)} characters; at most {self.settings.max_id}"
+            raise Refusal(422, "INVALID_INPUT", told, path="/threadId")
         answer: dict[str, Any] = {"threadId": thread_id, "threadExists": False, "state": {}, "messages": []}
         try:
             thread = await caller.stored(thread_id)

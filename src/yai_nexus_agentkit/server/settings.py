@@ -105,7 +105,7 @@ class ServerSettings:
     operations of a patch; more are refused with 422."""
 
     max_id: PositiveInt = 256
-    """Characters of the ids of thread, run and parent run; longer ones are refused with 422."""
+    """Characters of the ids of thread, run and parent run; longer ones are refused with 422, in a path with 404."""
 
     max_depth: NonNegativeInt = 100
     """Nesting of the request's JSON; deeper is refused with 400. At most 200."""
