@@ -399,6 +399,8 @@ async def test_half_an_emoji_in_an_id_is_replaced() -> None:
         ({"origin": "https://evil.example", "content-type": "application/json", "host": "own.example"}, 404),
         ({"origin": "https://evil.example", "host": "own.example"}, 403),
         ({"origin": "https://evil.example", "host": "own.example", "content-type": "text/plain"}, 403),
+        ({"origin": "http://own.example:8080", "host": "own.example:8080"}, 404),
+        ({"origin": "http://own.example:8080", "host": "own.example"}, 403),  # a proxy dropped the port
         ({"origin": "null", "host": "own.example"}, 403),
         ({"origin": "http://[", "host": "["}, 403),
     ],
