@@ -10,8 +10,8 @@ from ag_ui.core import AgentCapabilities, MessagesSnapshotEvent, RunAgentInput, 
 from pydantic import BaseModel, Field, TypeAdapter
 
 __all__ = [
+    "AS_NODE",
     "PATCH_BODY",
-    "PATCH_PARAMETERS",
     "QUERY_LIST",
     "RUN_BODY",
     "SNAPSHOT_PARAMETERS",
@@ -98,7 +98,7 @@ _WHY: Mapping[int, str] = {
     413: "the body is too large",
     415: "the content type is not JSON",
     422: "the request is JSON, but not what it should be",
-    429: "too many runs",
+    429: "too many runs, or too many bodies that are being received",
     500: "an internal error",
     503: "the checkpointer cannot be reached",
     504: "the storage of threads did not answer in time",
@@ -159,10 +159,7 @@ SNAPSHOT_PARAMETERS = [
     THREAD_ID,
     _query("protocolVersion", "the client's version; without it tool results are text, which all clients read"),
 ]
-PATCH_PARAMETERS = [
-    THREAD_ID,
-    _query("as_node", "the node that the update is ascribed to; what follows it becomes due"),
-]
+AS_NODE = _query("as_node", "the node that the update is ascribed to; what follows it becomes due")
 QUERY_LIST = [
     _query("limit", "at most this many", type="integer", minimum=1, maximum=1000, default=100),
     _query("before", "only threads last used before this moment", format="date-time"),

@@ -12,8 +12,8 @@ from starlette.types import Receive, Scope, Send
 
 from yai_nexus_agentkit.server.endpoints import Endpoints, Handler
 from yai_nexus_agentkit.server.openapi import (
+    AS_NODE,
     PATCH_BODY,
-    PATCH_PARAMETERS,
     QUERY_LIST,
     RUN_BODY,
     SNAPSHOT_PARAMETERS,
@@ -98,11 +98,12 @@ def entries(endpoints: Endpoints) -> list[Entry]:
 def _thread_routes(it: Endpoints, listed: str, messages: str, state: str, patched: str, deleted: str) -> list[Entry]:
     """The routes that have an older set of paths, too. The last one comes last: a thread id is any text."""
     patch = answers(Status, 404, 409, 504, *_WITH_BODY)
+    parameters = [THREAD_ID, AS_NODE] if it.settings.patch_as_node else [THREAD_ID]
     return [
         Entry("GET", listed, it.threads, answers(list[dict[str, Any]], 422), QUERY_LIST),
         Entry("GET", messages, it.messages, answers(MessagesSnapshotEvent, 404, 504), SNAPSHOT_PARAMETERS),
         Entry("GET", state, it.state, answers(StateSnapshotEvent, 404, 504), SNAPSHOT_PARAMETERS),
-        Entry("PATCH", patched, it.patch_state, patch, PATCH_PARAMETERS, PATCH_BODY),
+        Entry("PATCH", patched, it.patch_state, patch, parameters, PATCH_BODY),
         Entry("DELETE", deleted, it.delete, answers(Status, 404, 409, 504), [THREAD_ID]),
     ]
 

@@ -69,6 +69,15 @@ async def test_the_document_names_every_route_once() -> None:
     assert "$ref" not in str(run["requestBody"])
 
 
+@pytest.mark.parametrize("accepted", [True, False])
+async def test_the_document_has_as_node_where_it_is_accepted(accepted: bool) -> None:
+    own = FastAPI()
+    add_agui_routes(own, AGUIAdapter(talker(1)), "/agent", settings=ServerSettings(patch_as_node=accepted))
+    document = (await call(own, "GET", "/openapi.json")).json
+    patch = document["paths"]["/agent/threads/{thread_id}/state"]["patch"]
+    assert ("as_node" in [parameter["name"] for parameter in patch["parameters"]]) is accepted
+
+
 async def test_dependencies_guard_every_route() -> None:
     def guard(request: Request) -> None:
         if request.headers.get("x-key") != "sesame":
