@@ -76,7 +76,7 @@ class ServerSettings:
     """The same for each user. The empty user counts as one."""
 
     retry_after: NonNegativeInt = 1
-    """What the ``Retry-After`` header of a 429 says."""
+    """Seconds in the ``Retry-After`` header of a 429."""
 
     run_timeout: PositiveFloat | None = None
     """Whole run. Each of the three limits, where set, takes the place of the adapter's own option."""
@@ -122,7 +122,7 @@ class ServerSettings:
     the request is refused with 504, and the thread is free."""
 
     max_buffer: NonNegativeInt = 4 * 1024 * 1024
-    """What may wait for a client that reads slowly, after merging; above it the run ends with ``OVERLOADED``. One
+    """Bytes that may wait for a client that reads slowly, after merging; above it the run ends with ``OVERLOADED``. One
     frame, however large, is always taken."""
 
     stalled: PositiveFloat = 60.0
