@@ -33,6 +33,9 @@ _AFTERWARDS = 10.0
 class Sink(Protocol):
     """Where the bytes of one response go: an HTTP response, or one conversation on a web socket."""
 
+    async def begin(self) -> None:
+        """Send what comes before the bytes, status and headers, unless it was sent."""
+
     async def write(self, body: bytes, *, last: bool) -> None:
         """Send bytes; with `last` the response is complete. Returns when the connection has room for more."""
 
@@ -150,7 +153,7 @@ class Pump:
         settings: ServerSettings,
         release: Callable[[], Awaitable[None]],
     ) -> None:
-        self._run, self._sink, self._release = run, sink, release
+        self._run, self._encoder, self._sink, self._release = run, encoder, sink, release
         self._expose = settings.expose_errors
         self._view = view = View(encoder, sink, settings, self._too_slow)
         run.record.written = lambda: view.outbox.total
@@ -158,6 +161,8 @@ class Pump:
     async def serve(self) -> None:
         """Work until the run or the client's connection ends, whichever is first."""
         run, view, loop = self._run, self._view, asyncio.get_running_loop()
+        if self._encoder.keep_alive:
+            await self._sink.begin()
         failure: Exception | None = None
         try:
             await run.begin(view.put)

@@ -68,8 +68,6 @@ class RunResponse(Response):
                 await refused(error, self._wire, settings)(scope, receive, send)
                 return
             sink = HttpSink(encoder, receive, send, self.raw_headers)
-            if encoder.keep_alive:
-                await sink.begin()
             await Pump(run, encoder, sink, settings, held.aclose).serve()
         if self.background is not None:
             await self.background()
