@@ -15,7 +15,7 @@ def maker(bare, event_class, fields_set, {fields}):
     def event_with(delta):
         event = bare()
         {stores}
-        event.__pydantic_fields_set__ = fields_set.copy()
+        event.__pydantic_fields_set__ = {{*fields_set}}
         event.__pydantic_extra__ = {{}}
         event.__pydantic_private__ = None
         event.__class__ = event_class

@@ -170,7 +170,7 @@ class ModelLane:
         """
         fields = chunk.__dict__
         text, calls = fields["content"], fields["tool_call_chunks"]
-        if self._provider is None and "model_provider" in fields["response_metadata"]:
+        if self._provider is None and (facts := fields["response_metadata"]) and "model_provider" in facts:
             return None
         if calls or fields["additional_kwargs"] or type(text) is not str:
             if self._thought is not None and not calls and (more := self._thought.more(fields)):
@@ -180,7 +180,9 @@ class ModelLane:
             if calls:
                 return self._more_args(calls[0]) if len(calls) == 1 and (not text or says_nothing(text)) else None
             text = only_text(text)
-        if not self._plain or text is None:
+            if text is None:
+                return None
+        if not self._plain:
             return None
         if not text.isascii():
             text = self._text.join(text)
