@@ -96,7 +96,7 @@ browser: $(DRIVER) $(PAGE)
 	@.ci/system-packages chromium
 
 system:
-	@.ci/system-packages chromium postgresql valgrind
+	@.ci/system-packages chromium postgresql redis-server valgrind
 
 # ---------------------------------------------------------------- for users
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from yai_nexus_agentkit.runs.identity import ThreadRef
 
@@ -32,17 +32,31 @@ class ThreadEntry:
     created: float
     updated: float
     status: ThreadStatus
+    title: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """The application's own, as JSON data."""
 
 
 @runtime_checkable
 class ThreadIndex(Protocol):
     """Threads by key. Holds no content and decides nothing; the janitor does."""
 
-    async def touch(self, thread: ThreadRef, status: ThreadStatus) -> None:
-        """Note a thread, new or known, as of now."""
+    async def touch(self, thread: ThreadRef, status: ThreadStatus, *, title: str = "") -> None:
+        """Note a thread, new or known, as of now. `title` counts where the thread has none yet."""
 
-    async def entries(self, agent: str, user: str, *, limit: int, before: float | None = None) -> list[ThreadEntry]:
-        """The user's threads with this agent, last updated first; only those updated earlier than `before`."""
+    async def entry(self, key: str) -> ThreadEntry | None:
+        """One thread."""
+
+    async def describe(
+        self, key: str, *, title: str | None = None, metadata: Mapping[str, Any] | None = None
+    ) -> ThreadEntry | None:
+        """Replace the title, the metadata or both. Returns the entry as it is then; None: the thread is unknown."""
+
+    async def entries(
+        self, agent: str, user: str, *, limit: int, before: float | None = None, search: str = ""
+    ) -> list[ThreadEntry]:
+        """The user's threads with this agent, last updated first; only those updated earlier than `before`, and whose
+        titles contain `search` (upper and lower case are alike)."""
 
     async def remove(self, key: str) -> None:
         """Forget a thread; nothing happens if it is unknown."""
@@ -64,18 +78,40 @@ class MemoryThreadIndex:
     _entries: dict[str, ThreadEntry] = field(default_factory=dict)
     """By key, least recently updated first: a touched entry moves to the end."""
 
-    async def touch(self, thread: ThreadRef, status: ThreadStatus) -> None:
+    async def touch(self, thread: ThreadRef, status: ThreadStatus, *, title: str = "") -> None:
         now = round(self.clock(), 6)  # as exact as the time that clients get and send back
         known = self._entries.pop(thread.key, None) or ThreadEntry(thread, now, now, status)
-        self._entries[thread.key] = replace(known, updated=now, status=status)
+        self._entries[thread.key] = replace(known, updated=now, status=status, title=known.title or title)
         if len(self._entries) > self.most:
             del self._entries[next(iter(self._entries))]
 
-    async def entries(self, agent: str, user: str, *, limit: int, before: float | None = None) -> list[ThreadEntry]:
+    async def entry(self, key: str) -> ThreadEntry | None:
+        return self._entries.get(key)
+
+    async def describe(
+        self, key: str, *, title: str | None = None, metadata: Mapping[str, Any] | None = None
+    ) -> ThreadEntry | None:
+        known = self._entries.get(key)
+        if known is None:
+            return None
+        changed = replace(
+            known,
+            title=known.title if title is None else title,
+            metadata=known.metadata if metadata is None else metadata,
+        )
+        self._entries[key] = changed
+        return changed
+
+    async def entries(
+        self, agent: str, user: str, *, limit: int, before: float | None = None, search: str = ""
+    ) -> list[ThreadEntry]:
         found = (
             entry
             for entry in reversed(self._entries.values())
-            if entry.thread.agent == agent and entry.thread.user == user and (before is None or entry.updated < before)
+            if entry.thread.agent == agent
+            and entry.thread.user == user
+            and (before is None or entry.updated < before)
+            and search.casefold() in entry.title.casefold()
         )
         return _first(found, limit)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
@@ -32,11 +32,14 @@ class Lease(StrEnum):
 class ThreadLocks(Protocol):
     """Locks by thread key. Knows neither runs nor requests. All times in seconds.
 
-    A member that several processes share needs no more than these five operations, each atomic.
+    Each operation is atomic, also where several processes share the locks.
     """
 
-    async def acquire(self, key: str, holder: str, *, lease: float, wait: float = 0.0) -> bool:
-        """Take the lock for `lease`, waiting for it up to `wait`. False: somebody else holds it."""
+    async def acquire(self, key: str, holder: str, *, lease: float, wait: float = 0.0) -> int | None:
+        """Take the lock for `lease`, waiting for it up to `wait`. None: somebody else holds it.
+
+        Returns the fencing number: above zero, and larger than all that were given out for this key before.
+        """
 
     async def renew(self, key: str, holder: str, *, lease: float) -> Lease:
         """Hold it for `lease` more, even if it ran out meanwhile, unless somebody took it: a busy process renews late.
@@ -50,6 +53,9 @@ class ThreadLocks(Protocol):
 
     async def state(self, key: str) -> Lease:
         """Free, held, or cancelling."""
+
+    def cancellations(self) -> AsyncGenerator[str, None]:
+        """The keys for which `request_cancel` was called, in any process, from now on."""
 
 
 @dataclass(slots=True)
@@ -66,14 +72,17 @@ class MemoryThreadLocks:
     clock: Callable[[], float] = time.monotonic
     _held: dict[str, _Held] = field(default_factory=dict)
     """By key; gone when released, kept when a lease ran out until somebody takes the lock."""
+    _fence: int = 0
+    """The last fencing number that was given out."""
+    _listening: list[asyncio.Queue[str]] = field(default_factory=list)
+    """Who wants to know of cancellations."""
     _waiting: dict[str, deque[asyncio.Future[None]]] = field(default_factory=dict)
     """The waiting requests by key; a key without any has no entry."""
 
-    async def acquire(self, key: str, holder: str, *, lease: float, wait: float = 0.0) -> bool:
+    async def acquire(self, key: str, holder: str, *, lease: float, wait: float = 0.0) -> int | None:
         if self._current(key) is None and not self._waiting.get(key):
-            self._held[key] = _Held(holder, self.clock() + lease)
-            return True
-        return wait > 0 and await self._in_turn(key, holder, lease, self.clock() + wait)
+            return self._take(key, holder, self.clock() + lease)
+        return await self._in_turn(key, holder, lease, self.clock() + wait) if wait > 0 else None
 
     async def renew(self, key: str, holder: str, *, lease: float) -> Lease:
         held = self._held.get(key)
@@ -94,6 +103,8 @@ class MemoryThreadLocks:
         held = self._current(key)
         if held is not None:
             held.cancelling = True
+            for queue in self._listening:
+                queue.put_nowait(key)
         return held is not None
 
     async def state(self, key: str) -> Lease:
@@ -102,13 +113,27 @@ class MemoryThreadLocks:
             return Lease.FREE
         return Lease.CANCELLING if held.cancelling else Lease.HELD
 
+    async def cancellations(self) -> AsyncGenerator[str, None]:
+        queue: asyncio.Queue[str] = asyncio.Queue()
+        self._listening.append(queue)
+        try:
+            while True:
+                yield await queue.get()
+        finally:
+            self._listening.remove(queue)
+
+    def _take(self, key: str, holder: str, until: float) -> int:
+        self._held[key] = _Held(holder, until)
+        self._fence += 1
+        return self._fence
+
     def _current(self, key: str) -> _Held | None:
         """The lock, unless its lease ran out."""
         held = self._held.get(key)
         return held if held is not None and held.until > self.clock() else None
 
-    async def _in_turn(self, key: str, holder: str, lease: float, deadline: float) -> bool:
-        """Take the lock when it is free and everybody who came before was served; False after `deadline`."""
+    async def _in_turn(self, key: str, holder: str, lease: float, deadline: float) -> int | None:
+        """Take the lock when it is free and everybody who came before was served; None after `deadline`."""
         queue = self._waiting.setdefault(key, deque())
         ticket: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         queue.append(ticket)
@@ -116,14 +141,13 @@ class MemoryThreadLocks:
             while (now := self.clock()) < deadline:
                 held = self._current(key)
                 if held is None and queue[0] is ticket:
-                    self._held[key] = _Held(holder, now + lease)
-                    return True
+                    return self._take(key, holder, now + lease)
                 # A crashed holder wakes nobody: look again when its lease runs out.
                 until = deadline if held is None else min(deadline, held.until)
                 await asyncio.wait([ticket], timeout=max(0.0, until - now))
                 if ticket.done():
                     ticket = queue[0] = asyncio.get_running_loop().create_future()
-            return False
+            return None
         finally:
             queue.remove(ticket)
             if not queue:

@@ -210,7 +210,7 @@ class RunService:
     async def hold(self, thread: ThreadRef) -> AsyncIterator[str]:
         """Hold a thread's lock, as its run would, and keep it alive. Raises `ThreadBusyError`."""
         key, holder = thread.key, uuid4().hex
-        if not await self._acquire(key, holder):
+        if await self._acquire(key, holder) is None:
             raise ThreadBusyError("the thread has a run under way", retry_after=self.settings.ending_wait)
         self._held[holder] = key
         self._keep()
@@ -291,23 +291,23 @@ class RunService:
             self._drained = asyncio.get_running_loop().create_future()
             await asyncio.wait([self._drained], timeout=patience)
 
-    async def _acquire(self, key: str, holder: str) -> bool:
+    async def _acquire(self, key: str, holder: str) -> int | None:
         settings = self.settings
         run = self._live.get(key)
         if run is not None:  # of this process, so it did not crash: it may be late to renew where the loop was blocked
             await self.locks.renew(key, run.holder, lease=settings.lease)
-        if await self.locks.acquire(key, holder, lease=settings.lease):
-            return True
+        if (fence := await self.locks.acquire(key, holder, lease=settings.lease)) is not None:
+            return fence
         wait = settings.settle
         if settings.busy == "wait":
             wait = settings.busy_wait
         elif await self._is_ending(key):
             wait = settings.ending_wait
-        if await self.locks.acquire(key, holder, lease=settings.lease, wait=wait):
-            return True
+        if (fence := await self.locks.acquire(key, holder, lease=settings.lease, wait=wait)) is not None:
+            return fence
         late = settings.busy == "reject" and wait < settings.ending_wait and await self._is_ending(key)
         left = settings.ending_wait - wait
-        return late and await self.locks.acquire(key, holder, lease=settings.lease, wait=left)
+        return await self.locks.acquire(key, holder, lease=settings.lease, wait=left) if late else None
 
     async def _is_ending(self, key: str) -> bool:
         run = self._live.get(key)

@@ -1,0 +1,57 @@
+"""The journal of a thread: what the application showed beside the conversation and wants to be there after a reload.
+
+Charts, progress bars and widgets reach clients as activities and custom events, which no agent framework stores. Each
+entry stands behind a message, so that a snapshot puts it back where it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+__all__ = ["JournalEntry", "MemoryThreadJournal", "ThreadJournal"]
+
+
+class JournalEntry(NamedTuple):
+    """One thing that was shown."""
+
+    id: str
+    """Of the activity's message, or of the custom event. An entry with a known id replaces the earlier content, in its
+    place."""
+    after: str
+    """Id of the message that it stands behind; empty at the start of the conversation."""
+    data: str
+    """JSON text: an activity message, or a custom event."""
+
+
+class ThreadJournal(Protocol):
+    """Entries by thread key."""
+
+    async def keep(self, thread: str, entries: Sequence[JournalEntry]) -> None:
+        """Add entries, or replace the content of those whose ids are known."""
+
+    async def kept(self, thread: str) -> list[JournalEntry]:
+        """The thread's entries, in the order in which they were first kept."""
+
+    async def drop(self, thread: str) -> None:
+        """Forget the thread's entries."""
+
+
+@dataclass(slots=True)
+class MemoryThreadJournal:
+    """The journal of one process."""
+
+    _threads: dict[str, dict[str, JournalEntry]] = field(default_factory=dict)
+
+    async def keep(self, thread: str, entries: Sequence[JournalEntry]) -> None:
+        known = self._threads.setdefault(thread, {})
+        for entry in entries:
+            before = known.get(entry.id)
+            known[entry.id] = entry if before is None else entry._replace(after=before.after)
+
+    async def kept(self, thread: str) -> list[JournalEntry]:
+        return list(self._threads.get(thread, {}).values())
+
+    async def drop(self, thread: str) -> None:
+        self._threads.pop(thread, None)

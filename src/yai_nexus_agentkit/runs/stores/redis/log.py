@@ -1,0 +1,185 @@
+"""The log of runs in Redis: a hash and a stream per run."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+
+from yai_nexus_agentkit.runs.identity import ThreadRef
+from yai_nexus_agentkit.runs.log import Batch, Entry, RunHead
+from yai_nexus_agentkit.runs.stores.followers import EVERY_RUN, Followers
+from yai_nexus_agentkit.runs.stores.redis.news import news
+
+__all__ = ["RedisLog"]
+
+APPENDS = "agui:news"
+_APPEND = """
+local run, log = KEYS[1], KEYS[2]
+if redis.call('HGET', run, 'fence') ~= ARGV[1] or redis.call('HEXISTS', run, 'ended') == 1 then return 0 end
+local seq = redis.call('HINCRBY', run, 'seq', 1)
+redis.call('XADD', log, seq .. '-1', 'd', ARGV[2], 'l', ARGV[3])
+redis.call('HINCRBY', run, 'size', #ARGV[2])
+if ARGV[3] == '1' then
+    redis.call('HSET', run, 'ended', ARGV[4])
+    redis.call('ZREM', KEYS[3], ARGV[5])
+    redis.call('ZADD', KEYS[4], ARGV[4], ARGV[5])
+end
+return seq
+"""
+_CLAIM = """
+local fence = redis.call('HGET', KEYS[1], 'fence')
+if not fence or tonumber(fence) >= tonumber(ARGV[1]) or redis.call('HEXISTS', KEYS[1], 'ended') == 1 then return 0 end
+redis.call('HSET', KEYS[1], 'fence', ARGV[1])
+return redis.call('HINCRBY', KEYS[1], 'attempt', 1)
+"""
+_COMPACT = """
+local run, log = KEYS[1], KEYS[2]
+if redis.call('HGET', run, 'fence') ~= ARGV[1] then return 0 end
+local size = #ARGV[3]
+redis.call('XTRIM', log, 'MINID', (ARGV[2] + 1) .. '-0')
+for _, entry in ipairs(redis.call('XRANGE', log, '-', '+')) do size = size + #entry[2][2] end
+redis.call('HSET', run, 'base', ARGV[2], 'data', ARGV[3], 'size', size)
+return 1
+"""
+
+
+class RedisLog:
+    """`RunLog`: a hash and a stream per run. The stream's ids are the entries' numbers."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._append = client.register_script(_APPEND)
+        self._claim = client.register_script(_CLAIM)
+        self._compact = client.register_script(_COMPACT)
+        self._followers = Followers(lambda: news(client, APPENDS))
+
+    async def create(self, head: RunHead) -> None:
+        thread = head.thread
+        fields: dict[str | bytes, bytes | float | int | str] = {
+            "thread": json.dumps([thread.agent, thread.user, thread.id, thread.key]),
+            "run_id": json.dumps(head.run_id),
+            "request": head.request,
+            "declared": int(head.declared),
+            "facts": head.facts,
+            "started": head.started,
+            "fence": head.fence,
+            "attempt": head.attempt,
+            "size": 0,
+        }
+        async with self._client.pipeline() as steps:
+            steps.hset(_run(head.id), mapping=fields)
+            steps.zadd(_runs(thread.key), {head.id: head.started})
+            steps.zadd("agui:open", {head.id: head.started})
+            await steps.execute()
+
+    async def claim(self, run: str, fence: int) -> RunHead | None:
+        claimed = await self._claim(keys=[_run(run)], args=[fence])
+        return await self.head(run) if claimed else None
+
+    async def append(self, batches: Sequence[Batch]) -> frozenset[str]:
+        now = time.time()
+        async with self._client.pipeline(transaction=False) as steps:
+            for batch in batches:
+                keys = [_run(batch.run), _stream(batch.run), "agui:open", "agui:ended"]
+                args = [batch.fence, batch.data, int(batch.last), now, batch.run]
+                await self._append(keys=keys, args=args, client=steps)
+            steps.publish(APPENDS, ",".join(batch.run for batch in batches))
+            done = await steps.execute()
+        return frozenset(batch.run for batch, seq in zip(batches, done, strict=False) if not seq)
+
+    async def compact(self, run: str, fence: int, upto: int, data: bytes) -> bool:
+        return bool(await self._compact(keys=[_run(run), _stream(run)], args=[fence, upto, data]))
+
+    async def read(self, run: str, after: int = 0) -> list[Entry]:
+        async with self._client.pipeline() as steps:
+            steps.hmget(_run(run), "base", "data")
+            steps.xrange(_stream(run), f"{after + 1}-0", "+")
+            (base, data), found = await steps.execute()
+        entries = [Entry(int(own.split(b"-")[0]), fields[b"d"], fields[b"l"] == b"1") for own, fields in found]
+        return [Entry(int(base), data, False), *entries] if base is not None and int(base) > after else entries
+
+    async def follow(self, run: str, after: int = 0) -> AsyncGenerator[Entry, None]:
+        async with aclosing(self._followers.follow(run, after, self.read, self._kept)) as entries:
+            async for entry in entries:
+                yield entry
+
+    async def head(self, run: str) -> RunHead | None:
+        return (await self._heads([run.encode()]))[0]
+
+    async def runs(self, thread: str, *, limit: int = 20) -> list[RunHead]:
+        found = await self._heads(await self._client.zrevrange(_runs(thread), 0, limit - 1))
+        return [head for head in found if head is not None]
+
+    async def unfinished(self, *, limit: int = 1000) -> list[RunHead]:
+        found = await self._heads(await self._client.zrange("agui:open", 0, limit - 1))
+        return [head for head in found if head is not None]
+
+    async def drop(self, thread: str) -> None:
+        await self._forget(await self._client.zrange(_runs(thread), 0, -1))
+
+    async def sweep(self, *, before: float) -> int:
+        old = await self._client.zrangebyscore("agui:ended", "-inf", f"({before}")
+        await self._forget(old)
+        return len(old)
+
+    async def _kept(self, run: str) -> bool:
+        return bool(await self._client.exists(_run(run)))
+
+    async def _forget(self, runs: Sequence[bytes]) -> None:
+        for head in await self._heads(runs):
+            if head is None:
+                continue
+            async with self._client.pipeline() as steps:
+                steps.delete(_run(head.id), _stream(head.id))
+                steps.zrem(_runs(head.thread.key), head.id)
+                steps.zrem("agui:open", head.id)
+                steps.zrem("agui:ended", head.id)
+                await steps.execute()
+        if runs:
+            await self._client.publish(APPENDS, EVERY_RUN)
+
+    async def _heads(self, runs: Sequence[bytes]) -> list[RunHead | None]:
+        if not runs:
+            return []
+        async with self._client.pipeline(transaction=False) as steps:
+            for run in runs:
+                steps.hgetall(_run(run.decode()))
+            return [_head(run.decode(), fields) for run, fields in zip(runs, await steps.execute(), strict=True)]
+
+
+def _head(run: str, fields: Mapping[bytes, bytes]) -> RunHead | None:
+    if b"thread" not in fields:
+        return None
+    head = RunHead(
+        run,
+        ThreadRef(*json.loads(fields[b"thread"])),
+        json.loads(fields[b"run_id"]),
+        fields[b"request"].decode(),
+        declared=fields[b"declared"] == b"1",
+        facts=fields[b"facts"].decode(),
+        started=float(fields[b"started"]),
+    )
+    return replace(
+        head,
+        ended=float(fields[b"ended"]) if b"ended" in fields else None,
+        fence=int(fields[b"fence"]),
+        attempt=int(fields[b"attempt"]),
+        base=int(fields.get(b"base", 0)),
+        size=int(fields[b"size"]),
+    )
+
+
+def _run(run: str) -> str:
+    return f"agui:run:{run}"
+
+
+def _stream(run: str) -> str:
+    return f"agui:log:{run}"
+
+
+def _runs(thread: str) -> str:
+    return f"agui:runs:{thread}"

@@ -1,0 +1,339 @@
+"""A store in a SQL database. The same statements serve SQLite and PostgreSQL; `Database` hides what differs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any, Protocol
+
+from yai_nexus_agentkit.runs.identity import ThreadRef
+from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadStatus
+from yai_nexus_agentkit.runs.journal import JournalEntry
+from yai_nexus_agentkit.runs.locks import Lease
+from yai_nexus_agentkit.runs.log import Batch, Entry, RunHead
+from yai_nexus_agentkit.runs.stores.followers import Followers
+
+__all__ = ["MIGRATIONS", "Database", "SqlJournal", "SqlLocks", "SqlLog", "SqlThreads"]
+
+CANCELS, APPENDS = "agui_cancel", "agui_log"
+"""Channels of news: keys of locks whose holder shall stop, and runs with new entries."""
+
+MIGRATIONS: Sequence[str] = (
+    """
+    CREATE TABLE agui_locks (key TEXT PRIMARY KEY, holder TEXT NOT NULL, fence BIGINT NOT NULL,
+        until DOUBLE PRECISION NOT NULL, cancelling INTEGER NOT NULL);
+    CREATE TABLE agui_threads (key TEXT PRIMARY KEY, agent TEXT NOT NULL, owner TEXT NOT NULL, id TEXT NOT NULL,
+        title TEXT NOT NULL, folded TEXT NOT NULL, metadata TEXT NOT NULL, status TEXT NOT NULL,
+        created DOUBLE PRECISION NOT NULL, updated DOUBLE PRECISION NOT NULL);
+    CREATE INDEX agui_threads_of ON agui_threads (agent, owner, updated);
+    CREATE INDEX agui_threads_idle ON agui_threads (agent, updated);
+    CREATE TABLE agui_runs (id TEXT PRIMARY KEY, thread TEXT NOT NULL, head TEXT NOT NULL,
+        started DOUBLE PRECISION NOT NULL, ended DOUBLE PRECISION, fence BIGINT NOT NULL, attempt INTEGER NOT NULL,
+        seq BIGINT NOT NULL, base BIGINT NOT NULL, size BIGINT NOT NULL);
+    CREATE INDEX agui_runs_of ON agui_runs (thread, started);
+    CREATE INDEX agui_runs_ended ON agui_runs (ended);
+    CREATE TABLE agui_log (run TEXT NOT NULL, seq BIGINT NOT NULL, data {BYTES} NOT NULL, last INTEGER NOT NULL,
+        PRIMARY KEY (run, seq));
+    CREATE TABLE agui_journal (thread TEXT NOT NULL, id TEXT NOT NULL, place BIGINT NOT NULL, after TEXT NOT NULL,
+        data TEXT NOT NULL, PRIMARY KEY (thread, id));
+    """,
+)
+"""Statements by version, each with a semicolon at its end. One worker applies a version once, in one transaction."""
+
+
+class Database(Protocol):
+    """One database. Statements have ``?`` for each argument."""
+
+    async def rows(self, statement: str, *args: Any) -> list[tuple[Any, ...]]:
+        """Run one statement in a transaction of its own; its rows, if it returns any."""
+
+    async def append(self, batches: Sequence[Batch], now: float) -> set[str]:
+        """Append to the logs of several runs, in one transaction, and send the news. The runs that took theirs."""
+
+    async def notify(self, channel: str, text: str) -> None:
+        """Send news to all processes."""
+
+    def news(self, channel: str) -> AsyncGenerator[str, None]:
+        """The news of a channel from now on."""
+
+    async def now(self) -> float:
+        """Seconds since the epoch, by a clock that all workers share."""
+
+
+def _named(text: str) -> str:
+    """A name as ASCII text: databases refuse NUL and half surrogates, which clients may send."""
+    return json.dumps(text)
+
+
+class SqlLocks:
+    """`ThreadLocks` in a table."""
+
+    def __init__(self, database: Database, *, poll: float = 0.05) -> None:
+        self._database, self._poll = database, poll
+
+    async def acquire(self, key: str, holder: str, *, lease: float, wait: float = 0.0) -> int | None:
+        deadline = time.monotonic() + wait
+        while True:
+            now = await self._database.now()
+            # Fencing numbers begin with the time, so that they grow even if a lock's row was removed in between.
+            found = await self._database.rows(
+                "INSERT INTO agui_locks (key, holder, fence, until, cancelling) VALUES (?, ?, ?, ?, 0)"
+                " ON CONFLICT (key) DO UPDATE SET holder = excluded.holder, until = excluded.until, cancelling = 0,"
+                " fence = CASE WHEN excluded.fence > agui_locks.fence THEN excluded.fence ELSE agui_locks.fence + 1 END"
+                " WHERE agui_locks.until <= ? RETURNING fence",
+                key, holder, int(now * 1e6), now + lease, now,
+            )  # fmt: skip
+            if found:
+                return int(found[0][0])
+            if time.monotonic() >= deadline:
+                return None
+            await asyncio.sleep(min(self._poll, max(0.0, deadline - time.monotonic())))
+
+    async def renew(self, key: str, holder: str, *, lease: float) -> Lease:
+        until = await self._database.now() + lease
+        found = await self._database.rows(
+            "UPDATE agui_locks SET until = ? WHERE key = ? AND holder = ? RETURNING cancelling", until, key, holder
+        )
+        return Lease.LOST if not found else Lease.CANCELLING if found[0][0] else Lease.HELD
+
+    async def release(self, key: str, holder: str) -> bool:
+        found = await self._database.rows(
+            "UPDATE agui_locks SET holder = '', until = 0, cancelling = 0 WHERE key = ? AND holder = ? RETURNING key",
+            key, holder,
+        )  # fmt: skip
+        return bool(found)
+
+    async def request_cancel(self, key: str) -> bool:
+        now = await self._database.now()
+        found = await self._database.rows(
+            "UPDATE agui_locks SET cancelling = 1 WHERE key = ? AND until > ? RETURNING key", key, now
+        )
+        if found:
+            await self._database.notify(CANCELS, key)
+        return bool(found)
+
+    async def state(self, key: str) -> Lease:
+        now = await self._database.now()
+        found = await self._database.rows("SELECT cancelling FROM agui_locks WHERE key = ? AND until > ?", key, now)
+        return Lease.FREE if not found else Lease.CANCELLING if found[0][0] else Lease.HELD
+
+    async def cancellations(self) -> AsyncGenerator[str, None]:
+        async with aclosing(self._database.news(CANCELS)) as news:
+            async for key in news:
+                yield key
+
+
+class SqlThreads:
+    """`ThreadIndex` in a table."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def touch(self, thread: ThreadRef, status: ThreadStatus, *, title: str = "") -> None:
+        now = round(await self._database.now(), 6)
+        shown = _named(title) if title else ""
+        await self._database.rows(
+            "INSERT INTO agui_threads (key, agent, owner, id, title, folded, metadata, status, created, updated)"
+            " VALUES (?, ?, ?, ?, ?, ?, '{}', ?, ?, ?) ON CONFLICT (key) DO UPDATE SET status = excluded.status,"
+            " updated = excluded.updated,"
+            " title = CASE WHEN agui_threads.title = '' THEN excluded.title ELSE agui_threads.title END,"
+            " folded = CASE WHEN agui_threads.title = '' THEN excluded.folded ELSE agui_threads.folded END",
+            thread.key, _named(thread.agent), _named(thread.user), _named(thread.id), shown, _folded(title),
+            status.value, now, now,
+        )  # fmt: skip
+
+    async def entry(self, key: str) -> ThreadEntry | None:
+        found = await self._select("key = ?", key)
+        return found[0] if found else None
+
+    async def describe(
+        self, key: str, *, title: str | None = None, metadata: Mapping[str, Any] | None = None
+    ) -> ThreadEntry | None:
+        if title is not None:
+            shown = _named(title) if title else ""
+            await self._database.rows(
+                "UPDATE agui_threads SET title = ?, folded = ? WHERE key = ?", shown, _folded(title), key
+            )
+        if metadata is not None:
+            text = json.dumps(dict(metadata))
+            await self._database.rows("UPDATE agui_threads SET metadata = ? WHERE key = ?", text, key)
+        return await self.entry(key)
+
+    async def entries(
+        self, agent: str, user: str, *, limit: int, before: float | None = None, search: str = ""
+    ) -> list[ThreadEntry]:
+        conditions, args = "agent = ? AND owner = ?", [_named(agent), _named(user)]
+        if before is not None:
+            conditions, args = f"{conditions} AND updated < ?", [*args, before]  # type: ignore[list-item]
+        if search:
+            conditions, args = f"{conditions} AND folded LIKE ? ESCAPE '!'", [*args, f"%{_pattern(search)}%"]
+        return await self._select(f"{conditions} ORDER BY updated DESC LIMIT {int(limit)}", *args)
+
+    async def remove(self, key: str) -> None:
+        await self._database.rows("DELETE FROM agui_threads WHERE key = ?", key)
+
+    async def idle(self, agent: str, *, before: float, limit: int) -> list[ThreadEntry]:
+        condition = f"agent = ? AND updated < ? AND status <> 'paused' ORDER BY updated LIMIT {int(limit)}"
+        return await self._select(condition, _named(agent), before)
+
+    async def surplus(self, agent: str, *, keep: int, limit: int) -> list[ThreadEntry]:
+        ranked = (
+            "SELECT key, row_number() OVER (PARTITION BY owner ORDER BY updated DESC) AS place FROM agui_threads"
+            " WHERE agent = ?"
+        )
+        condition = (
+            f"status <> 'paused' AND key IN (SELECT key FROM ({ranked}) AS ranked WHERE place > ?)"
+            f" ORDER BY updated LIMIT {int(limit)}"
+        )
+        return await self._select(condition, _named(agent), keep)
+
+    async def _select(self, condition: str, *args: Any) -> list[ThreadEntry]:
+        columns = "agent, owner, id, key, created, updated, status, title, metadata"
+        found = await self._database.rows(f"SELECT {columns} FROM agui_threads WHERE {condition}", *args)
+        return [
+            ThreadEntry(
+                ThreadRef(json.loads(agent), json.loads(owner), json.loads(own), key),
+                created, updated, ThreadStatus(status), json.loads(title) if title else "", json.loads(metadata),
+            )
+            for agent, owner, own, key, created, updated, status, title, metadata in found
+        ]  # fmt: skip
+
+
+def _folded(title: str) -> str:
+    """A title as it is searched for."""
+    return json.dumps(title.casefold())[1:-1]
+
+
+def _pattern(search: str) -> str:
+    text = _folded(search)
+    for special in "!%_":
+        text = text.replace(special, f"!{special}")
+    return text
+
+
+class SqlLog:
+    """`RunLog` in two tables."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._followers = Followers(lambda: database.news(APPENDS))
+
+    async def create(self, head: RunHead) -> None:
+        thread = head.thread
+        fixed = json.dumps(
+            {
+                "thread": [thread.agent, thread.user, thread.id, thread.key],
+                "run_id": head.run_id,
+                "request": head.request,
+                "declared": head.declared,
+                "facts": head.facts,
+            }
+        )
+        await self._database.rows(
+            "INSERT INTO agui_runs (id, thread, head, started, ended, fence, attempt, seq, base, size)"
+            " VALUES (?, ?, ?, ?, NULL, ?, ?, 0, 0, 0)",
+            head.id, thread.key, fixed, head.started, head.fence, head.attempt,
+        )  # fmt: skip
+
+    async def claim(self, run: str, fence: int) -> RunHead | None:
+        found = await self._database.rows(
+            "UPDATE agui_runs SET fence = ?, attempt = attempt + 1 WHERE id = ? AND fence < ? AND ended IS NULL"
+            " RETURNING id",
+            fence, run, fence,
+        )  # fmt: skip
+        return await self.head(run) if found else None
+
+    async def append(self, batches: Sequence[Batch]) -> frozenset[str]:
+        taken = await self._database.append(batches, await self._database.now())
+        return frozenset(batch.run for batch in batches) - taken
+
+    async def compact(self, run: str, fence: int, upto: int, data: bytes) -> bool:
+        owned = await self._database.rows(
+            "UPDATE agui_runs SET base = ? WHERE id = ? AND fence = ? RETURNING id", upto, run, fence
+        )
+        if not owned:
+            return False
+        await self._database.rows("UPDATE agui_log SET data = ? WHERE run = ? AND seq = ?", data, run, upto)
+        await self._database.rows("DELETE FROM agui_log WHERE run = ? AND seq < ?", run, upto)
+        size = "SELECT coalesce(sum(length(data)), 0) FROM agui_log WHERE run = ?"
+        await self._database.rows(f"UPDATE agui_runs SET size = ({size}) WHERE id = ?", run, run)
+        return True
+
+    async def read(self, run: str, after: int = 0) -> list[Entry]:
+        found = await self._database.rows(
+            "SELECT seq, data, last FROM agui_log WHERE run = ? AND seq > ? ORDER BY seq", run, after
+        )
+        return [Entry(seq, bytes(data), bool(last)) for seq, data, last in found]
+
+    async def follow(self, run: str, after: int = 0) -> AsyncGenerator[Entry, None]:
+        async with aclosing(self._followers.follow(run, after, self.read, self._kept)) as entries:
+            async for entry in entries:
+                yield entry
+
+    async def head(self, run: str) -> RunHead | None:
+        found = await self._heads("id = ?", run)
+        return found[0] if found else None
+
+    async def runs(self, thread: str, *, limit: int = 20) -> list[RunHead]:
+        return await self._heads(f"thread = ? ORDER BY started DESC LIMIT {int(limit)}", thread)
+
+    async def unfinished(self, *, limit: int = 1000) -> list[RunHead]:
+        return await self._heads(f"ended IS NULL ORDER BY started LIMIT {int(limit)}")
+
+    async def drop(self, thread: str) -> None:
+        await self._forget("thread = ?", thread)
+
+    async def sweep(self, *, before: float) -> int:
+        return await self._forget("ended < ?", before)
+
+    async def _kept(self, run: str) -> bool:
+        return bool(await self._database.rows("SELECT id FROM agui_runs WHERE id = ?", run))
+
+    async def _forget(self, condition: str, arg: Any) -> int:
+        gone = await self._database.rows(f"DELETE FROM agui_runs WHERE {condition} RETURNING id", arg)
+        for (run,) in gone:
+            await self._database.rows("DELETE FROM agui_log WHERE run = ?", run)
+        if gone:
+            await self._database.notify(APPENDS, ",".join(run for (run,) in gone[:100]) if len(gone) <= 100 else "*")
+        return len(gone)
+
+    async def _heads(self, condition: str, *args: Any) -> list[RunHead]:
+        columns = "id, head, started, ended, fence, attempt, base, size"
+        found = await self._database.rows(f"SELECT {columns} FROM agui_runs WHERE {condition}", *args)
+        heads: list[RunHead] = []
+        for run, fixed, started, ended, fence, attempt, base, size in found:
+            known = json.loads(fixed)
+            head = RunHead(run, ThreadRef(*known.pop("thread")), **known)
+            heads.append(
+                replace(head, started=started, ended=ended, fence=fence, attempt=attempt, base=base, size=size)
+            )
+        return heads
+
+
+class SqlJournal:
+    """`ThreadJournal` in a table."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def keep(self, thread: str, entries: Sequence[JournalEntry]) -> None:
+        for entry in entries:
+            await self._database.rows(
+                "INSERT INTO agui_journal (thread, id, place, after, data)"
+                " SELECT ?, ?, coalesce(max(place), 0) + 1, ?, ? FROM agui_journal WHERE thread = ?"
+                " ON CONFLICT (thread, id) DO UPDATE SET data = excluded.data",
+                thread, _named(entry.id), _named(entry.after), entry.data, thread,
+            )  # fmt: skip
+
+    async def kept(self, thread: str) -> list[JournalEntry]:
+        found = await self._database.rows(
+            "SELECT id, after, data FROM agui_journal WHERE thread = ? ORDER BY place", thread
+        )
+        return [JournalEntry(json.loads(own), json.loads(after), data) for own, after, data in found]
+
+    async def drop(self, thread: str) -> None:
+        await self._database.rows("DELETE FROM agui_journal WHERE thread = ?", thread)

@@ -1,0 +1,31 @@
+"""One setting for all that workers share: locks, the index of threads, the log of runs, the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from yai_nexus_agentkit.runs.index import MemoryThreadIndex, ThreadIndex
+from yai_nexus_agentkit.runs.journal import MemoryThreadJournal, ThreadJournal
+from yai_nexus_agentkit.runs.locks import MemoryThreadLocks, ThreadLocks
+from yai_nexus_agentkit.runs.log import MemoryRunLog, RunLog
+
+__all__ = ["Store"]
+
+
+async def _always() -> None:
+    """This process's memory can always be reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The members of one store. The default is this process's memory."""
+
+    locks: ThreadLocks = field(default_factory=MemoryThreadLocks)
+    index: ThreadIndex = field(default_factory=MemoryThreadIndex)
+    log: RunLog = field(default_factory=MemoryRunLog)
+    journal: ThreadJournal = field(default_factory=MemoryThreadJournal)
+    shared: bool = False
+    """Other workers see the same store, so they can go on with this worker's runs."""
+    ready: Callable[[], Awaitable[None]] = _always
+    """Reaches the store once. Raises whatever the store's client raises."""

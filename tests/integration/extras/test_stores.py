@@ -1,0 +1,306 @@
+"""What every store promises: memory, SQLite, Redis and PostgreSQL, the real ones."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tests.support.postgres import postgres
+from tests.support.redis_server import redis_server
+from yai_nexus_agentkit.runs.identity import ThreadRef, thread_key
+from yai_nexus_agentkit.runs.index import ThreadStatus
+from yai_nexus_agentkit.runs.journal import JournalEntry
+from yai_nexus_agentkit.runs.locks import Lease
+from yai_nexus_agentkit.runs.log import Batch, RunHead
+from yai_nexus_agentkit.runs.stores.opening import open_store
+from yai_nexus_agentkit.runs.stores.store import Store
+
+ODD = 'nul \x00, quote \', half \ud83d, percent %, {brace}, "quotes", 🙂'
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[str]:
+    with redis_server() as server:
+        yield server.address
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[str]:
+    with postgres() as address:
+        yield address
+
+
+@pytest.fixture(params=["memory", "sqlite", "redis", "postgres"])
+async def stores(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[list[Store]]:
+    """Two workers' views of one store; of memory there is only one."""
+    address = {
+        "memory": lambda: "memory:",
+        "sqlite": lambda: f"sqlite:{tmp_path / 'store.db'}",
+        "redis": lambda: request.getfixturevalue("redis"),
+        "postgres": lambda: request.getfixturevalue("database"),
+    }[request.param]()
+    async with AsyncExitStack() as opened:
+        one = await opened.enter_async_context(open_store(address))
+        other = one if request.param == "memory" else await opened.enter_async_context(open_store(address))
+        await one.ready()
+        yield [one, other]
+
+
+@pytest.fixture
+def agent() -> str:
+    """A name of its own for each test: they share databases."""
+    return f"agent-{uuid4().hex}"
+
+
+def ref(agent: str, thread: str = "t1", user: str = "ann") -> ThreadRef:
+    return ThreadRef(agent, user, thread, thread_key(agent, user, thread))
+
+
+def head(thread: ThreadRef, **more: Any) -> RunHead:
+    return RunHead(uuid4().hex, thread, "r1", '{"threadId": "t1"}', started=time.time(), **more)
+
+
+async def eventually(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not true():
+            await asyncio.sleep(0.02)
+
+
+# ------------------------------------------------------------------ locks
+
+
+async def test_one_holder_at_a_time_and_fences_grow(stores: list[Store], agent: str) -> None:
+    (one, other), key = stores, ref(agent).key
+    first = await one.locks.acquire(key, "a", lease=60)
+    assert first is not None
+    assert first > 0
+    assert await other.locks.acquire(key, "b", lease=60) is None
+    assert await other.locks.state(key) is Lease.HELD
+    assert not await other.locks.release(key, "b")
+    assert await one.locks.release(key, "a")
+    assert await other.locks.state(key) is Lease.FREE
+    second = await other.locks.acquire(key, "b", lease=60)
+    assert second is not None
+    assert second > first
+    assert await one.locks.renew(key, "a", lease=60) is Lease.LOST
+
+
+async def test_only_one_of_many_gets_a_lock(stores: list[Store], agent: str) -> None:
+    key = ref(agent).key
+    taken = await asyncio.gather(*(stores[n % 2].locks.acquire(key, f"h{n}", lease=60) for n in range(20)))
+    assert sum(fence is not None for fence in taken) == 1
+
+
+async def test_a_lease_that_ran_out_can_be_renewed_until_somebody_takes_it(stores: list[Store], agent: str) -> None:
+    (one, other), key = stores, ref(agent).key
+    assert await one.locks.acquire(key, "a", lease=0.05)
+    await asyncio.sleep(0.1)
+    assert await other.locks.state(key) is Lease.FREE
+    assert await one.locks.renew(key, "a", lease=0.05) is Lease.HELD
+    await asyncio.sleep(0.1)
+    assert await other.locks.acquire(key, "b", lease=60)
+    assert await one.locks.renew(key, "a", lease=60) is Lease.LOST
+
+
+async def test_waiting_for_a_lock(stores: list[Store], agent: str) -> None:
+    (one, other), key = stores, ref(agent).key
+    await one.locks.acquire(key, "a", lease=60)
+    waiting = asyncio.ensure_future(other.locks.acquire(key, "b", lease=60, wait=30))
+    await asyncio.sleep(0.1)
+    assert not waiting.done()
+    await one.locks.release(key, "a")
+    assert await asyncio.wait_for(waiting, 10)
+    assert await one.locks.acquire(key, "c", lease=60, wait=0.1) is None
+
+
+async def test_a_cancellation_reaches_the_other_worker(stores: list[Store], agent: str) -> None:
+    (one, other), key = stores, ref(agent).key
+    heard: asyncio.Queue[str] = asyncio.Queue()
+
+    async def listen() -> None:
+        async for asked in one.locks.cancellations():
+            heard.put_nowait(asked)
+
+    task = asyncio.ensure_future(listen())
+    assert not await other.locks.request_cancel(key)
+    await one.locks.acquire(key, "a", lease=60)
+    while heard.empty():  # whoever does not listen yet hears nothing
+        assert await other.locks.request_cancel(key)
+        await asyncio.sleep(0.1)
+    assert await heard.get() == key
+    assert await one.locks.renew(key, "a", lease=60) is Lease.CANCELLING
+    task.cancel()
+    await asyncio.wait([task])
+
+
+# ------------------------------------------------------------------ threads
+
+
+async def test_threads_are_listed_searched_and_described(stores: list[Store], agent: str) -> None:
+    one, other = stores
+    for n, title in enumerate(["Trip to ROME", "", "100% of _all_ rome"]):
+        await one.index.touch(ref(agent, f"t{n}"), ThreadStatus.IDLE, title=title)
+    await one.index.touch(ref(agent, "t9", user="bob"), ThreadStatus.IDLE)
+    listed = await other.index.entries(agent, "ann", limit=10)
+    assert [entry.thread.id for entry in listed] == ["t2", "t1", "t0"]
+    page = await other.index.entries(agent, "ann", limit=10, before=listed[0].updated)
+    assert [entry.thread.id for entry in page] == ["t1", "t0"]
+    for search, found in {"rome": ["t2", "t0"], "0% of _": ["t2"], "%": ["t2"], "x": []}.items():
+        assert [e.thread.id for e in await other.index.entries(agent, "ann", limit=10, search=search)] == found
+    await one.index.touch(ref(agent, "t0"), ThreadStatus.RUNNING, title="another")
+    described = await other.index.describe(ref(agent, "t0").key, metadata={"a": [1, None]})
+    assert described is not None
+    assert (described.title, described.metadata, described.status) == ("Trip to ROME", {"a": [1, None]}, "running")
+    renamed = await one.index.describe(ref(agent, "t0").key, title="Paris")
+    assert renamed is not None
+    assert (renamed.title, renamed.metadata) == ("Paris", {"a": [1, None]})
+    await one.index.remove(ref(agent, "t0").key)
+    assert await other.index.entry(ref(agent, "t0").key) is None
+    assert await other.index.describe(ref(agent, "t0").key, title="x") is None
+
+
+async def test_odd_names_come_back_as_they_were(stores: list[Store], agent: str) -> None:
+    thread = ref(agent, ODD, user=ODD)
+    await stores[0].index.touch(thread, ThreadStatus.IDLE, title=ODD)
+    entry = await stores[1].index.entry(thread.key)
+    assert entry is not None
+    assert (entry.thread, entry.title) == (thread, ODD)
+    assert [e.title for e in await stores[1].index.entries(agent, ODD, limit=5, search="PERCENT %")] == [ODD]
+
+
+async def test_what_a_janitor_may_remove(stores: list[Store], agent: str) -> None:
+    one, other = stores
+    for n in range(4):
+        await one.index.touch(ref(agent, f"t{n}"), ThreadStatus.PAUSED if n == 1 else ThreadStatus.IDLE)
+    await one.index.touch(ref(agent, "t0", user="bob"), ThreadStatus.FAILED)
+    later = time.time() + 1
+    assert [e.thread.id for e in await other.index.idle(agent, before=later, limit=2)] == ["t0", "t2"]
+    assert await other.index.idle(agent, before=later - 3600, limit=9) == []
+    assert [e.thread.id for e in await other.index.surplus(agent, keep=1, limit=9)] == ["t0", "t2"]
+
+
+# ------------------------------------------------------------------ the log
+
+
+async def test_a_log_is_read_and_followed_from_another_worker(stores: list[Store], agent: str) -> None:
+    (one, other), run = stores, head(ref(agent), fence=1)
+    await one.log.create(run)
+    assert not await one.log.append([Batch(run.id, 1, b"a\nb")])
+    got: list[tuple[int, bytes, bool]] = []
+
+    async def follow() -> None:
+        async for entry in other.log.follow(run.id):
+            got.append(tuple(entry))
+
+    following = asyncio.ensure_future(follow())
+    await eventually(lambda: got == [(1, b"a\nb", False)])
+    await one.log.append([Batch(run.id, 1, "ü".encode())])
+    await eventually(lambda: got == [(1, b"a\nb", False), (2, "ü".encode(), False)])
+    await one.log.append([Batch(run.id, 1, b"end", last=True)])
+    await asyncio.wait_for(following, 20)
+    assert [tuple(entry) for entry in await other.log.read(run.id, 1)] == [(2, "ü".encode(), False), (3, b"end", True)]
+    assert await one.log.append([Batch(run.id, 1, b"more")]) == {run.id}
+    known = await other.log.head(run.id)
+    assert known is not None
+    assert known.ended is not None
+    assert known.size == 3 + 2 + 3
+    assert await other.log.runs(run.thread.key) == [known]
+
+
+async def test_a_worker_that_lost_a_run_cannot_write(stores: list[Store], agent: str) -> None:
+    (one, other), run = stores, head(ref(agent), fence=5)
+    elsewhere = head(ref(agent, "t2"), fence=6)
+    await one.log.create(run)
+    await one.log.create(elsewhere)
+    claimed = await other.log.claim(run.id, 7)
+    assert claimed is not None
+    assert (claimed.attempt, claimed.fence) == (2, 7)
+    assert await other.log.claim(run.id, 7) is None
+    refused = await one.log.append([Batch(run.id, 5, b"late"), Batch(elsewhere.id, 6, b"fine")])
+    assert refused == {run.id}
+    assert [entry.data for entry in await one.log.read(run.id)] == []
+    assert not await one.log.compact(run.id, 5, 1, b"late")
+    assert not await other.log.append([Batch(run.id, 7, b"mine", last=True)])
+    assert await one.log.claim(run.id, 9) is None
+    assert [h.id for h in await one.log.unfinished() if h.thread.agent == agent] == [elsewhere.id]
+
+
+async def test_entries_can_be_replaced_by_one(stores: list[Store], agent: str) -> None:
+    (one, other), run = stores, head(ref(agent), fence=1)
+    await one.log.create(run)
+    for n in range(5):
+        await one.log.append([Batch(run.id, 1, f"{n}".encode())])
+    assert await one.log.compact(run.id, 1, 3, b"0+1+2")
+    assert [tuple(e) for e in await other.log.read(run.id)] == [
+        (3, b"0+1+2", False),
+        (4, b"3", False),
+        (5, b"4", False),
+    ]
+    known = await other.log.head(run.id)
+    assert known is not None
+    assert (known.base, known.size) == (3, 7)
+
+
+async def test_runs_are_dropped_and_swept(stores: list[Store], agent: str) -> None:
+    one, other = stores
+    first, second, third = head(ref(agent), fence=1), head(ref(agent), fence=2), head(ref(agent, "t2"), fence=3)
+    for run in (first, second, third):
+        await one.log.create(run)
+    following = asyncio.ensure_future(_all(other, third.id))
+    await one.log.append([Batch(first.id, 1, b"x", last=True)])
+    assert [h.id for h in await other.log.runs(first.thread.key)] == [second.id, first.id]
+    assert await other.log.sweep(before=time.time() - 60) == 0
+    assert await other.log.sweep(before=time.time() + 60) >= 1
+    assert await other.log.head(first.id) is None
+    assert await other.log.read(first.id) == []
+    await one.log.drop(third.thread.key)
+    assert await asyncio.wait_for(following, 30) == []
+    assert [h.id for h in await other.log.runs(third.thread.key)] == []
+    assert [h.id for h in await other.log.runs(second.thread.key)] == [second.id]
+
+
+async def _all(store: Store, run: str) -> list[bytes]:
+    return [entry.data async for entry in store.log.follow(run)]
+
+
+# ------------------------------------------------------------------ the journal
+
+
+async def test_a_journal_keeps_places_and_the_last_contents(stores: list[Store], agent: str) -> None:
+    (one, other), key = stores, ref(agent).key
+    await one.journal.keep(key, [JournalEntry("chart", "m1", '{"n": 1}'), JournalEntry("bar", "m1", "{}")])
+    await one.journal.keep(key, [JournalEntry("chart", "m9", '{"n": 2}'), JournalEntry(ODD, ODD, '"x"')])
+    assert await other.journal.kept(key) == [
+        JournalEntry("chart", "m1", '{"n": 2}'),
+        JournalEntry("bar", "m1", "{}"),
+        JournalEntry(ODD, ODD, '"x"'),
+    ]
+    await other.journal.drop(key)
+    assert await one.journal.kept(key) == []
+
+
+# ------------------------------------------------------------------ opening
+
+
+async def test_several_workers_may_make_the_tables_at_once(tmp_path: Path, database: str) -> None:
+    async def use(address: str) -> None:
+        async with open_store(address) as store:
+            await store.ready()
+            await store.index.entries("a", "b", limit=1)
+
+    for address in (f"sqlite:{tmp_path / 'new.db'}", database):
+        await asyncio.gather(*(use(address) for _ in range(6)))
+
+
+@pytest.mark.parametrize("address", ["mysql://x", "", "threads.db"])
+async def test_an_unknown_address_is_refused(address: str) -> None:
+    with pytest.raises(ValueError, match="a store is memory:, sqlite:PATH"):
+        async with open_store(address):
+            pass
