@@ -8,7 +8,7 @@ from typing import Any
 
 from yai_nexus_agentkit.runs.log import Batch
 from yai_nexus_agentkit.runs.stores.followers import EVERY_RUN
-from yai_nexus_agentkit.runs.stores.sql import APPENDS, MIGRATIONS, SqlJournal, SqlLocks, SqlLog, SqlThreads
+from yai_nexus_agentkit.runs.stores.sql import APPENDS, MIGRATIONS, sql_store
 from yai_nexus_agentkit.runs.stores.store import Store
 
 try:
@@ -48,14 +48,7 @@ async def postgres_store(address: str) -> AsyncIterator[Store]:
         await pool.wait()
         database = _Postgres(address, pool)
         await database.prepare()
-        yield Store(
-            locks=SqlLocks(database),
-            index=SqlThreads(database),
-            log=SqlLog(database),
-            journal=SqlJournal(database),
-            shared=True,
-            ready=database.ready,
-        )
+        yield sql_store(database)
 
 
 class _Postgres:
@@ -74,9 +67,6 @@ class _Postgres:
             if version < len(MIGRATIONS):
                 await connection.execute("DELETE FROM agui_version")
                 await connection.execute("INSERT INTO agui_version VALUES (%s)", (len(MIGRATIONS),))
-
-    async def ready(self) -> None:
-        await self.rows("SELECT 1")
 
     async def rows(self, statement: str, *args: Any) -> list[tuple[Any, ...]]:
         async with self._pool.connection() as connection:

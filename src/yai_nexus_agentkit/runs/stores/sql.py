@@ -16,8 +16,9 @@ from yai_nexus_agentkit.runs.journal import JournalEntry
 from yai_nexus_agentkit.runs.locks import Lease
 from yai_nexus_agentkit.runs.log import Batch, Entry, RunHead
 from yai_nexus_agentkit.runs.stores.followers import Followers
+from yai_nexus_agentkit.runs.stores.store import Store
 
-__all__ = ["MIGRATIONS", "Database", "SqlJournal", "SqlLocks", "SqlLog", "SqlThreads"]
+__all__ = ["MIGRATIONS", "Database", "SqlJournal", "SqlLocks", "SqlLog", "SqlThreads", "sql_store"]
 
 CANCELS, APPENDS = "agui_cancel", "agui_log"
 """Channels of news: keys of locks whose holder shall stop, and runs with new entries."""
@@ -337,3 +338,19 @@ class SqlJournal:
 
     async def drop(self, thread: str) -> None:
         await self._database.rows("DELETE FROM agui_journal WHERE thread = ?", thread)
+
+
+def sql_store(database: Database) -> Store:
+    """The members of a store in this database."""
+
+    async def ready() -> None:
+        await database.rows("SELECT 1")
+
+    return Store(
+        locks=SqlLocks(database),
+        index=SqlThreads(database),
+        log=SqlLog(database),
+        journal=SqlJournal(database),
+        shared=True,
+        ready=ready,
+    )

@@ -10,7 +10,7 @@ from typing import Any
 
 from yai_nexus_agentkit.runs.log import Batch
 from yai_nexus_agentkit.runs.stores.followers import EVERY_RUN
-from yai_nexus_agentkit.runs.stores.sql import CANCELS, MIGRATIONS, SqlJournal, SqlLocks, SqlLog, SqlThreads
+from yai_nexus_agentkit.runs.stores.sql import CANCELS, MIGRATIONS, sql_store
 from yai_nexus_agentkit.runs.stores.store import Store
 
 try:
@@ -32,14 +32,7 @@ async def sqlite_store(path: str) -> AsyncIterator[Store]:
     async with aiosqlite.connect(path, isolation_level=None) as own:
         database = _SQLite(path, own)
         await database.prepare()
-        yield Store(
-            locks=SqlLocks(database),
-            index=SqlThreads(database),
-            log=SqlLog(database),
-            journal=SqlJournal(database),
-            shared=True,
-            ready=database.ready,
-        )
+        yield sql_store(database)
 
 
 class _SQLite:
@@ -63,9 +56,6 @@ class _SQLite:
             await self._own.execute("ROLLBACK")
             raise
         await self._own.execute("COMMIT")
-
-    async def ready(self) -> None:
-        await self.rows("SELECT 1")
 
     async def rows(self, statement: str, *args: Any) -> list[tuple[Any, ...]]:
         async with self._turn:
