@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -38,6 +39,14 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     report = yield
     report.sections = [(name, text.encode(errors="replace").decode()) for name, text in report.sections]
     return report
+
+
+@pytest.fixture(scope="module", autouse=True)
+def frozen_heap() -> None:
+    """Modules and tests live to the end: frozen, they cost no collection any time. Without this, collections take a
+    third of the suite's time. For each module anew, since a server that stops unfreezes everything."""
+    gc.collect()
+    gc.freeze()
 
 
 class Judge(Protocol):
