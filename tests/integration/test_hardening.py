@@ -235,7 +235,8 @@ async def test_every_refusal_of_a_limit_or_a_busy_thread_is_counted_once() -> No
     assert (await call(app, "POST", "/", run_body(thread="t2"))).status == 429
     assert counted == {"OVERLOADED": 1}
     for method, path in (("PATCH", "/threads/t1/state"), ("DELETE", "/threads/t1")):
-        assert (await call(app, method, path, [] if method == "PATCH" else None)).status == 409
+        refused = await call(app, method, path, [] if method == "PATCH" else None)
+        assert (refused.status, refused.headers["retry-after"]) == (409, "2")
     assert counted == {"OVERLOADED": 1, "THREAD_BUSY": 2}
     await running.end()
     slow = Exchange(app, "PATCH", "/threads/t1/state", [b"["], JSON, cut_off=True)

@@ -80,6 +80,34 @@ async def test_a_wrong_field_is_refused_saying_where(app: Any, change: dict[str,
     assert answer.json["detail"]["path"] == path
 
 
+@pytest.mark.parametrize(
+    ("body", "path", "faults"),
+    [
+        ({}, "/threadId", "Field required; /runId: Field required; /messages: Field required"),
+        (
+            {"threadId": 1, "messages": [{"role": "user"}], "tools": [{}]},
+            "/messages/0/id",
+            (
+                "Field required; /messages/0/content: Field required; /tools/0/name: Field required; "
+                "/tools/0/description: Field required; "
+                "/threadId: Input should be a valid string; /runId: Field required"
+            ),
+        ),
+    ],
+)
+async def test_a_refusal_names_all_that_is_missing(app: Any, body: dict[str, Any], path: str, faults: str) -> None:
+    answer = await call(app, "POST", "/", body)
+    assert (answer.status, answer.error) == (422, "INVALID_INPUT")
+    detail = answer.json["detail"]
+    assert (detail["path"], detail["error_description"]) == (path, faults)
+
+
+async def test_a_refusal_of_many_faults_is_short(app: Any) -> None:
+    message = {"id": "a", "role": "assistant", "toolCalls": [{}] * 50}
+    answer = await call(app, "POST", "/", run_body(messages=[message]))
+    assert answer.json["detail"]["error_description"].count("Field required") == 10
+
+
 async def test_what_clients_send_beside_the_protocol_is_cleaned_not_refused(app: Any) -> None:
     body = run_body(unknown={"x": 1}, tools=None, context=None, state=None)
     body["messages"] += [

@@ -7,6 +7,7 @@ import json
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -245,25 +246,31 @@ def served(factory: str) -> Iterator[str]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "uvicorn", factory, "--factory", "--port", str(port), "--log-level", "warning"]
-    process = subprocess.Popen(command, cwd=_CLIENT.parent.parent.parent, stderr=subprocess.PIPE, text=True)
-    try:
-        for _ in range(200):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            if process.poll() is not None:
-                raise RuntimeError(process.communicate()[1])
-            time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
+    with tempfile.TemporaryFile("w+") as shown:  # a pipe that nobody reads would stop the server at 64 kB
+        process = subprocess.Popen(command, cwd=_CLIENT.parent.parent.parent, stderr=shown)
+
+        def log() -> str:
+            shown.seek(0)
+            return shown.read()
+
         try:
-            _, told = process.communicate(timeout=15)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            _, told = process.communicate()
-            raise RuntimeError(f"the server did not stop: {told}") from None
-        assert "Traceback" not in told, told
+            for _ in range(200):
+                with socket.socket() as probe:
+                    if probe.connect_ex(("127.0.0.1", port)) == 0:
+                        break
+                if process.poll() is not None:
+                    raise RuntimeError(log())
+                time.sleep(0.1)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            try:
+                process.wait(timeout=15)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                raise RuntimeError(f"the server did not stop: {log()}") from None
+            assert "Traceback" not in log(), log()
 
 
 def official_client(url: str, client: str, scenario: Mapping[str, Any]) -> dict[str, Any]:

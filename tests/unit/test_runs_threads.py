@@ -73,6 +73,35 @@ async def test_paused_threads_count_but_are_never_proposed_for_removal() -> None
     assert await index.idle("other", before=99, limit=9) == []
 
 
+async def test_a_full_index_forgets_no_thread_that_runs_or_waits() -> None:
+    index = MemoryThreadIndex(Clock(), most=3)
+    for thread, status in [("paused", ThreadStatus.PAUSED), ("running", ThreadStatus.RUNNING)]:
+        await index.touch(ref(thread), status)
+    for n in range(4):
+        await index.touch(ref(str(n)), ThreadStatus.FAILED if n % 2 else ThreadStatus.IDLE)
+    assert await names(index) == ["3", "running", "paused"]
+    await index.touch(ref("new"), ThreadStatus.RUNNING)
+    await index.touch(ref("newer"), ThreadStatus.PAUSED)
+    assert await names(index) == ["newer", "new", "running", "paused"]  # nothing that could be forgotten
+    await index.touch(ref("running"), ThreadStatus.IDLE)
+    assert await names(index) == ["newer", "new", "paused"]
+    await index.remove(ref("paused").key)
+    await index.touch(ref("last"), ThreadStatus.IDLE)
+    assert await names(index) == ["last", "newer", "new"]
+
+
+async def test_who_has_many_threads_pushes_out_his_own() -> None:
+    index = MemoryThreadIndex(Clock(), most=200)
+    for user in ("ann", "bob"):
+        await index.touch(ref("old", user), ThreadStatus.IDLE)
+    for n in range(500):
+        await index.touch(ref(str(n), "eve"), ThreadStatus.IDLE)
+    assert (await names(index), await names(index, "bob")) == (["old"], ["old"])
+    assert len(await names(index, "eve", 999)) == 198
+    await index.touch(ref("new", "bob"), ThreadStatus.IDLE)
+    assert (await names(index), await names(index, "bob")) == ([], ["new", "old"])
+
+
 def test_places_are_given_back_whatever_happens() -> None:
     capacity = Capacity(total=2, per_user=1, retry_after=3)
     with capacity.place("ann"):

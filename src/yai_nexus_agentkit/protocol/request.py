@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 from ag_ui.core import Context, Message, ResumeEntry, RunAgentInput, Tool
 from pydantic import FailFast, TypeAdapter, ValidationError
@@ -30,6 +30,8 @@ _ROLES = frozenset({"developer", "system", "assistant", "user", "tool", "reasoni
 _DROPPED = object()
 _WARNINGS = 20
 """Losses that are reported of one request."""
+_FAULTS = 10
+"""Faults that are reported of one request."""
 _LISTS: Mapping[str, TypeAdapter[Any]] = {
     "messages": TypeAdapter(Annotated[list[Message], FailFast()]),
     "tools": TypeAdapter(Annotated[list[Tool], FailFast()]),
@@ -61,7 +63,7 @@ def parse_request(
     """The request, cleaned and validated; a `RunAgentInput` is returned as it is.
 
     `warnings`: a list that gets a text for each loss, up to twenty. Raises `RunInputError` with the JSON Pointer of the
-    first fault, or of the first thing beyond `limits`.
+    first thing beyond `limits`, or of the first fault; the text has up to ten faults, at most one item of each list.
     """
     if isinstance(raw, RunAgentInput):
         return raw
@@ -79,15 +81,22 @@ def parse_request(
     cleaned, found, origins = _clean(data)
     if warnings is not None:
         warnings += found
-    try:
-        for key, adapter in _LISTS.items():
-            if isinstance(items := cleaned.get(key), list):
+    faults: list[tuple[str, str]] = []
+    for key, adapter in _LISTS.items():
+        if isinstance(items := cleaned.get(key), list):
+            try:
                 cleaned[key] = adapter.validate_python(items)
-        key = ""
-        return RunAgentInput.model_validate(cleaned)
+            except ValidationError as error:
+                faults += _faults(error, items, key, origins)
+                cleaned[key] = []
+    try:
+        parsed = RunAgentInput.model_validate(cleaned)
     except ValidationError as error:
-        found_in = cleaned[key] if key else cleaned
-        _raise(error.errors(include_url=False, include_context=False), found_in, key, origins)
+        faults += _faults(error, cleaned, "", origins)
+    if faults:
+        (path, reason), *others = faults[:_FAULTS]
+        raise RunInputError("; ".join((reason, *(f"{place}: {text}" for place, text in others))), path=path)
+    return parsed
 
 
 def clean_request(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -263,16 +272,22 @@ def _id(message: Any) -> str | int:
     return own if isinstance(own, str) else id(message)
 
 
-def _raise(errors: Sequence[ErrorDetails], data: Any, key: str, origins: Sequence[int]) -> NoReturn:
-    """Raise for the first fault in `data`, which is the request's member `key`, or with ``""`` the request. Of the
-    branches of a union the one that got furthest counts. `origins`: the places of messages in the raw request."""
-    found = [(_path(detail, data), detail["msg"]) for detail in errors]
-    first = found[0][0]
-    path, reason = max((fault for fault in found if fault[0][: len(first)] == first), key=lambda fault: len(fault[0]))
-    if key == "messages" and isinstance(path[0], int):
-        path = (origins[path[0]], *path[1:])
-    parts = (str(part).replace("~", "~0").replace("/", "~1") for part in ((key, *path) if key else path))
-    raise RunInputError(reason, path="".join(f"/{part}" for part in parts))
+def _faults(error: ValidationError, data: Any, key: str, origins: Sequence[int]) -> list[tuple[str, str]]:
+    """Place and reason of the first faults in `data`, which is the request's member `key`, or with ``""`` the request.
+    Of the branches of a union the one that got furthest counts. `origins`: the places of messages in the raw request.
+    """
+    left = [(_path(detail, data), detail["msg"]) for detail in error.errors(include_url=False, include_context=False)]
+    found: list[tuple[str, str]] = []
+    while left and len(found) < _FAULTS:
+        first = left[0][0]
+        alike = [fault for fault in left if fault[0][: len(first)] == first]
+        left = [fault for fault in left if fault[0][: len(first)] != first]
+        path, reason = max(alike, key=lambda fault: len(fault[0]))
+        if key == "messages" and isinstance(path[0], int):
+            path = (origins[path[0]], *path[1:])
+        parts = (str(part).replace("~", "~0").replace("/", "~1") for part in ((key, *path) if key else path))
+        found.append(("".join(f"/{part}" for part in parts), reason))
+    return found
 
 
 def _path(detail: ErrorDetails, data: Any) -> tuple[str | int, ...]:

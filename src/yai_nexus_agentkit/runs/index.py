@@ -70,20 +70,40 @@ class ThreadIndex(Protocol):
 
 @dataclass(slots=True)
 class MemoryThreadIndex:
-    """The index of one process; empty after a restart, whatever the checkpointer holds. Beyond `most` threads the least
-    recently used ones are forgotten."""
+    """The index of one process; empty after a restart, whatever the checkpointer holds.
+
+    Beyond `most` threads the least recently used one is forgotten, never a running or paused one. It is the user's own
+    where he has more than a hundredth of them: nobody can push out everybody else's.
+    """
 
     clock: Callable[[], float] = time.time
     most: int = 50_000
     _entries: dict[str, ThreadEntry] = field(default_factory=dict)
     """By key, least recently updated first: a touched entry moves to the end."""
+    _idle: dict[str, ThreadRef] = field(default_factory=dict)
+    """Threads that may be forgotten, in the same order."""
+    _own: dict[str, dict[str, None]] = field(default_factory=dict)
+    """Keys of the same threads by user, in the same order; a user without any has no entry."""
 
     async def touch(self, thread: ThreadRef, status: ThreadStatus, *, title: str = "") -> None:
         now = round(self.clock(), 6)  # as exact as the time that clients get and send back
-        known = self._entries.pop(thread.key, None) or ThreadEntry(thread, now, now, status)
+        known = self._forget(thread.key) or ThreadEntry(thread, now, now, status)
         self._entries[thread.key] = replace(known, updated=now, status=status, title=known.title or title)
+        if status not in (ThreadStatus.RUNNING, ThreadStatus.PAUSED):
+            self._idle[thread.key] = thread
+            self._own.setdefault(thread.user, {})[thread.key] = None
         if len(self._entries) > self.most:
-            del self._entries[next(iter(self._entries))]
+            own = self._own.get(thread.user, {})
+            oldest = next(iter(own if len(own) * 100 > self.most else self._idle), None)
+            if oldest is not None:
+                self._forget(oldest)
+
+    def _forget(self, key: str) -> ThreadEntry | None:
+        if (idle := self._idle.pop(key, None)) is not None:
+            del self._own[idle.user][key]
+            if not self._own[idle.user]:
+                del self._own[idle.user]
+        return self._entries.pop(key, None)
 
     async def entry(self, key: str) -> ThreadEntry | None:
         return self._entries.get(key)
@@ -116,7 +136,7 @@ class MemoryThreadIndex:
         return _first(found, limit)
 
     async def remove(self, key: str) -> None:
-        self._entries.pop(key, None)
+        self._forget(key)
 
     async def idle(self, agent: str, *, before: float, limit: int) -> list[ThreadEntry]:
         own = (entry for entry in self._entries.values() if entry.thread.agent == agent and _removable(entry))

@@ -15,7 +15,7 @@ from yai_nexus_agentkit.protocol.json.reader import TooManyValuesError, read_jso
 from yai_nexus_agentkit.server.settings import LEAST_BODY, ServerSettings
 from yai_nexus_agentkit.transport.wire import Refusal
 
-__all__ = ["PARSERS", "beside_the_loop", "parse_body", "receive_body"]
+__all__ = ["PATCHES", "beside_the_loop", "parse_body", "receive_body"]
 
 T = TypeVar("T")
 
@@ -25,15 +25,18 @@ _LARGE = 32 * 1024
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 """JavaScript writes half of a pair for text that was cut inside an emoji."""
 
-PARSERS = ThreadPoolExecutor(2, thread_name_prefix="agui-parser")
+_PARSERS = ThreadPoolExecutor(2, thread_name_prefix="agui-parser")
 """Threads of our own: an agent's sync nodes may occupy all those of the loop's default executor."""
+
+PATCHES = ThreadPoolExecutor(1, thread_name_prefix="agui-patch")
+"""For patches of large states, which cannot be interrupted: requests are parsed meanwhile."""
 
 
 async def beside_the_loop(body: bytes, work: Callable[[], T]) -> T:
     """The result of `work`, whose time grows with the body: a large one is worked on in a thread."""
     if len(body) <= _LARGE:
         return work()
-    return await asyncio.get_running_loop().run_in_executor(PARSERS, work)
+    return await asyncio.get_running_loop().run_in_executor(_PARSERS, work)
 
 
 def parse_body(body: bytes, settings: ServerSettings) -> Any:

@@ -18,7 +18,7 @@ from yai_nexus_agentkit.errors import OverloadedError, ThreadBusyError, ThreadNo
 from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadStatus
 from yai_nexus_agentkit.runs.service import OperationCancelledError, RunService
 from yai_nexus_agentkit.server.agents import ServedAgent
-from yai_nexus_agentkit.server.body import PARSERS, beside_the_loop, parse_body, receive_body
+from yai_nexus_agentkit.server.body import PATCHES, beside_the_loop, parse_body, receive_body
 from yai_nexus_agentkit.server.caller import Caller, StoredThread
 from yai_nexus_agentkit.server.origins import is_same_site
 from yai_nexus_agentkit.server.problems import refused
@@ -160,7 +160,7 @@ class Endpoints:
                 thread.run,
                 as_node=as_node,
                 max_size=settings.max_body,
-                executor=PARSERS,
+                executor=PATCHES,
             )
             await self.service.index.touch(thread.ref, ThreadStatus.IDLE)
         return JSONResponse({"status": "updated"})

@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from math import ceil
 from typing import Any
 from uuid import uuid4
 
@@ -66,12 +67,18 @@ def _refusal(error: Exception, settings: ServerSettings) -> Refusal:
         case StatePatchError():
             return Refusal(422, "INVALID_PATCH", str(error), path=error.path)
         case ThreadBusyError():
-            return Refusal(409, "THREAD_BUSY", str(error))
+            return Refusal(409, "THREAD_BUSY", str(error), headers=_later(error.retry_after))
         case OverloadedError():
-            return Refusal(429, "OVERLOADED", str(error), headers={"retry-after": str(settings.retry_after)})
+            after = settings.retry_after if error.retry_after is None else error.retry_after
+            return Refusal(429, "OVERLOADED", str(error), headers=_later(after))
         case _:
             code = "HOOK_ERROR" if isinstance(error, HookError) else "INTERNAL_ERROR"
             return Refusal(500, code, client_text(error, expose=settings.expose_errors))
+
+
+def _later(seconds: float | None) -> dict[str, str]:
+    """The header that says when to try again. It counts whole seconds."""
+    return {} if seconds is None else {"retry-after": str(ceil(seconds))}
 
 
 def _detail_text(detail: Any) -> str:

@@ -71,6 +71,45 @@ async def test_capabilities_say_that_state_persists(saver: Any) -> None:
     assert (await call(app, "GET", "/capabilities")).json["state"]["persistentState"] is True
 
 
+@pytest.mark.parametrize("fails", range(6))
+async def test_a_patch_that_the_storage_cuts_off_leaves_the_thread_as_it_was(saver: Any, fails: int) -> None:
+    """`fails`: the write of the patch that fails; the next ones succeed."""
+    app = create_app(AGUIAdapter(asker(saver)))
+    await call(app, "POST", "/", run_body(run="r1"))
+    answer = [{"interruptId": await question(app), "status": "resolved", "payload": "yes"}]
+    await call(app, "POST", "/", run_body(run="r2", resume=answer))
+    before = [(await call(app, "GET", f"/threads/t1/{what}")).json for what in ("state", "messages")]
+    done = 0
+
+    def cut_off(write: Any) -> Any:
+        async def writing(*args: Any, **kwargs: Any) -> Any:
+            nonlocal done
+            done += 1
+            if done == fails + 1:
+                raise ConnectionError("the storage is gone")
+            return await write(*args, **kwargs)
+
+        return writing
+
+    saver.aput, saver.aput_writes = cut_off(saver.aput), cut_off(saver.aput_writes)
+    operations = [{"op": "add", "path": "/notes", "value": {"a": 1}}, {"op": "remove", "path": "/count"}]
+    patched = await call(app, "PATCH", "/threads/t1/state", operations)
+    if done <= fails:
+        assert patched.status == 200
+        return
+    assert (patched.status, patched.error) == (500, "INTERNAL_ERROR")
+    assert [(await call(app, "GET", f"/threads/t1/{what}")).json for what in ("state", "messages")] == before
+    assert (await call(app, "PATCH", "/threads/t1/state", operations)).status == 200
+    assert await snapshot(app) == {"notes": {"a": 1}}
+    assert (await call(app, "POST", "/", run_body("more", run="r3"))).events[-1]["outcome"]["type"] == "interrupt"
+
+
+async def question(app: Any, thread: str = "t1") -> str:
+    """The id of the thread's open question: a request without answers gets it again."""
+    asked = (await call(app, "POST", "/", run_body(None, thread=thread, run="again"))).events[-1]
+    return str(asked["outcome"]["interrupts"][0]["id"])
+
+
 async def test_patches_and_removals_are_stored(saver: Any) -> None:
     app = create_app(AGUIAdapter(talker(1, checkpointer=saver)))
     await call(app, "POST", "/", run_body())

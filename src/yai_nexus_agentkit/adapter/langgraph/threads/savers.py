@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import logging
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import partial
 from inspect import signature
 from typing import Any
@@ -20,9 +22,13 @@ from langgraph.checkpoint.base import (
     CheckpointMetadata,
     CheckpointTuple,
     PendingWrite,
+    copy_checkpoint,
 )
+from langgraph.checkpoint.base.id import uuid6
 
-__all__ = ["GivenIds", "RunSaver", "SaverInFront", "StagedSaver", "at_head", "at_place", "at_root"]
+__all__ = ["GivenIds", "RunSaver", "SaverInFront", "StagedSaver", "at_head", "at_place", "at_root", "renewed"]
+
+_logger = logging.getLogger(__name__)
 
 _PLACE = ("checkpoint_id", "checkpoint_ns", "checkpoint_map")
 _RESUME, _ERROR = "__resume__", "__error__"
@@ -179,10 +185,13 @@ class StagedSaver(SaverInFront):
         self._writes: dict[str, list[PendingWrite]] = {}
         """Beside what `under` holds, by checkpoint id."""
         self._stored: list[Callable[[], Awaitable[object]]] = []
+        self._head: list[CheckpointTuple] = []
+        """The newest checkpoint of `under`, once it was read."""
 
     async def commit(self) -> None:
         """Write everything, in order. Once begun it goes on to its end: a cancellation meanwhile comes too late, since
-        half would be stored."""
+        half would be stored. If the storage fails halfway, the content of the head before is stored anew, and the
+        storage's error raised."""
         writing = asyncio.create_task(self._write(), name="agui-commit")
         while not writing.done():
             with suppress(asyncio.CancelledError):
@@ -190,8 +199,25 @@ class StagedSaver(SaverInFront):
         await writing
 
     async def _write(self) -> None:
-        for store in self._stored:
-            await store()
+        for number, store in enumerate(self._stored):
+            try:
+                await store()
+            except Exception:
+                if number and self._head:
+                    await self._restore(self._head[0])
+                raise
+
+    async def _restore(self, head: CheckpointTuple) -> None:
+        """Make the content of this checkpoint the newest again."""
+        again = renewed(head.checkpoint, step=head.metadata.get("step", -1))
+        parent = head.parent_config or at_head(head.config)
+        try:
+            config = await self._under.aput(parent, again, head.metadata, {})
+            for task in dict.fromkeys(task for task, _, _ in head.pending_writes or ()):
+                writes = [(channel, value) for by, channel, value in head.pending_writes or () if by == task]
+                await self._put_writes(config, writes, task, "")
+        except Exception:
+            _logger.exception("a change of thread %r was stored in part", head.config["configurable"]["thread_id"])
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         conf = config["configurable"]
@@ -203,6 +229,8 @@ class StagedSaver(SaverInFront):
         found = self._tuples.get(wanted) if wanted is not None else None
         if found is None:
             found = await self._under.aget_tuple(config)
+            if found is not None and wanted is None and not self._head:
+                self._head.append(found)
         more = self._writes.get(found.checkpoint["id"]) if found is not None else None
         if found is None or not more:
             return found
@@ -231,6 +259,13 @@ class StagedSaver(SaverInFront):
         at = config["configurable"]["checkpoint_id"]
         self._writes.setdefault(at, []).extend((task_id, channel, value) for channel, value in writes)
         self._stored.append(partial(self._put_writes, config, writes, task_id, task_path))
+
+
+def renewed(checkpoint: Checkpoint, *, step: int) -> Checkpoint:
+    """A copy of this checkpoint as the newest of its thread."""
+    copied: Checkpoint = copy_checkpoint(checkpoint)
+    copied["id"], copied["ts"] = str(uuid6(clock_seq=step)), datetime.now(UTC).isoformat()
+    return copied
 
 
 def _without_failed_answers(saved: CheckpointTuple | None) -> CheckpointTuple | None:

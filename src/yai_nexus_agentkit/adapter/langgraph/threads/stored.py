@@ -6,13 +6,11 @@ Whoever changes a thread here must hold its lock: a run that wrote in between wo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from ag_ui.core import Message
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver, Checkpoint, copy_checkpoint
-from langgraph.checkpoint.base.id import uuid6
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.constants import END, START
 from langgraph.errors import InvalidUpdateError
 from langgraph.types import StateUpdate
@@ -20,7 +18,7 @@ from langgraph.types import StateUpdate
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui
 from yai_nexus_agentkit.adapter.langgraph.shape import Graph, GraphShape, saver_of
 from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import Thread, read_thread
-from yai_nexus_agentkit.adapter.langgraph.threads.savers import StagedSaver, at_head
+from yai_nexus_agentkit.adapter.langgraph.threads.savers import StagedSaver, at_head, renewed
 from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.errors import RunInputError, StatePatchError, ThreadNotFoundError
 from yai_nexus_agentkit.protocol.json.patch import pointer
@@ -149,9 +147,7 @@ async def _remove(saver: BaseCheckpointSaver[Any], config: RunnableConfig, keys:
     if saved is None:
         raise ThreadNotFoundError("the thread was deleted meanwhile")
     step = saved.metadata.get("step", -1) + 1
-    checkpoint: Checkpoint = copy_checkpoint(saved.checkpoint)
-    checkpoint["id"] = str(uuid6(clock_seq=step))
-    checkpoint["ts"] = datetime.now(UTC).isoformat()
+    checkpoint = renewed(saved.checkpoint, step=step)
     for key in keys:
         checkpoint["channel_values"].pop(key, None)
         checkpoint["channel_versions"].pop(key, None)
