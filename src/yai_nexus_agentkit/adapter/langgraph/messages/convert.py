@@ -76,6 +76,8 @@ def is_shown(message: lc.BaseMessage) -> bool:
         return True
     if message.type == "tool":
         return not message.additional_kwargs.get(PENDING)
+    if isinstance(message, lc.ChatMessage):
+        return bool(to_agui([message]))
     if not isinstance(message, lc.AIMessage) or message.tool_calls or message.invalid_tool_calls:
         return not isinstance(message, lc.RemoveMessage)
     if isinstance(message.content, str) and not message.additional_kwargs:
@@ -188,11 +190,13 @@ class _ToAGUI:
                 self.out.append(SystemMessage(id=own_id, content=text, **fields))
             case "developer":
                 self.out.append(DeveloperMessage(id=own_id, content=text, **fields))
+            case _ if not text:  # an empty bubble
+                return
             case "assistant" | "ai":
-                self.out.append(AssistantMessage(id=own_id, content=text or None, **fields))
+                self.out.append(AssistantMessage(id=own_id, content=text, **fields))
             case _:
                 fields.setdefault("name", clean_text(str(role)) or "unknown")
-                self.out.append(AssistantMessage(id=own_id, content=text or None, **fields))
+                self.out.append(AssistantMessage(id=own_id, content=text, **fields))
 
 
 _TO_AGUI: Mapping[str, Callable[[_ToAGUI, lc.BaseMessage, str], None]] = {
