@@ -10,6 +10,8 @@ CLIENTS := tests/js/node_modules/.package-lock.json
 DRIVER := tests/browser/node_modules/.package-lock.json
 PAGE := tests/browser/page/node_modules/.package-lock.json
 PIP := -m pip --disable-pip-version-check install --quiet
+# Every process that the tests start compiles the package anew where Python may not keep what it compiled.
+unexport PYTHONDONTWRITEBYTECODE
 # Two processes, each with whole files: what one test left to the garbage collector is not in the way of thousands of
 # others, and two cores are used.
 IN_TWO := -n 2 --dist loadfile

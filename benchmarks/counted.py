@@ -1,6 +1,8 @@
 """Edge. The process that runs under valgrind: replays recorded runs, and counts what each part of it executes.
 
-    valgrind --tool=callgrind --instr-atstart=no python -m benchmarks.counted CASE=SIZE... [--adapter MODULE:FUNCTION]
+    valgrind --tool=callgrind --instr-atstart=no python -m benchmarks.counted '{"module:function": {"case": size}}'
+
+The functions make an adapter from the agent that replays.
 
 Nothing is awaited for real in a replay, so the coroutines are driven by hand, without an event loop: what is left
 repeats to the instruction, but for memory addresses.
@@ -8,7 +10,6 @@ repeats to the instruction, but for memory addresses.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import sys
@@ -28,25 +29,26 @@ _WARM_UPS = 3
 
 def main() -> None:
     """Count, and print the number of native events of each case as JSON; the counts are in valgrind's files."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", nargs="+")
-    parser.add_argument("--adapter", metavar="MODULE:FUNCTION", help="makes the adapter from the agent that replays")
-    given = parser.parse_args()
-    make = _found(given.adapter) if given.adapter else None
-    natives: dict[str, int] = {}
-    for name, _, size in (text.partition("=") for text in given.cases):
-        case = cast(AgentCase, all_cases()[name])
-        scene = case.scene(int(size))
-        recording = asyncio.run(record_natives(scene.graph, scene.turns[0].request))
-        natives[name] = recording.natives
-        _count(name, recording, make)
-    json.dump(natives, sys.stdout)
+    recordings: dict[str, Recording] = {}
+    for adapter, cases in json.loads(sys.argv[1]).items():
+        for name, size in cases.items():
+            if name not in recordings:
+                recordings[name] = _recorded(name, size)
+            _count(name, adapter, recordings[name])
+    json.dump({name: recording.natives for name, recording in recordings.items()}, sys.stdout)
 
 
-def _count(name: str, recording: Recording, make: Make | None) -> None:
+def _recorded(name: str, size: int) -> Recording:
+    scene = cast(AgentCase, all_cases()[name]).scene(size)
+    recording = asyncio.run(record_natives(scene.graph, scene.turns[0].request))
     _counted(f"{name} base", lambda: _drained(recording.bare()))
-    _counted(f"{name} translator", *_translator(recording, make))
-    _counted(f"{name} adapter", lambda: _drained(recording.frames(make)))
+    return recording
+
+
+def _count(name: str, adapter: str, recording: Recording) -> None:
+    make = _found(adapter)
+    _counted(f"{name} translator {adapter}", *_translator(recording, make))
+    _counted(f"{name} adapter {adapter}", lambda: _drained(recording.frames(make)))
 
 
 def _counted(
@@ -62,11 +64,9 @@ def _counted(
                 _driven(coroutine)
 
 
-def _translator(
-    recording: Recording, make: Make | None
-) -> tuple[Callable[..., Coroutine[Any, Any, Any]], Callable[[], Any]]:
+def _translator(recording: Recording, make: Make) -> tuple[Callable[..., Coroutine[Any, Any, Any]], Callable[[], Any]]:
     """The translator alone: fed with the native events, its output dropped; made before the count."""
-    adapter = (make or recording.make)(recording.agent)
+    adapter = make(recording.agent)
 
     def prepare() -> Any:
         run = RunContext(

@@ -20,7 +20,7 @@ from importlib import import_module
 from pathlib import Path
 from shutil import which
 from types import FrameType
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from benchmarks.budgets import Budgets, Finding
 from benchmarks.contenders import BARE, Contender, Stream
@@ -88,7 +88,7 @@ class Gate:
                 for item in self._of("counts"):
                     yield from self.budgets.counts(item.name, asyncio.run(_counts(item.scene(), item.scene(), make)))
             if counting is not None:
-                for name, found in counting().items():
+                for name, found in counting()[self.adapter].items():
                     yield from self.budgets.instructions(name, found)
             if "ratios" in wanted:
                 for item in self._of("ratios"):
@@ -126,8 +126,8 @@ class Gate:
             overhead = error.overhead
         return self.budgets.overhead(item.name, overhead.overhead_us)
 
-    def _counting(self) -> AbstractContextManager[Callable[[], dict[str, dict[str, float]]]]:
-        return instructions({item.name: item.size for item in self._of("instructions")}, self.adapter)
+    def _counting(self) -> AbstractContextManager[Counting]:
+        return instructions({self.adapter: {item.name: item.size for item in self._of("instructions")}})
 
 
 # ---------------------------------------------------------------- counts
@@ -193,27 +193,35 @@ def _calls(module: str, function: str) -> Iterator[list[str]]:
 # ---------------------------------------------------------------- instructions
 
 
+Counting: TypeAlias = Callable[[], dict[str, dict[str, dict[str, float]]]]
+"""Waits for the figures: by adapter and case, instructions per native event of the translator and of the whole adapter,
+the replay alone taken off."""
+
+
 @contextmanager
-def instructions(sizes: Mapping[str, int], adapter: str) -> Iterator[Callable[[], dict[str, dict[str, float]]]]:
-    """Start counting the cases with these sizes; the result is a function that waits for the figures: by case,
-    instructions per native event of the translator and of the whole adapter, the replay alone taken off."""
+def instructions(sizes: Mapping[str, Mapping[str, int]]) -> Iterator[Counting]:
+    """Start counting: the sizes of the cases by adapter. All in one process, which starts and records each
+    case once.
+
+    Raises RuntimeError if valgrind is not installed; the result raises it if the counting failed.
+    """
     program = which("valgrind")
     if program is None:
         raise RuntimeError("instruction counts need valgrind: install it with the system's package manager")
     with tempfile.TemporaryDirectory() as folder:
         command = [program, "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={folder}/out"]
-        command += [sys.executable, "-m", "benchmarks.counted", "--adapter", adapter]
-        command += [f"{name}={size}" for name, size in sizes.items()]
+        command += [sys.executable, "-m", "benchmarks.counted", json.dumps(sizes)]
         environment = {**os.environ, "PYTHONHASHSEED": "0"}
         with subprocess.Popen(
             command, cwd=_ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as process:
 
-            def finish() -> dict[str, dict[str, float]]:
+            def finish() -> dict[str, dict[str, dict[str, float]]]:
                 out, problems = process.communicate()
                 if process.returncode != 0:
                     raise RuntimeError(f"counting instructions failed:\n{problems[-2_000:]}")
-                return _per_event(json.loads(out), counts(Path(folder)))
+                natives, found = json.loads(out), counts(Path(folder))
+                return {adapter: _per_event(adapter, cases, natives, found) for adapter, cases in sizes.items()}
 
             try:
                 yield finish
@@ -221,10 +229,13 @@ def instructions(sizes: Mapping[str, int], adapter: str) -> Iterator[Callable[[]
                 process.kill()
 
 
-def _per_event(natives: Mapping[str, int], found: Mapping[str, int]) -> dict[str, dict[str, float]]:
+def _per_event(
+    adapter: str, cases: Iterable[str], natives: Mapping[str, int], found: Mapping[str, int]
+) -> dict[str, dict[str, float]]:
+    parts = ("translator", "adapter")
     return {
-        name: {part: (found[f"{name} {part}"] - found[f"{name} base"]) / number for part in ("translator", "adapter")}
-        for name, number in natives.items()
+        case: {part: (found[f"{case} {part} {adapter}"] - found[f"{case} base"]) / natives[case] for part in parts}
+        for case in cases
     }
 
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
@@ -55,6 +56,8 @@ class Verifier:
         self._processes: dict[str, subprocess.Popen[str]] = {}
         self._node: str | None = None
         self._setup = threading.Lock()
+        self._exchanges = ThreadPoolExecutor(len(CLIENTS), "client")
+        """Not a timer per request: starting its thread would take longer than most replays."""
 
     def replay(self, runs: Sequence[AnyRun], client: str = "1.0.0", *, chain: bool = True) -> list[ClientRun]:
         """The client's view of each run.
@@ -90,18 +93,12 @@ class Verifier:
     def _ask(self, client: str, body: str) -> dict[str, Any] | None:
         """One answer, or None when the process went away without giving one."""
         process = self._process(client)
-        assert process.stdin is not None
-        assert process.stdout is not None
-        watchdog = threading.Timer(self._timeout, process.kill)
-        watchdog.start()
+        exchange = self._exchanges.submit(_exchange, process, body)
         try:
-            process.stdin.write(body + "\n")
-            process.stdin.flush()
-            line = process.stdout.readline()
-        except OSError:
-            line = ""
-        finally:
-            watchdog.cancel()
+            line = exchange.result(self._timeout)
+        except TimeoutError:
+            process.kill()
+            line = exchange.result()
         if line.endswith("\n"):
             answer: dict[str, Any] = json.loads(line)
             return answer
@@ -137,6 +134,18 @@ class Verifier:
             if self._node is None:
                 self._node = _find_node(self._directory)
             return self._node
+
+
+def _exchange(process: subprocess.Popen[str], body: str) -> str:
+    """The line that answers; empty when the process is gone."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        process.stdin.write(body + "\n")
+        process.stdin.flush()
+        return process.stdout.readline()
+    except OSError:
+        return ""
 
 
 def _find_node(directory: Path) -> str:
