@@ -26,9 +26,7 @@ from yai_nexus_agentkit.testing import run_input, wire
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.py"))
 
-FAULTS = {
-    "x09_agent_names": "point 16: the agent's name in the stream",
-}
+FAULTS = {}
 """Situations that fail, and what each lacks. Whoever mends one removes its line."""
 
 

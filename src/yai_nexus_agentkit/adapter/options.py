@@ -71,7 +71,8 @@ class AdapterOptions:
     The ``subagentRunId`` tags are always there."""
 
     step_name: Callable[[NativeRun], str | None] | None = None
-    """Name of a node's step; ``None`` hides the step. Default: the node's path. Called once when a node begins."""
+    """Name of a node's step; ``None`` hides the step. Default: the node's path, and no step for hooks of LangChain's
+    middleware. Called once when a node begins, hooks included."""
 
     visible: Callable[[NativeRun], bool] | Visible | None = None
     """Which models, tools and nodes clients see. A function is called once when one begins, and returns True or False.

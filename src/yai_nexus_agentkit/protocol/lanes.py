@@ -46,6 +46,8 @@ class Lane:
     owner: str | None
     within: tuple[str, ...] = ()
     """Named spans around the call; they close before its first text or tool call."""
+    speaker: str | None = None
+    """The name of the agent whose words these are; it goes with the start of a text."""
     ready: object = _NOTHING
     """The wish under which text may go on with nothing to close or open before."""
     text: str = ""
@@ -89,10 +91,10 @@ class Lanes:
     _reasoned: dict[tuple[str, str], str] = field(default_factory=dict)
     """Newest reasoning message by lane and wish, kept after its end: its encrypted content may come later."""
 
-    def declare(self, name: str, owner: str | None, within: tuple[str, ...]) -> None:
-        """Make a lane, unless it is there already."""
-        if name not in self.by_name:
-            self.by_name[name] = Lane(usable(owner), within)
+    def declare(self, name: str, owner: str | None, within: tuple[str, ...], speaker: str | None) -> None:
+        """Make a lane, unless it is there already; then only the speaker is noted."""
+        lane = self.by_name.setdefault(name, Lane(usable(owner), within))
+        lane.speaker = usable(speaker)
 
     def get(self, name: str) -> Lane:
         """The lane of this name; one that nobody declared belongs to the parent agent."""
@@ -127,13 +129,15 @@ class Lanes:
         events = [*self.end_text(name), *self.make_room(name, lane), *self._subagents.introduce(lane.owner)]
         lane.text = lane.message = self._text_id(name, lane, wish)
         lane.ready = lane.wish = wish
-        content = TextMessageChunkEvent if self.chunks else TextMessageContentEvent
-        lane.event_with = deltas(content, message_id=lane.text, subagent_run_id=lane.owner)
+        fields: dict[str, Any] = {"message_id": lane.text, "subagent_run_id": lane.owner}
+        if self.chunks:
+            lane.event_with = deltas(TextMessageChunkEvent, **fields, name=lane.speaker)
+        else:
+            lane.event_with = deltas(TextMessageContentEvent, **fields)
         self._open.add(TEXT, name, lane.owner, self.end_text)
         if self.chunks:
             return events
-        start = TextMessageStartEvent(message_id=lane.text, role="assistant", subagent_run_id=lane.owner)
-        return [*events, start]
+        return [*events, TextMessageStartEvent(**fields, role="assistant", name=lane.speaker)]
 
     def end_text(self, name: str) -> list[BaseEvent]:
         """Close the lane's text message, if one is open."""

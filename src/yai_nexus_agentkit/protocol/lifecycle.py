@@ -184,9 +184,12 @@ class RunLifecycle:
 
     # ------------------------------------------------------------------ lanes
 
-    def lane(self, lane: str, *, owner: str | None = None, within: tuple[str, ...] = ()) -> None:
-        """Declare whose a model call is, and which named spans lie around it. Without it, it is the parent agent's."""
-        self._lanes.declare(lane, owner, within)
+    def lane(
+        self, lane: str, *, owner: str | None = None, within: tuple[str, ...] = (), speaker: str | None = None
+    ) -> None:
+        """Declare whose a model call is, which named spans lie around it, and the name its texts start with. Without
+        it, it is the parent agent's."""
+        self._lanes.declare(lane, owner, within, speaker)
 
     def lane_of(self, lane: str) -> Lane:
         """The state of a lane, for reading."""

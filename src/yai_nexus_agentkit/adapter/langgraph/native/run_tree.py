@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal
 
+from yai_nexus_agentkit.adapter.langgraph.native.agents import is_hook
 from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
 from yai_nexus_agentkit.adapter.options import AdapterOptions, Visible
 
@@ -153,6 +154,8 @@ class RunTree:
             host = run.host
             if host is not None and host.kind is RunKind.TOOL:
                 return True  # a tool's own helper: the call's result is what counts
+        if run.kind in (RunKind.MODEL, RunKind.NODE) and (host := run.host) is not None and is_hook(host):
+            return True  # middleware's own work (a guard, a grader): what its hook stores is what counts
         if is_silent(run.tags):
             return True
         if run.kind not in (RunKind.MODEL, RunKind.TOOL, RunKind.NODE, RunKind.TASK):

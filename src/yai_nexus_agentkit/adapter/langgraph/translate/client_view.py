@@ -54,6 +54,8 @@ class _Sent:
     """The model failed before its end."""
     shown: Any = None
     """The content that was sent of a tool's message. ToolNode rewrites some contents in place, into the same."""
+    speaker: str | None = None
+    """The name that a text started with."""
 
     def complete(self, message: BaseMessage) -> None:
         self.message, self.content, self.calls = message, message.content, calls_made(message)
@@ -125,13 +127,16 @@ class ClientView:
 
     # ------------------------------------------------------------------ what is sent
 
-    def sent(self, message_id: str, run: NativeRun, message: BaseMessage | None = None) -> None:
-        """Something of a message was sent, or (with `message`) all of it."""
+    def sent(
+        self, message_id: str, run: NativeRun, message: BaseMessage | None = None, *, speaker: str | None = None
+    ) -> None:
+        """Something of a message was sent, or (with `message`) all of it. `speaker`: the name that it was sent with."""
         sent = self._sent.get(message_id)
         if sent is None:
             sent = self._sent[message_id] = _Sent(run)
         if message is not None:
             sent.complete(message)
+            sent.speaker = speaker
 
     def placed(self, message_id: str, run: NativeRun) -> None:
         """The first text or call of a message was sent. The client puts it behind all others, however long its model
@@ -240,13 +245,20 @@ class ClientView:
         sent = own | self._nested.keys()
         if {m.id for m in tail} != sent or len(tail) != len(sent):
             return True
-        if any(self.judge(m) is not Judgement.KNOWN for m in tail):
+        if any(self.judge(m) is not Judgement.KNOWN or self._is_misnamed(m) for m in tail):
             return True
         stored = [m.id for m in (final if self._nested else tail) if is_shown(m)]
         results = {call.result for call in self._life.calls if call.result is not None}
         kept = set(stored)
         shown = [i for i in self._client_order(self._held if self._nested else ()) if i in kept]
         return _grouped(stored, results) != _grouped(shown, results)
+
+    def _is_misnamed(self, message: BaseMessage) -> bool:
+        """The text was sent under another name. A message of calls alone has no place for one."""
+        sent = self._sent.get(message.id or "")
+        return (
+            sent is not None and bool(message.text) and (message.name or None) != sent.speaker and message.type == "ai"
+        )
 
     def _client_order(self, held: Iterable[str]) -> list[str]:
         """Ids of the client's messages in its order: what it held, then what was sent. A result stands behind its call

@@ -24,6 +24,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages.content import (
 )
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, to_agui
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import Reasoning, Thought, reasoning_id
+from yai_nexus_agentkit.adapter.langgraph.native.agents import speaker
 from yai_nexus_agentkit.adapter.langgraph.native.run_tree import emits
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView
@@ -153,7 +154,8 @@ class ModelLane:
         """The block that the next chunk may go on with, by a short way."""
         self._by_index: dict[Any, _Arriving] = {}
         self._arriving: list[_Arriving] = []
-        life.lane(self.key, owner=run.owner, within=tuple(a.id for a in run.ancestors() if a.span))
+        within = tuple(a.id for a in run.ancestors() if a.span)
+        life.lane(self.key, owner=run.owner, within=within, speaker=speaker(run))
         self._lane = life.lane_of(self.key)
 
     def made(self) -> list[Call]:
@@ -271,6 +273,7 @@ class ModelLane:
         if output is not None:
             if not self.spoke and not self._arriving:
                 self.message_id = output.id or self.message_id
+                self._life.lane(self.key, speaker=clean_text(output.name) if output.name else self._lane.speaker)
                 events = self.stream(output, calls=False)
             events += self._complete(output)
         if rest := self._text.rest():
@@ -279,7 +282,7 @@ class ModelLane:
             self._view.reasoned(self.message_id, self.run, output)
         elif self.spoke:
             whole = output if output is not None and self._sent_all_of(output) else None
-            self._view.sent(self.message_id, self.run, whole)
+            self._view.sent(self.message_id, self.run, whole, speaker=self._lane.speaker)
         elif output is not None and output.id:
             self._view.kept_silent(output.id)
         if self.run.owner is not None and output is not None:

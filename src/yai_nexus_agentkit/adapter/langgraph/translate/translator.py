@@ -1,14 +1,14 @@
 """LangGraph's native events as AG-UI events: a state machine without I/O, one per run.
 
 Each event belongs to a native run (`RunTree`), and the kind of that run decides who handles it: `ModelCalls`,
-`ToolRuns`, `_Steps`, or, for chunks of the root, `Conversation`. `RunLifecycle` decides what must close before what may
-open.
+`ToolRuns`, `NodeSteps`, or, for chunks of the root, `Conversation`. `RunLifecycle` decides what must close before what
+may open.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from ag_ui.core import BaseEvent
 from langchain_core.messages import BaseMessage
 from langgraph.errors import GraphBubbleUp
 
-from yai_nexus_agentkit.adapter.langgraph.native.run_tree import ERROR_HANDLER, RunTree, is_hidden, is_node
+from yai_nexus_agentkit.adapter.langgraph.native.run_tree import ERROR_HANDLER, RunTree, is_node
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.native.written import written_messages
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Idle, Plan, Restate, Run
@@ -24,6 +24,7 @@ from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView
 from yai_nexus_agentkit.adapter.langgraph.translate.conversation import Conversation, Ending
 from yai_nexus_agentkit.adapter.langgraph.translate.model_calls import ModelCalls
+from yai_nexus_agentkit.adapter.langgraph.translate.node_steps import NodeSteps
 from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolRuns, hosting_call
 from yai_nexus_agentkit.adapter.langgraph_events import LangGraphEventType as Kind
 from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
@@ -31,7 +32,6 @@ from yai_nexus_agentkit.adapter.shared.reports import Reports
 from yai_nexus_agentkit.errors import Code
 from yai_nexus_agentkit.orchestration.envelope import TOOL_OUTPUT, is_envelope
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text
-from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
 __all__ = ["LangGraphTranslator"]
 
@@ -57,7 +57,7 @@ class LangGraphTranslator:
         self._tree = RunTree(options, notes.inside, notes.named)
         self._view = ClientView(plan.known, life, reasoning=options.reasoning == "standard")
         self._calls = ToolRuns(life, self._view, notes)
-        self._steps = _Steps(life, options.step_name)
+        self._steps = NodeSteps(life, options.step_name)
         self._models = ModelCalls(reports, self._view, notes)
         self._conversation = Conversation(plan, reports, self._tree, self._view, self._calls, shape=shape)
         self.ending = Ending(plan, self._tree, self._calls)
@@ -324,68 +324,6 @@ class LangGraphTranslator:
             return self._tree.graph(namespace)
         nodes = [*self._steps.waiting, *self._tree.root_nodes()]
         return nodes[0] if len(nodes) == 1 else None
-
-
-class _Steps:
-    """Node runs as steps.
-
-    A root node's step stays open past the node's end event, until the chunk with its updates, so that the events of
-    what the node wrote lie inside. A subgraph's chunks come too late to wait for, so its steps close at once.
-    """
-
-    def __init__(self, life: RunLifecycle, name: Callable[[NativeRun], str | None] | None) -> None:
-        self._life = life
-        self._name = name or _path
-        self._ended: list[NativeRun] = []
-        """Root nodes that ended and whose updates have not come yet."""
-
-    def start(self, run: NativeRun) -> list[BaseEvent]:
-        """A node began. Silent and hidden nodes are no steps."""
-        name = None if run.silent or is_hidden(run) else self._name(run)
-        if not name:
-            return []
-        namespace = run.checkpoint_ns
-        facts = {
-            "node": run.name,
-            "step": run.metadata.get("langgraph_step"),
-            "task_id": namespace.rpartition(":")[2] or None,
-            "checkpoint_ns": namespace or None,
-        }
-        known = {key: value for key, value in facts.items() if value is not None}
-        return self._life.start_step(run.id, name, owner=run.owner, metadata={"langgraph": known})
-
-    def end(self, run: NativeRun, *, wait: bool) -> list[BaseEvent]:
-        """A node ended; with `wait`, its updates are still to come."""
-        if not wait:
-            return self._life.finish_step(run.id)
-        self._ended.append(run)
-        return []
-
-    @property
-    def waiting(self) -> list[NativeRun]:
-        """The root nodes that ended and whose updates are still to come."""
-        return self._ended
-
-    def updated(self, nodes: Iterable[str]) -> list[BaseEvent]:
-        """The updates of root nodes came: of each, the oldest ended run is over."""
-        events: list[BaseEvent] = []
-        for node in nodes:
-            for run in self._ended:
-                if run.name == node:
-                    self._ended.remove(run)
-                    events += self._life.finish_step(run.id)
-                    break
-        return events
-
-    def settle(self) -> list[BaseEvent]:
-        """The superstep is over: close all of them."""
-        ended, self._ended = self._ended, []
-        return [event for run in ended for event in self._life.finish_step(run.id)]
-
-
-def _path(run: NativeRun) -> str:
-    """The node's path. The error handler of a node has the node's name, as a retry has."""
-    return "/".join(name.removeprefix(ERROR_HANDLER) for name in run.path)
 
 
 def _nothing(native: Mapping[str, Any]) -> list[BaseEvent]:
