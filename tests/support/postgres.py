@@ -7,11 +7,15 @@ import pwd
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
-__all__ = ["binaries", "postgres"]
+from psycopg.rows import dict_row
+from psycopg_pool import AsyncConnectionPool
+
+__all__ = ["binaries", "pool", "postgres"]
 
 
 def binaries() -> Path | None:
@@ -56,3 +60,10 @@ def postgres() -> Iterator[str]:
             run("pg_ctl", "-D", str(data), "-m", "immediate", "stop")
     finally:
         shutil.rmtree(home, ignore_errors=True)
+
+
+@asynccontextmanager
+async def pool(address: str) -> AsyncIterator[AsyncConnectionPool[Any]]:
+    options = {"autocommit": True, "row_factory": dict_row, "prepare_threshold": 0}
+    async with AsyncConnectionPool(address, max_size=5, kwargs=options, open=False) as connections:
+        yield connections

@@ -3,48 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-from psycopg.rows import dict_row
-from psycopg_pool import AsyncConnectionPool
 
-from tests.support.postgres import postgres
+from tests.support.postgres import pool
 from tests.support.serving import asker, call, post, run_body, talker
 from yai_nexus_agentkit import AGUIAdapter
 from yai_nexus_agentkit.server import create_app
-
-
-@pytest.fixture(scope="module")
-def database() -> Iterator[str]:
-    with postgres() as address:
-        yield address
-
-
-@asynccontextmanager
-async def pool(address: str) -> AsyncIterator[AsyncConnectionPool[Any]]:
-    options = {"autocommit": True, "row_factory": dict_row, "prepare_threshold": 0}
-    async with AsyncConnectionPool(address, max_size=5, kwargs=options, open=False) as connections:
-        yield connections
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-async def saver(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
-    if request.param == "sqlite":
-        async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as opened:
-            yield opened
-    else:
-        async with pool(request.getfixturevalue("database")) as connections:
-            checkpointer = AsyncPostgresSaver(connections)
-            await checkpointer.setup()
-            yield checkpointer
-            async with connections.connection() as connection:
-                await connection.execute("TRUNCATE checkpoints, checkpoint_blobs, checkpoint_writes")
 
 
 async def snapshot(app: Any, thread: str = "t1") -> Any:

@@ -7,12 +7,14 @@ thread's lock for a change.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ag_ui.core import MessagesSnapshotEvent, StateSnapshotEvent
+from pydantic_core import to_json
 
 from yai_nexus_agentkit.adapter.hook_calls import shown_messages, shown_state
 from yai_nexus_agentkit.errors import StatePatchError, ThreadPausedError
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from yai_nexus_agentkit.adapter.source import ThreadStore
 
 __all__ = ["Threads"]
+
+_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
+"""The character as JSON has it, and not the same letters behind a backslash of the text."""
 
 
 class Threads:
@@ -59,6 +64,8 @@ class Threads:
         `ThreadStore.change_state`. `max_size`: bytes that the state may have afterwards. `executor`: computes
         beside the event loop; None is the loop's own.
 
+        Values must not hold the character NUL, which databases refuse.
+
         Raises `StatePatchError`, and `ThreadPausedError` for a thread that waits for an answer, whose open questions a
         change would erase. Nothing changed then.
         """
@@ -83,6 +90,9 @@ def _changes(
     state: Mapping[str, Any], given: Mapping[str, Any], operations: Sequence[Any], max_size: int | None
 ) -> tuple[dict[str, Any], list[str]]:
     """The new values by key and the removed keys, for a patch of the state as it is shown. Raises `StatePatchError`."""
+    for number, operation in enumerate(operations):
+        if _NUL.search(to_json(operation)):
+            raise StatePatchError("the character NUL cannot be stored", path=f"/{number}")
     shown, stored, tracker = _json(given), _json(state), StateTracker()
     wanted = apply_patch(shown, operations, max_size=max_size)
     tracker.assume(shown)

@@ -12,6 +12,7 @@ from langchain_core.messages import BaseMessage
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Resume
 from yai_nexus_agentkit.adapter.langgraph.request.reconcile import open_calls, unanswered
 from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, GraphShape
+from yai_nexus_agentkit.adapter.langgraph.threads.savers import storable_text
 from yai_nexus_agentkit.adapter.shared.state import client_changes
 from yai_nexus_agentkit.errors import RunInputError
 
@@ -51,7 +52,8 @@ def changed_state(
     if shape.functional:
         return {key: value for key, value in state.items() if key != MESSAGES}  # an argument, not a channel
     current = held if isinstance(held, Mapping) else {}
-    changed = {key: (value, sent) for key, value, sent in _differing(state, current, shape, shown)}
+    changed = {key: (_clean(value), sent) for key, value, sent in _differing(state, current, shape, shown)}
+    changed = {key: (value, sent) for key, (value, sent) in changed.items() if value != sent}
     try:
         fitted = shape.fitted({key: value for key, (value, _) in changed.items()}, current)
     except RunInputError as error:
@@ -63,6 +65,11 @@ def changed_state(
         except ValueError as error:
             _logger.warning("the request's state is ignored in part: %s", error)
     return written
+
+
+def _clean(value: Any) -> Any:
+    """The value of a channel as a storage can hold it."""
+    return storable_text(value) if isinstance(value, str) else value
 
 
 def _differing(

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, cast
 
 from ag_ui.core import Message
@@ -24,7 +25,7 @@ from yai_nexus_agentkit.adapter.langgraph.request.reconcile import Reconciliatio
 from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, Graph, GraphShape, saver_of
 from yai_nexus_agentkit.adapter.langgraph.threads.branches import History, Place, cut, fork_thread, start_branch
 from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import ANSWERS_KEY, Thread, read_thread, settle
-from yai_nexus_agentkit.adapter.langgraph.threads.savers import GivenIds, RunSaver
+from yai_nexus_agentkit.adapter.langgraph.threads.savers import GivenIds, RunSaver, SaverInFront
 from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.errors import NoToolResultsError, RunInputError
 from yai_nexus_agentkit.protocol.calls import Call, ThreadCalls
@@ -81,8 +82,8 @@ class Planner:
         if self._is_idle(found.append, state):
             return await self._idle(known, thread, stray)
         if thread.loose:
-            await settle(self._graph, self.config)
-            self.agent = self._graph
+            await settle(self._written, self.config)
+            self.agent = self._written
         messages = [*self._shape.kept(thread.values), *thread.nested, *found.append]
         return self._run_on(replace(known, nested=()), messages, state, found, Held(thread.values, thread.messages))
 
@@ -115,17 +116,25 @@ class Planner:
 
     # ------------------------------------------------------------------ what there is
 
+    @cached_property
+    def _written(self) -> Graph:
+        """The graph for updates of its thread, and for a run after one."""
+        saver = saver_of(self._graph)
+        return self._graph if saver is None else self._copied(SaverInFront(saver))
+
     def _in_front(self, saver: BaseCheckpointSaver[Any], thread: Thread, *, answering: bool = False) -> Graph:
-        """The graph with the checkpointer of this run. A graph that cannot be copied is left as it is."""
+        """The graph with the checkpointer of this run."""
+        return self._copied(RunSaver(saver, thread.saved, self._given_ids, answering=answering), loud=answering)
+
+    def _copied(self, saver: SaverInFront, *, loud: bool = False) -> Graph:
+        """The graph with another checkpointer. A graph that cannot be copied is left as it is."""
         try:
-            front = RunSaver(saver, thread.saved, self._given_ids, answering=answering)
-            return self._graph.copy({"checkpointer": front})
+            return self._graph.copy({"checkpointer": saver})
         except Exception:
             message = (
                 "a %s cannot be copied: its threads are read twice, and an answer over which a task failed stays stored"
             )
-            level = logging.WARNING if answering else logging.DEBUG
-            _logger.log(level, message, type(self._graph).__name__, exc_info=True)
+            _logger.log(logging.WARNING if loud else logging.DEBUG, message, type(self._graph).__name__, exc_info=True)
             return self._graph
 
     async def _read(self) -> Thread:
@@ -134,7 +143,7 @@ class Planner:
         if not leaves(self._run.run_input, thread.breakpoints):
             return thread
         answers(self._run.run_input, thread.questions, thread.breakpoints)
-        await settle(self._graph, self.config)
+        await settle(self._written, self.config)
         return await read_thread(self._graph, self._shape, self.config)
 
     async def _is_due(self, thread: Thread) -> bool:
@@ -313,7 +322,7 @@ class Planner:
         start = next(n for n, m in enumerate(thread.messages) if m.id == at)
         before = thread.messages[:start]
         known = replace(self._known(thread, self._calls(before), found), nested=(), lacking=True)
-        parts = (self._graph, self._shape, self.config)
+        parts = (self._written, self._shape, self.config)
         head = cast("CheckpointTuple", thread.saved)
         branch = await fork_thread(*parts, head=head, message_id=at, before=before, tail=found.append, state=state)
         if branch is not None:
@@ -343,7 +352,7 @@ class Planner:
             return await self._forked(branch, found, state)
         if not found.append:
             return await self._at_head(thread)
-        start = await start_branch(self._graph, self._shape, self.config, place, found.append, state)
+        start = await start_branch(self._written, self._shape, self.config, place, found.append, state)
         return self._at(start, self._known(branch, _with_results(calls, found), found), found)
 
     async def _changed_since(self, history: History, place: Place) -> dict[str, Any]:
@@ -367,7 +376,7 @@ class Planner:
 
     def _at(self, branch: RunnableConfig, known: Known, found: Reconciliation) -> Run:
         """The graph runs at this checkpoint, on the input that was written there."""
-        self.agent = self._graph
+        self.agent = self._written
         self.config = {**self.config, "configurable": {**self.config["configurable"], **branch["configurable"]}}
         return Run(known=known, answers=found.answers)
 

@@ -19,7 +19,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, Graph, GraphShape, saver_of
-from yai_nexus_agentkit.adapter.langgraph.threads.savers import at_head, at_place
+from yai_nexus_agentkit.adapter.langgraph.threads.savers import at_head, at_place, storable_text
 
 __all__ = ["MESSAGE_KEY", "History", "Place", "cut", "fork_thread", "start_branch"]
 
@@ -144,12 +144,13 @@ class History:
         saved = None if config is None else await self._saver.aget_tuple(at_place(self._root, config))
         return None if saved is None else await self.place(saved)
 
-    async def _matching(self, metadata: Mapping[str, Any], limit: int) -> AsyncGenerator[CheckpointTuple, None]:
+    async def _matching(self, metadata: Mapping[str, str], limit: int) -> AsyncGenerator[CheckpointTuple, None]:
         """Newest first, each by a query of its own: savers hold a lock while their listing is open, and a checkpoint is
         as large as the thread."""
         last: RunnableConfig | None = None
+        wanted = {key: storable_text(value) for key, value in metadata.items()}  # as savers keep it
         for _ in range(limit):
-            listing = self._saver.alist(self._root, filter=dict(metadata), before=last, limit=1)
+            listing = self._saver.alist(self._root, filter=wanted, before=last, limit=1)
             async with aclosing(listing) as found:  # type: ignore[type-var]
                 saved: CheckpointTuple | None = await anext(found, None)
             if saved is None:
