@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from ag_ui.core import BaseEvent, RunAgentInput, RunErrorEvent
 
 from yai_nexus_agentkit.adapter.control import Controlled, RunControl, Stopped, Watch
-from yai_nexus_agentkit.adapter.hook_calls import acall_hook, call_hook, error_text
+from yai_nexus_agentkit.adapter.hook_calls import acall_hook, being_cancelled, call_hook, error_text
 from yai_nexus_agentkit.adapter.outlet import Outlet
 from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.adapter.shared.predicted import Predictor
@@ -60,7 +60,8 @@ class Driver:
         return self._events(Outlet(self._run, wire))
 
     async def _events(self, outlet: Outlet[T]) -> AsyncGenerator[T, None]:
-        run, failure = self._run, None
+        run = self._run
+        failure: BaseException | None = None
         try:
             try:
                 await self._begin()
@@ -91,11 +92,12 @@ class Driver:
                 for sent in self._finished(prepared.translator, outlet):
                     yield sent
                 outlet.check()
-            except Exception as error:
+            except BaseException as error:
+                if _is_outside(error):
+                    raise
                 failure = error
-            if failure is not None:
-                for sent in self._failed(failure, outlet):
-                    yield sent
+            for sent in self._failed(failure, outlet):
+                yield sent
         finally:
             await self._after()
 
@@ -182,8 +184,14 @@ class Driver:
             self._run.failure.code = Code.TRANSLATION_ERROR
         return sent
 
-    def _failed(self, error: Exception, outlet: Outlet[T]) -> list[T]:
-        """The end of a run that failed or was stopped."""
+    def _failed(self, failure: BaseException | None, outlet: Outlet[T]) -> Iterator[T]:
+        """The end of a run that failed or was stopped. What ends the process is raised again behind it."""
+        if failure is not None:
+            yield from self._last(failure, outlet)
+        if isinstance(failure, SystemExit | KeyboardInterrupt):
+            raise failure
+
+    def _last(self, error: BaseException, outlet: Outlet[T]) -> list[T]:
         run = self._run
         if isinstance(error, Stopped) and error.error is None:
             run.outcome = "cancelled"
@@ -198,9 +206,10 @@ class Driver:
         events = self._closing(lambda ending: ending.fail(message, code))
         return outlet.end(events, RunErrorEvent(message=message, code=code))
 
-    def _code(self, error: Exception) -> str:
+    def _code(self, error: BaseException) -> str:
         try:
-            return self._source.error_code(error) or Code.AGENT_ERROR
+            known = self._source.error_code(error) if isinstance(error, Exception) else None
+            return known or Code.AGENT_ERROR
         except Exception:
             _logger.exception("the code of an error could not be found; it is %s", Code.AGENT_ERROR)
             return Code.AGENT_ERROR
@@ -238,6 +247,11 @@ class Driver:
             _logger.error("the after_run hook took longer than %g seconds and was cancelled", limit)
         except AGUIAdapterError:
             _logger.exception("the after_run hook raised")
+
+
+def _is_outside(error: BaseException) -> bool:
+    """The reader leaves, or somebody cancels its task: nobody reads on."""
+    return isinstance(error, GeneratorExit) or (isinstance(error, asyncio.CancelledError) and being_cancelled())
 
 
 async def _refused(event: BaseEvent, wire: Callable[[BaseEvent], T]) -> AsyncGenerator[T, None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import inspect
 import logging
@@ -16,10 +17,26 @@ from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.errors import UNEXPECTED, AGUIAdapterError, HookError
 from yai_nexus_agentkit.protocol.json.json_safe import json_safe
 
-__all__ = ["acall_hook", "call_hook", "copied", "error_text", "guarded", "shown_messages", "shown_state"]
+__all__ = [
+    "acall_hook",
+    "being_cancelled",
+    "call_hook",
+    "copied",
+    "error_text",
+    "guarded",
+    "shown_messages",
+    "shown_state",
+]
 
 _logger = logging.getLogger(__name__)
 _MESSAGES = (TextualMessage, ToolMessage, ActivityMessage, ReasoningMessage)
+
+
+def being_cancelled() -> bool:
+    """Somebody cancels the current task. A CancelledError at another time is a failure: of work that the agent, its
+    checkpointer or a hook had cancelled itself."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def call_hook(name: str, hook: Callable[..., Any], *args: Any) -> Any:
@@ -42,12 +59,14 @@ async def acall_hook(name: str, hook: Callable[..., Any], *args: Any) -> Any:
             value = await value
     except AGUIAdapterError:
         raise
-    except Exception as error:
+    except (Exception, asyncio.CancelledError) as error:
+        if isinstance(error, asyncio.CancelledError) and being_cancelled():
+            raise
         raise _raised(name, error) from error
     return _checked(name, value)
 
 
-def _raised(name: str, error: Exception) -> HookError:
+def _raised(name: str, error: BaseException) -> HookError:
     return HookError(f"the {name} hook raised {type(error).__name__}: {error}", hook=name)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid4
@@ -48,9 +49,10 @@ class RunNotes:
     """Chain -> whether somebody wrote its name (``run_name``, ``with_config``); missing if that cannot be seen."""
     structured: set[str] = field(default_factory=set)
     """Model calls whose output is data for the program, not words for the user."""
-    failed_models: set[str] = field(default_factory=set)
+    failed_models: deque[str] = field(default_factory=deque)
+    """Model calls that failed, until the translator takes them out."""
     errors: dict[str, BaseException] = field(default_factory=dict)
-    """Chains, graphs and nodes that failed."""
+    """Chains, graphs, nodes and model calls that failed."""
     running: dict[str, float] = field(default_factory=dict)
     """Tool run under way -> when it began (``time.monotonic``)."""
 
@@ -101,7 +103,8 @@ class SideHandler(BaseCallbackHandler):
             self._answers[text] = (message.id, namespace)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        self._notes.failed_models.add(str(run_id))
+        self._notes.failed_models.append(str(run_id))
+        self._notes.errors[str(run_id)] = error
 
     def on_llm_start(
         self, serialized: Any, prompts: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any

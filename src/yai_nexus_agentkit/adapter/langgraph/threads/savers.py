@@ -11,7 +11,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from inspect import signature
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from langchain_core.messages import BaseMessage, BaseMessageChunk, convert_to_messages, message_chunk_to_message
@@ -27,6 +27,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.base.id import uuid6
 
+from yai_nexus_agentkit.adapter.hook_calls import being_cancelled
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text
 
 __all__ = [
@@ -40,6 +41,8 @@ __all__ = [
     "renewed",
     "storable_text",
 ]
+
+T = TypeVar("T")
 
 _logger = logging.getLogger(__name__)
 
@@ -198,7 +201,7 @@ class RunSaver(SaverInFront):
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         first = self._unread and _asks_for(config, self._saved)
-        found = self._unread.pop() if first else await self._under.aget_tuple(config)
+        found = self._unread.pop() if first else await _done(self._under.aget_tuple(config))
         return _without_failed_answers(found) if self._answering else found
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
@@ -211,7 +214,27 @@ class RunSaver(SaverInFront):
     ) -> None:
         if not config["configurable"].get("checkpoint_ns"):
             writes = list(map(self._ids.given, writes))
-        await self._put_writes(config, writes, task_id, task_path)
+        await _done(self._put_writes(config, writes, task_id, task_path))
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        return await _done(super().aput(config, checkpoint, metadata, new_versions))
+
+
+async def _done(work: Awaitable[T]) -> T:
+    """Await the storage. LangGraph takes a CancelledError of its own (of a pool that closes) for the end of a run that
+    went well."""
+    try:
+        return await work
+    except asyncio.CancelledError as error:
+        if being_cancelled():
+            raise
+        raise RuntimeError("the checkpointer cancelled its own work") from error
 
 
 class StagedSaver(SaverInFront):

@@ -46,14 +46,16 @@ class ModelCalls:
     def __init__(self, reports: Reports, view: ClientView, notes: RunNotes) -> None:
         self._reports, self._life, self._view, self._notes = reports, reports.life, view, notes
         self._lanes: dict[str, ModelLane] = {}
+        self._failed: dict[NativeRun | None, list[str]] = {}
+        """Failed model calls whose lanes are open, by the run around them."""
 
     def start(self, run: NativeRun) -> list[BaseEvent]:
         """A model call began. An attempt before it that failed beside it (a retry, a fallback) is over."""
-        events: list[BaseEvent] = []
-        for failed in tuple(self._notes.failed_models):
-            lane = self._lanes.get(failed)
-            if lane is not None and lane.run.parent is run.parent:
-                events += self.abandon(failed)
+        failed = self._notes.failed_models
+        while failed:
+            if (lane := self._lanes.get(failed.popleft())) is not None:
+                self._failed.setdefault(lane.run.parent, []).append(lane.key)
+        events = [event for attempt in self._failed.pop(run.parent, ()) for event in self.abandon(attempt)]
         if run.id in self._notes.structured:
             run.silent = True
         if not run.silent:

@@ -19,7 +19,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, resu
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.native.written import is_single_call, tool_messages
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView
-from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
+from yai_nexus_agentkit.adapter.native_run import NativeRun
 from yai_nexus_agentkit.orchestration.approvals import APPROVAL
 from yai_nexus_agentkit.protocol.calls import Call
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_text
@@ -294,9 +294,3 @@ def _facts(message: ToolMessage) -> dict[str, Any] | None:
     if decided := message.additional_kwargs.get(APPROVAL):
         facts["approval"] = str(decided)
     return {"langgraph": facts} if facts else None
-
-
-def hosting_call(run: NativeRun) -> NativeRun | None:
-    """The tool run that hosts a subagent."""
-    host = run.host
-    return host if host is not None and host.kind is RunKind.TOOL else None

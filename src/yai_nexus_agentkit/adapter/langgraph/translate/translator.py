@@ -8,6 +8,7 @@ may open.
 from __future__ import annotations
 
 import logging
+from asyncio import CancelledError
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -25,7 +26,7 @@ from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientVie
 from yai_nexus_agentkit.adapter.langgraph.translate.conversation import Conversation, Ending
 from yai_nexus_agentkit.adapter.langgraph.translate.model_calls import ModelCalls
 from yai_nexus_agentkit.adapter.langgraph.translate.node_steps import NodeSteps
-from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolRuns, hosting_call
+from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolRuns
 from yai_nexus_agentkit.adapter.langgraph_events import LangGraphEventType as Kind
 from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
 from yai_nexus_agentkit.adapter.shared.reports import Reports
@@ -87,7 +88,7 @@ class LangGraphTranslator:
             Kind.ON_TOOL_ERROR: self._tool_error,
             Kind.ON_CUSTOM_EVENT: self._custom,
             **dict.fromkeys((Kind.ON_RETRIEVER_START, Kind.ON_PROMPT_START, Kind.ON_PARSER_START), self._other_start),
-            **dict.fromkeys((Kind.ON_RETRIEVER_STREAM, Kind.ON_PROMPT_STREAM, Kind.ON_PARSER_STREAM), _nothing),
+            **dict.fromkeys((Kind.ON_RETRIEVER_STREAM, Kind.ON_PROMPT_STREAM, Kind.ON_PARSER_STREAM), lambda _: []),
             **dict.fromkeys((Kind.ON_RETRIEVER_END, Kind.ON_PROMPT_END, Kind.ON_PARSER_END), self._other_end),
             Kind.ON_RETRIEVER_ERROR: self._other_end,
         }
@@ -123,7 +124,11 @@ class LangGraphTranslator:
         return {key: value for key, value in native.items() if key != "parent_ids"}
 
     def finish(self) -> list[BaseEvent]:
-        """End the run: paused if the graph asked something, else done."""
+        """End the run: paused if the graph asked something, else done. Raises the CancelledError of an agent that
+        cancelled itself, since the stream of its events ends as if all went well."""
+        failed = self._notes.errors.get(self._tree.top.id)
+        if isinstance(failed, CancelledError):
+            raise failed
         events: list[BaseEvent] = []
         for run in self._tree.open():
             if run.kind is RunKind.NODE:
@@ -163,13 +168,11 @@ class LangGraphTranslator:
         if title is not None:
             run.span = True
             return self._life.open_span(run.id, title, owner=run.owner)
-        if run.kind is RunKind.GRAPH and run.owner == run.id:
-            tool = hosting_call(run)
-            call = self._calls.call_of(tool) if tool is not None else None
-            name = tool.name if tool is not None and run.name == "LangGraph" else run.name
-            above = run.parent.owner if run.parent is not None else None
-            return self._life.start_subagent(run.id, name, parent=above, call_id=call)
-        return []
+        tool = run.host
+        if run.kind is not RunKind.GRAPH or run.owner != run.id or tool is None:
+            return []
+        name = tool.name if run.name == "LangGraph" else run.name
+        return self._life.start_subagent(run.id, name, parent=tool.owner, call_id=self._calls.call_of(tool))
 
     def _chain_start(self, native: Mapping[str, Any], kind: RunKind = RunKind.CHAIN) -> list[BaseEvent]:
         run, events = self._enter(native, kind)
@@ -324,10 +327,6 @@ class LangGraphTranslator:
             return self._tree.graph(namespace)
         nodes = [*self._steps.waiting, *self._tree.root_nodes()]
         return nodes[0] if len(nodes) == 1 else None
-
-
-def _nothing(native: Mapping[str, Any]) -> list[BaseEvent]:
-    return []
 
 
 def _skip(native: Mapping[str, Any]) -> list[BaseEvent]:
