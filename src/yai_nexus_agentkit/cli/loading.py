@@ -195,7 +195,7 @@ def _near_module(name: str) -> str:
 
 async def _resolve(value: Any, name: str, config: Mapping[str, Any], stack: AsyncExitStack | None) -> Agent:
     for _ in range(_MAX_HOPS):
-        agent = _as_agent(value, name)
+        agent = _as_agent(value)
         if agent is not None:
             return agent
         if stack is None and isinstance(value, (AbstractAsyncContextManager, AbstractContextManager)):
@@ -216,21 +216,17 @@ async def _resolve(value: Any, name: str, config: Mapping[str, Any], stack: Asyn
     raise CommandError(f"{name} gives an object of type {type(value).__name__}; {_EXPECTED}")
 
 
-def _as_agent(value: Any, name: str) -> Agent | None:
-    from langgraph.graph import StateGraph
-
+def _as_agent(value: Any) -> Agent | None:
     from yai_nexus_agentkit import AGUIAdapter
     from yai_nexus_agentkit.adapter.frameworks import is_agent
 
-    if isinstance(value, AGUIAdapter) or is_agent(value):
-        return value  # type: ignore[no-any-return]
-    if isinstance(value, StateGraph):
-        raise CommandError(f"{name} is a StateGraph that is not compiled: call its .compile()")
-    return None
+    return value if isinstance(value, AGUIAdapter) or is_agent(value) else None
 
 
 def _called(value: Any, name: str, config: Mapping[str, Any]) -> Any:
     if not callable(value) or inspect.ismodule(value):
+        if hasattr(value, "compile"):
+            raise CommandError(f"{name} is a {type(value).__name__} that is not compiled: call its .compile()")
         what = f"the module {value.__name__}" if inspect.ismodule(value) else f"of type {type(value).__name__}"
         decorator = "contextlib.asynccontextmanager" if inspect.isasyncgen(value) else "contextlib.contextmanager"
         if inspect.isasyncgen(value) or inspect.isgenerator(value):

@@ -210,7 +210,8 @@ def _unusual_style(event: Event) -> str | None:
     """Of a run that did not succeed, or a tool that failed."""
     if (event.get("outcome") or {}).get("type") in ("interrupt", "cancelled"):
         return "yellow"
-    return "red" if ((event.get("metadata") or {}).get("langgraph") or {}).get("status") == "error" else None
+    facts = (event.get("metadata") or {}).values()  # by the source's name
+    return "red" if any(isinstance(own, dict) and own.get("status") == "error" for own in facts) else None
 
 
 class _Line(NamedTuple):

@@ -279,15 +279,14 @@ class CallEvents:
         """The calls that this run announced and nobody answered, in order (AG-UI 1.0, frontend tools)."""
         return [call for call in (*self.announced, *self._renamed) if not self._thread.is_answered(call)]
 
-    def settle(self, live: Sequence[str]) -> list[BaseEvent]:
+    def settle(self, live: Sequence[str], metadata: dict[str, Any] | None) -> list[BaseEvent]:
         """Answer all pending calls as dropped, except `live` (ids as the client knows them at the end). A client that
-        gets no list of pending calls counts the unanswered ones itself."""
+        gets no list of pending calls counts the unanswered ones itself. `metadata`: of the results."""
         events: list[BaseEvent] = []
         for call_id, call in self.announced.items():
             if call_id not in live and not self._thread.is_answered(call_id):
                 # Not from the call's id alone, which may recur when no thread has it.
-                own_id, facts = f"{call.lane}-{call_id}", {"langgraph": {"status": "dropped"}}
-                events += self.result(call_id, own_id, DROPPED, call.owner, facts)
+                events += self.result(call_id, f"{call.lane}-{call_id}", DROPPED, call.owner, metadata)
         self._renamed = [call_id for call_id in dict.fromkeys(live) if call_id not in self.announced]
         return events
 

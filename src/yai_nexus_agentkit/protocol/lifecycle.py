@@ -294,9 +294,10 @@ class RunLifecycle:
         return self._calls.pending
 
     @_while_live
-    def settle_calls(self, live: Sequence[str]) -> list[BaseEvent]:
-        """At the run's end: only these pending calls can still be answered. The others are answered as dropped."""
-        return self._calls.settle(live)
+    def settle_calls(self, live: Sequence[str], metadata: Metadata | None = None) -> list[BaseEvent]:
+        """At the run's end: only these pending calls can still be answered. The others are answered as dropped, by
+        results with this metadata."""
+        return self._calls.settle(live, metadata)
 
     # ------------------------------------------------------------------ steps, spans, subagents
 

@@ -7,7 +7,7 @@ Tools run once, in the recorded run.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field, replace
@@ -29,6 +29,7 @@ from yai_nexus_agentkit.adapter.source import Source, SourceRun
 
 if TYPE_CHECKING:
     from yai_nexus_agentkit.adapter.run_context import Hooks
+    from yai_nexus_agentkit.errors import Code
 
 __all__ = ["Make", "Recording", "record_natives"]
 
@@ -229,6 +230,12 @@ class _ReplayedSource(Source):
 
     async def prepare(self, run: RunContext, /) -> SourceRun:
         return _ReplayedRun(await self._source.prepare(run), self.tape)
+
+    def merged(self, under: Mapping[str, Any], over: Mapping[str, Any], /) -> Any:
+        return self._source.merged(under, over)
+
+    def error_code(self, error: Exception) -> Code | None:
+        return self._source.error_code(error)
 
 
 class _ReplayedRun:

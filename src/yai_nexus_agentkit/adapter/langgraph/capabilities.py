@@ -23,6 +23,7 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
 
+from yai_nexus_agentkit.adapter.langgraph.messages.metadata import SOURCE
 from yai_nexus_agentkit.adapter.langgraph.shape import Graph, GraphShape, saver_of, tool_objects
 from yai_nexus_agentkit.adapter.options import AdapterOptions
 from yai_nexus_agentkit.orchestration.approvals import require_approval
@@ -45,7 +46,7 @@ def capabilities(
     """
     name = agent.get_name()
     declared = AgentCapabilities(
-        identity=IdentityCapabilities(name=None if name in _UNNAMED else name, type="langgraph"),
+        identity=IdentityCapabilities(name=None if name in _UNNAMED else name, type=SOURCE),
         transport=TransportCapabilities(
             streaming=True, websocket=False, http_binary=False, push_notifications=False, resumable=False
         ),

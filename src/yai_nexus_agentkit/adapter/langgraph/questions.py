@@ -10,6 +10,7 @@ from typing import Any
 from ag_ui.core import Interrupt
 from langgraph.types import Interrupt as NativeInterrupt
 
+from yai_nexus_agentkit.adapter.langgraph.messages.metadata import metadata
 from yai_nexus_agentkit.protocol.calls import Call
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe, json_text
 
@@ -53,7 +54,7 @@ def describe(
         # Clients before 1.0 refuse every answer to an expired question, a cancelling one too (AG-UI 1.0 §16).
         expires_at=str(expires) if expires and declared else None,
         subagent_run_id=owner,
-        metadata={"langgraph": facts},
+        metadata=metadata(facts),
     )
 
 
@@ -63,7 +64,7 @@ def describe_breakpoint(point: Breakpoint) -> Interrupt:
         id=point.interrupt_id,
         reason="confirmation",
         message=f"Continue with {point.node}?" if point.before else f"{point.node} is next. Continue?",
-        metadata={"langgraph": {"node": point.node}},
+        metadata=metadata({"node": point.node}),
     )
 
 

@@ -18,6 +18,7 @@ from langgraph.pregel import Pregel
 from pydantic import BaseModel, ValidationError
 
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_langchain
+from yai_nexus_agentkit.adapter.langgraph.messages.metadata import SOURCE
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes, SideHandler
 from yai_nexus_agentkit.adapter.langgraph.request.graph_input import context_entries, request_tools, second_input
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Held, Idle, Known, Plan, Restate, Resume, Run
@@ -52,7 +53,7 @@ _logger = logging.getLogger(__name__)
 class LangGraphSource(Source):
     """A compiled graph or any runnable. Immutable; serves any number of concurrent runs."""
 
-    name = "langgraph"
+    name = SOURCE
     honours = OPTIONAL
 
     def __init__(self, agent: Runnable[Any, Any]) -> None:

@@ -14,13 +14,11 @@ from typing import Any, NamedTuple
 
 from ag_ui.core import ReasoningMessage
 
+from yai_nexus_agentkit.adapter.langgraph.messages.metadata import SOURCE, metadata
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning_shapes import BY_KIND, BY_NAME, SEPARATOR, Block, Form
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text
 
 __all__ = ["Reasoning", "Restored", "Thought", "form_metadata", "reasoning_id", "reasoning_message", "restore"]
-
-METADATA_KEY = "langgraph"
-"""Our key inside AG-UI metadata objects."""
 
 
 class Reasoning(NamedTuple):
@@ -63,7 +61,7 @@ def form_metadata(
         facts["sections"] = list(lengths)
     if kind is not None:
         facts["kind"] = kind
-    return {METADATA_KEY: facts}
+    return metadata(facts)
 
 
 def reasoning_message(message_id: str, n: int, block: Block, provider: Any) -> ReasoningMessage:
@@ -147,7 +145,7 @@ def restore(messages: Sequence[ReasoningMessage]) -> Restored:
     """The reasoning of one assistant message, in order. A message that does not say its shape is dropped."""
     restored = Restored([], {}, {})
     for number, message in enumerate(messages):
-        facts = (message.metadata or {}).get(METADATA_KEY)
+        facts = (message.metadata or {}).get(SOURCE)
         if not isinstance(facts, Mapping):
             continue
         form, kind, own_id, provider = (_string(facts.get(key)) for key in ("form", "kind", "id", "provider"))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from ag_ui.core import BaseEvent
 
+from yai_nexus_agentkit.adapter.langgraph.messages.metadata import metadata
 from yai_nexus_agentkit.adapter.langgraph.native.agents import is_hook
 from yai_nexus_agentkit.adapter.langgraph.native.run_tree import ERROR_HANDLER, is_hidden
 from yai_nexus_agentkit.adapter.native_run import NativeRun
@@ -40,7 +41,7 @@ class NodeSteps:
             "checkpoint_ns": namespace or None,
         }
         known = {key: value for key, value in facts.items() if value is not None}
-        return self._life.start_step(run.id, name, owner=run.owner, metadata={"langgraph": known})
+        return self._life.start_step(run.id, name, owner=run.owner, metadata=metadata(known))
 
     def end(self, run: NativeRun, *, wait: bool) -> list[BaseEvent]:
         """A node ended; with `wait`, its updates are still to come."""

@@ -16,6 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from yai_nexus_agentkit.adapter.langgraph.messages.content import model_calls
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, result_content, to_agui
+from yai_nexus_agentkit.adapter.langgraph.messages.metadata import metadata
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.native.written import is_single_call, tool_messages
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView
@@ -226,8 +227,8 @@ class ToolRuns:
         """Answer a call with what its tool returned."""
         run, message_id = work.run, f"tool-{work.run.id}"
         text = clean_text(value if isinstance(value, str) else json_text(value))
-        metadata = {"langgraph": {"status": "error"}} if failed else None
-        events = self._life.result(work.call.id, message_id, text, owner=run.owner, metadata=metadata)
+        facts = metadata({"status": "error"}) if failed else None
+        events = self._life.result(work.call.id, message_id, text, owner=run.owner, metadata=facts)
         self._sent(events, message_id, None, run)
         return events
 
@@ -269,7 +270,7 @@ class ToolRuns:
         return any((call := self._calls.of(held.maker, held.raw)) and call.id != held.id for held in thread)
 
     def _settled(self, live: list[str]) -> list[BaseEvent]:
-        events = self._life.settle_calls(live)
+        events = self._life.settle_calls(live, metadata({"status": "dropped"}))
         if events:
             self._view.drifted("no thread has the results of dropped calls")
         for event in events:
@@ -293,4 +294,4 @@ def _facts(message: ToolMessage) -> dict[str, Any] | None:
     facts = {"status": "error"} if message.status == "error" else {}
     if decided := message.additional_kwargs.get(APPROVAL):
         facts["approval"] = str(decided)
-    return {"langgraph": facts} if facts else None
+    return metadata(facts) if facts else None
