@@ -90,9 +90,7 @@ def _factory(found: Any, spec: str, args: argparse.Namespace, attributes: dict[s
     """Makes an adapter for each request; the user's function gets the user in its configuration."""
 
     async def make(identity: Identity) -> AGUIAdapter:
-        config: dict[str, Any] = {**(identity.config or {})}
-        config["configurable"] = {"user": identity.user, **(config.get("configurable") or {})}
-        agent = await made(found, spec, config)
+        agent = await made(found, spec, _with_defaults(identity.config, {"user": identity.user}))
         return adapter_of(with_persistence(agent, attributes, spec), args)
 
     return make
@@ -107,8 +105,6 @@ def _hosts(args: argparse.Namespace, address: str) -> list[str]:
 
 def _resolver(args: argparse.Namespace) -> Resolver:
     """The identity of a request, with the configuration and context of the command line as defaults."""
-    from langchain_core.runnables.config import merge_configs
-
     from yai_nexus_agentkit.server import Identity
 
     config, context = run_arguments(args).values()
@@ -120,10 +116,16 @@ def _resolver(args: argparse.Namespace) -> Resolver:
         identity = Identity() if whose is None else whose(request)
         if not isinstance(identity, Identity):
             identity = await identity
-        merged = merge_configs(config, identity.config)
+        merged: Any = _with_defaults(identity.config, config["configurable"])
         return replace(identity, config=merged, context=context if identity.context is None else identity.context)
 
     return resolve
+
+
+def _with_defaults(config: Mapping[str, Any] | None, configurable: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration, with these values for what its ``configurable`` lacks."""
+    own = config or {}
+    return {**own, "configurable": {**configurable, **(own.get("configurable") or {})}}
 
 
 def _add_inspector(app: Starlette, specs: Mapping[str | None, str]) -> None:

@@ -183,8 +183,9 @@ def _namespace(kwargs: Any) -> str:
 def _name_is_given() -> bool | None:
     """Whether the chain that starts has its name from a configuration (``run_name``); None if that cannot be seen.
 
-    LangChain reports a name that somebody wrote and the name of a function in the same way. The configuration stands in
-    the frame that asks the callback manager to start the run, a few frames up.
+    LangChain reports a name that somebody wrote and the name of a function in the same way, and nothing public has the
+    configuration of a run that starts: `serialized` is None for functions, the context still has that of the parent.
+    It stands in the frame that asks the callback manager to start the run, a few frames up.
     """
     frame = sys._getframe(2)
     while frame.f_back is not None:
