@@ -209,11 +209,11 @@ async def test_a_summary_that_replaces_the_history(play: Player) -> None:
             [
                 "MESSAGES_SNAPSHOT",
                 "MESSAGES_SNAPSHOT",
-                '  user id=#2 content="Here is a summary of the conversation to date:\\n\\nSHORT"',
+                '  developer id=#2 content="Here is a summary of the conversation to date:\\n\\nSHORT" metadata=(lc_source=summarization)',
                 "  user id=user-2 content=again",
                 "TEXT_MESSAGE_START messageId=lc_run--#3 role=assistant + Two. END",
                 "MESSAGES_SNAPSHOT",
-                '  user id=#2 content="Here is a summary of the conversation to date:\\n\\nSHORT"',
+                '  developer id=#2 content="Here is a summary of the conversation to date:\\n\\nSHORT" metadata=(lc_source=summarization)',
                 "  user id=user-2 content=again",
                 "  assistant id=lc_run--#3 content=Two.",
             ],

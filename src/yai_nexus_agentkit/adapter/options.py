@@ -51,6 +51,11 @@ class AdapterOptions:
     """When a ``MESSAGES_SNAPSHOT`` is sent at the end of a run: if the client's messages differ from the thread's,
     always, or only before an interrupt."""
 
+    marked_messages: Literal["developer", "user"] = "developer"
+    """The role of messages that middleware writes under the user's name: a summary, a grader's feedback. LangChain
+    marks them, and their metadata have the mark (``lc_source``). Chats do not show developer messages. LangGraph
+    only."""
+
     final_state_snapshot: bool = False
     """Send a ``STATE_SNAPSHOT`` at the end of each run, even if the deltas sent everything. For clients that ignore
     deltas."""

@@ -27,6 +27,7 @@ OPTIONAL = frozenset(
         "config",
         "custom_events",
         "durability",
+        "marked_messages",
         "messages_snapshot",
         "source",
         "step_name",

@@ -41,7 +41,11 @@ async def test_the_grader_is_not_in_the_chat(judge: Judge, source: Source) -> No
     sent = str([e for e in heard.events if not e["type"].startswith(("STATE", "MESSAGES_SNAPSHOT"))])
     for thought in ("I am the grader", "I grade", "GraderResponse"):
         assert thought not in sent
-    assert [m["content"] for m in heard.views[-1]["messages"] if m["role"] == "assistant"] == [
-        "Roses.",
-        "Roses, noses.",
+    held = heard.views[-1]["messages"]
+    assert [(m["role"], m["content"]) for m in held if m["role"] != "developer"] == [
+        ("user", "hi"),
+        ("assistant", "Roses."),
+        ("assistant", "Roses, noses."),
     ]
+    [feedback] = [m for m in held if m["role"] == "developer"]
+    assert feedback["metadata"]["lc_source"] == rubric.RUBRIC_GRADER_MESSAGE_SOURCE

@@ -19,13 +19,10 @@ from typing import Any, NoReturn
 from ag_ui.core import (
     AssistantMessage,
     DeveloperMessage,
-    DocumentPart,
-    FileSource,
     FunctionCall,
     Message,
     ReasoningMessage,
     SystemMessage,
-    TextPart,
     ToolCall,
     ToolMessage,
     UserMessage,
@@ -34,7 +31,9 @@ from ag_ui.core.types import ContentPart
 from langchain_core import messages as lc
 from langgraph.prebuilt.tool_node import msg_content_output
 
+from yai_nexus_agentkit.adapter.langgraph.messages.blocks import content_of
 from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of, message_id, model_calls, read_whole
+from yai_nexus_agentkit.adapter.langgraph.messages.marks import is_marked, mark_of, marks_in
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import reasoning_message, restore
 from yai_nexus_agentkit.orchestration.client_tools import PENDING
 from yai_nexus_agentkit.protocol.calls import ThreadCalls
@@ -55,14 +54,16 @@ def to_agui(
     *,
     declared: bool = True,
     reasoning: bool = True,
+    marked: str = "developer",
     foreign: Iterable[Message] = (),
 ) -> list[Message]:
-    """The messages as a client holds them. `declared=False` gives what clients before 1.0 accept. `foreign`: messages
-    of subagents that the client holds beside them; no call gets the id of one of theirs.
+    """The messages as a client holds them. `declared=False` gives what clients before 1.0 accept. `marked`: the role of
+    what middleware wrote under the user's name, ``developer`` or ``user``. `foreign`: messages of subagents that the
+    client holds beside them; no call gets the id of one of theirs.
 
     Left out: removals, placeholders (`PENDING`), answers that say nothing, and kinds of message that nobody knows.
     """
-    pass_ = _ToAGUI(declared, reasoning, calls_of((), foreign=foreign))
+    pass_ = _ToAGUI(declared, reasoning, marked, calls_of((), foreign=foreign))
     for position, message in enumerate(messages):
         convert = _TO_AGUI.get(message.type)
         if convert is not None:
@@ -116,14 +117,18 @@ def result_content(message: lc.ToolMessage, *, declared: bool = True) -> str | l
 class _ToAGUI:
     """One pass over a list of messages."""
 
-    def __init__(self, declared: bool, reasoning: bool, calls: ThreadCalls) -> None:
+    def __init__(self, declared: bool, reasoning: bool, marked: str, calls: ThreadCalls) -> None:
         self.out: list[Message] = []
+        self._marked = marked
         self._declared = declared
         self._reasoning = reasoning
         self._calls = calls
 
     def human(self, message: lc.BaseMessage, own_id: str) -> None:
         content = message.content
+        if self._marked == "developer" and mark_of(message):
+            self.out.append(DeveloperMessage(id=own_id, content=_plain(message), **_named(message)))
+            return
         if isinstance(content, str):
             self.out.append(UserMessage(id=own_id, content=clean_text(content), **_named(message)))
             return
@@ -164,7 +169,7 @@ class _ToAGUI:
         if not isinstance(message, lc.ToolMessage) or message.additional_kwargs.get(PENDING):
             return
         content = result_content(message, declared=self._declared)
-        fields = _extra(_kept(message))
+        fields = _facts(message)
         if message.status == "error":
             error = _kept(message).get("error")
             text = content if isinstance(content, str) else parts_text(content, "\n")
@@ -223,9 +228,17 @@ def _plain(message: lc.BaseMessage) -> str:
 
 
 def _named(message: lc.BaseMessage) -> dict[str, Any]:
-    fields = _extra(_kept(message)) if message.additional_kwargs else {}
+    fields = _facts(message) if message.additional_kwargs else {}
     if message.name:
         fields["name"] = clean_text(message.name)
+    return fields
+
+
+def _facts(message: lc.BaseMessage) -> dict[str, Any]:
+    """The members that all messages may have, with the mark of middleware in the metadata."""
+    fields = _extra(_kept(message))
+    if mark := mark_of(message):
+        fields["metadata"] = {**(fields.get("metadata") or {}), **mark}
     return fields
 
 
@@ -265,14 +278,16 @@ def to_langchain(messages: Sequence[Message]) -> list[lc.BaseMessage]:
     for message in own:
         match message:
             case UserMessage():
-                content, kept = _content(message.content)
+                content, kept = content_of(message.content)
                 extra = _keep(message, kept)
                 out.append(lc.HumanMessage(content, id=message.id, name=message.name, additional_kwargs=extra))
             case SystemMessage() | DeveloperMessage():
-                extra = _keep(message, {})
+                extra, text = _keep(message, {}), clean_text(message.content)
+                if isinstance(message, DeveloperMessage) and is_marked(message):
+                    out.append(lc.HumanMessage(text, id=message.id, name=message.name, additional_kwargs=extra))
+                    continue
                 if isinstance(message, DeveloperMessage):
                     extra[_DEVELOPER] = "developer"
-                text = clean_text(message.content)
                 out.append(lc.SystemMessage(text, id=message.id, name=message.name, additional_kwargs=extra))
             case AssistantMessage():
                 names |= {call.id: call.function.name for call in message.tool_calls or ()}
@@ -310,7 +325,7 @@ def _assistant(message: AssistantMessage, thoughts: list[ReasoningMessage]) -> l
 
 
 def _tool(message: ToolMessage, name: str | None) -> lc.ToolMessage:
-    content, kept = _content(message.content)
+    content, kept = content_of(message.content)
     if message.error is not None:
         kept["error"] = message.error
         if not content and message.error:  # models are sent the content alone
@@ -356,43 +371,12 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not JSON")
 
 
-def _content(content: str | list[ContentPart]) -> tuple[str | list[str | dict[str, Any]], dict[str, Any]]:
-    """LangChain content, and what has to be kept beside it."""
-    if isinstance(content, str):
-        return clean_text(content), {}
-    extras = [
-        {key: value for key, value in (("id", part.id), ("metadata", part.metadata)) if value is not None}
-        for part in content
-    ]
-    blocks: list[str | dict[str, Any]] = [_block(part) for part in content]
-    return blocks, {"parts": extras}
-
-
-def _block(part: ContentPart) -> dict[str, Any]:
-    """The LangChain standard block for a part. Members without a place in it (id, metadata) are left out: providers'
-    packages pass unknown members of text blocks on, and APIs refuse them."""
-    if isinstance(part, TextPart):
-        return {"type": "text", "text": clean_text(part.text)}
-    block: dict[str, Any] = {"type": "file" if isinstance(part, DocumentPart) else part.type}
-    source = part.source
-    field = {"data": "base64", "url": "url", "file": "file_id"}[source.type]
-    block[field] = source.value
-    if source.mime_type:
-        block["mime_type"] = source.mime_type
-    extras: dict[str, Any] = {}
-    if isinstance(part.metadata, Mapping) and isinstance(name := part.metadata.get("filename"), str):
-        extras["filename"] = name  # OpenAI wants one for every inline file
-    if isinstance(source, FileSource) and source.provider:
-        extras["provider"] = source.provider
-    if extras:
-        block["extras"] = extras
-    return block
-
-
 def _keep(message: Message, kept: dict[str, Any]) -> dict[str, Any]:
-    """``additional_kwargs`` for what LangChain has no field for."""
-    for key in ("metadata", "encrypted_value"):
-        value = getattr(message, key, None)
+    """``additional_kwargs`` for what LangChain has no field for, and the mark of middleware."""
+    mark, metadata = marks_in(message.metadata), message.metadata
+    if mark and isinstance(metadata, Mapping):
+        metadata = {key: value for key, value in metadata.items() if key not in mark} or None
+    for key, value in (("metadata", metadata), ("encrypted_value", getattr(message, "encrypted_value", None))):
         if value is not None:
             kept[key] = value
-    return {KEPT: kept} if kept else {}
+    return {**mark, KEPT: kept} if kept else mark

@@ -65,7 +65,8 @@ def was_saved_as(message: Message, held: BaseMessage, calls: ThreadCalls) -> boo
 
 def _shown(message: Message, held: BaseMessage) -> Message | None:
     """The thread's message as clients see it, if it is one of the same role."""
-    found = next((m for m in to_agui([held], reasoning=False) if m.id == message.id), None)
+    shown = to_agui([held], reasoning=False, marked=message.role)
+    found = next((m for m in shown if m.id == message.id), None)
     return found if found is not None and found.role == message.role else None
 
 

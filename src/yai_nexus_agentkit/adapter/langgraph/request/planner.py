@@ -214,8 +214,9 @@ class Planner:
         """These messages as the `on_messages` hook lets clients see them, by id; None without that hook."""
         if self._run.hooks.on_messages is None:
             return None
-        reasoning = self._run.options.reasoning != "off"
-        own = to_agui(held, declared=self._run.declared, reasoning=reasoning, foreign=self._foreign)
+        options, declared = self._run.options, self._run.declared
+        reasoning, marked = options.reasoning != "off", options.marked_messages
+        own = to_agui(held, declared=declared, reasoning=reasoning, marked=marked, foreign=self._foreign)
         return {m.id: m for m in shown_messages(self._run, [*own, *(m.model_copy() for m in self._foreign)])}
 
     def _is_clients(self, call: Call) -> bool:

@@ -15,6 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of, message_id
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, to_langchain
+from yai_nexus_agentkit.adapter.langgraph.messages.marks import is_marked, is_users
 from yai_nexus_agentkit.adapter.langgraph.request.alike import alike, repeats, same_content, text_of, was_saved_as
 from yai_nexus_agentkit.orchestration.client_tools import is_pending
 from yai_nexus_agentkit.protocol.calls import Call, ThreadCalls
@@ -26,6 +27,11 @@ _UNANSWERED = "There is no result: the conversation went on before one came. The
 _INSTRUCTIONS = ("system", "developer")
 _TAKEN = ("user", "tool", *_INSTRUCTIONS)
 """Roles of the messages that a client may add."""
+
+
+def _is_taken(message: Message) -> bool:
+    """A client may add this message: what middleware wrote is the thread's alone."""
+    return message.role in _TAKEN and not is_marked(message)
 
 
 @dataclass(slots=True)
@@ -137,17 +143,17 @@ class _Comparison:
         """The user message to restart before; None for a request that just goes on, or shows only the newest
         messages."""
         for message, held in self._differing:
-            if message.role == "user" and held.type == "human" and not same_content(message, held):
+            if message.role == "user" and is_users(held) and not same_content(message, held):
                 return held.id
         last = self._own[-1]
-        if last.role == "user" and last.id in self._at and self._shown[self._at[last.id]].type == "human":
+        if last.role == "user" and last.id in self._at and is_users(self._shown[self._at[last.id]]):
             after = self._shown[self._at[last.id] + 1 :]
-            waiting = paused and not any(held.type == "human" for held in after)
+            waiting = paused and not any(map(is_users, after))
             return None if waiting else last.id
         if not self.fresh():
             return None  # nothing new: a page that is behind, or a cut that waits for the next message
         newest = self._at[self._own[self.known[-1]].id]
-        return next((held.id for held in self._shown[newest + 1 :] if held.type == "human"), None)
+        return next((held.id for held in self._shown[newest + 1 :] if is_users(held)), None)
 
     def fresh(self) -> list[Message]:
         """The messages that the user added: all after the last known one, or, if none is known, after the last
@@ -155,7 +161,7 @@ class _Comparison:
         last = self.known[-1] if self.known else -1
         if last < 0:
             last = max((n for n, m in enumerate(self._own) if m.role == "assistant"), default=-1)
-        return [m for m in self._own[last + 1 :] if m.role in _TAKEN]
+        return list(filter(_is_taken, self._own[last + 1 :]))
 
     def tail(self, fork: str) -> tuple[list[Message], list[Message]]:
         """Of a request that goes back: the edited or repeated message with what the request has after it, and the
@@ -170,7 +176,7 @@ class _Comparison:
         self.found.surplus = True  # what the client holds of the old branch is not part of the new one
         self.found.strange = frozenset(m.id for m in self._own if m.role == "assistant" and m.id not in self._at)
         changed = [m for m in self.changed if m.id in before and m.id in kept]
-        return [m for m in self._own[position:] if m.role in _TAKEN], changed
+        return list(filter(_is_taken, self._own[position:])), changed
 
     def judge(self, fresh: Iterable[Message]) -> None:
         """Whether the client lacks messages, or has too many."""
@@ -240,7 +246,7 @@ class _News:
 def open_calls(messages: Sequence[BaseMessage], calls: ThreadCalls | None = None) -> list[Call]:
     """The calls of the turn, which is what follows the last user message, that have no result: in the order in which
     they were made."""
-    start = max((n for n, m in enumerate(messages) if m.type == "human"), default=-1) + 1
+    start = max((n for n, m in enumerate(messages) if is_users(m)), default=-1) + 1
     makers = {message_id(m, n) for n, m in enumerate(messages[start:], start) if isinstance(m, AIMessage)}
     return [call for call in (calls or calls_of(messages)).open() if call.maker in makers]
 

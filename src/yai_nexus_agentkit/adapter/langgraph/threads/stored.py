@@ -58,7 +58,9 @@ class LangGraphThreadStore:
     async def messages(self, key: str, run: RunContext) -> list[Message]:
         """The conversation, with that of paused subgraphs. What subagents said is stored by no thread."""
         thread = await self._read(key)
-        return to_agui(thread.held, declared=run.declared, reasoning=run.options.reasoning != "off")
+        options = run.options
+        reasoning, marked = options.reasoning != "off", options.marked_messages
+        return to_agui(thread.held, declared=run.declared, reasoning=reasoning, marked=marked)
 
     async def state(self, key: str) -> dict[str, Any]:
         """The public state."""

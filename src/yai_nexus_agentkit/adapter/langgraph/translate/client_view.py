@@ -73,11 +73,11 @@ class _Sent:
 class ClientView:
     """The messages of one run: the thread's at its beginning, those streamed since, and what only the client holds.
 
-    `reasoning`: the client holds reasoning as messages.
+    `reasoning`: the client holds reasoning as messages. `marked`: as in `to_agui`.
     """
 
-    def __init__(self, known: Known, life: RunLifecycle, *, reasoning: bool) -> None:
-        self._life, self._reasoning = life, reasoning
+    def __init__(self, known: Known, life: RunLifecycle, *, reasoning: bool, marked: str) -> None:
+        self._life, self._reasoning, self._marked = life, reasoning, marked
         self._foreign: dict[str, Message] = {m.id: m for m in known.request if m.subagent_run_id is not None}
         self._nested: dict[str, BaseMessage] = {m.id: m for m in known.nested if m.id}
         """Messages of paused subgraphs. The thread's own list gets them when the subgraph ends."""
@@ -315,6 +315,7 @@ class ClientView:
             [*self.latest, *inner, *unsaid],
             declared=self._life.declared,
             reasoning=self._reasoning,
+            marked=self._marked,
             foreign=self._foreign.values(),
         )
         taken = {m.id for m in own}

@@ -56,7 +56,8 @@ class LangGraphTranslator:
         life, options = reports.life, reports.options
         self._plan, self._life, self._notes, self._options, self._shape = plan, life, notes, options, shape
         self._tree = RunTree(options, notes.inside, notes.named)
-        self._view = ClientView(plan.known, life, reasoning=options.reasoning == "standard")
+        reasoning, marked = options.reasoning == "standard", options.marked_messages
+        self._view = ClientView(plan.known, life, reasoning=reasoning, marked=marked)
         self._calls = ToolRuns(life, self._view, notes)
         self._steps = NodeSteps(life, options.step_name)
         self._models = ModelCalls(reports, self._view, notes)

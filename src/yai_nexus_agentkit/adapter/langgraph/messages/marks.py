@@ -1,0 +1,43 @@
+"""Marks of messages that middleware added to a conversation. Pure.
+
+Middleware writes under the user's name what the model shall heed: a summary, the feedback of a grader, a notice.
+LangChain marks such a message (``langchain_core.messages.notification``): ``lc_source`` in ``additional_kwargs`` names
+the feature that added it, ``lc_data`` has its facts. On the wire both are members of the message's metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ag_ui.core import Message
+from langchain_core.messages import BaseMessage
+
+from yai_nexus_agentkit.protocol.json.json_safe import json_safe
+
+__all__ = ["is_marked", "is_users", "mark_of", "marks_in"]
+
+_SOURCE, _DATA = "lc_source", "lc_data"
+
+
+def mark_of(message: BaseMessage) -> dict[str, Any]:
+    """The mark of a message; empty for one without."""
+    return marks_in(message.additional_kwargs)
+
+
+def marks_in(members: Any) -> dict[str, Any]:
+    """The mark among these members, as JSON data: ``additional_kwargs``, or the metadata of a message on the wire."""
+    source = members.get(_SOURCE) if isinstance(members, Mapping) else None
+    if not isinstance(source, str) or not source:
+        return {}
+    return {key: json_safe(members[key]) for key in (_SOURCE, _DATA) if key in members}
+
+
+def is_users(message: BaseMessage) -> bool:
+    """The user wrote this message, and no middleware did."""
+    return message.type == "human" and not mark_of(message)
+
+
+def is_marked(message: Message) -> bool:
+    """A message of a client that middleware had added: no client makes one."""
+    return bool(marks_in(message.metadata))
