@@ -73,5 +73,12 @@ def test_questions(server: str, tmp_path: Path) -> None:
     assert json.loads(printed[-1]) == ["Book a trip", "You want Rome."]
 
 
+def test_joining_a_thread(server: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    run("clients.md", "onRunErrorEvent", f"{server}/talk", tmp_path_factory.mktemp("first"))
+    printed = run("clients.md", "RejoiningAgent", f"{server}/talk", tmp_path_factory.mktemp("again"), then=SHOW)
+
+    assert "Hello there." in json.loads(printed[-1])
+
+
 def test_without_a_library(server: str, tmp_path: Path) -> None:
     assert run("clients.md", "function* events", f"{server}/talk", tmp_path) == ["Hello ", "there."]

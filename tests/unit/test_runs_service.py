@@ -1,20 +1,21 @@
-"""`RunService` without HTTP: what several processes see of each other, and what operators are told."""
+"""`RunService` without HTTP: what several processes see of each other, and what operators see."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
-from ag_ui.core import BaseEvent, CustomEvent, EventType
+from ag_ui.core import BaseEvent, EventType, RunErrorEvent
 
 from tests.support.serving import talker
 from yai_nexus_agentkit import AGUIAdapter
-from yai_nexus_agentkit.errors import EncodingError, ThreadBusyError
+from yai_nexus_agentkit.errors import AGUIAdapterError, EncodingError, ThreadBusyError
 from yai_nexus_agentkit.runs.identity import ANONYMOUS, ThreadRef
 from yai_nexus_agentkit.runs.index import MemoryThreadIndex
+from yai_nexus_agentkit.runs.live_run import RunRequest
 from yai_nexus_agentkit.runs.locks import MemoryThreadLocks
 from yai_nexus_agentkit.runs.service import RunService, ServiceSettings
 from yai_nexus_agentkit.testing import run_input
@@ -22,16 +23,36 @@ from yai_nexus_agentkit.testing import run_input
 THREAD = ThreadRef("agent", "ann", "t1", "key")
 
 
-def opened(service: RunService, graph: Any, **more: Any) -> Any:
+class Watching:
+    """A viewer that keeps the events."""
+
+    def __init__(self, refuse: Callable[[BaseEvent], bool] = lambda event: False) -> None:
+        self.events: list[BaseEvent] = []
+        self.complete_after: int | None = None
+        self._refuse = refuse
+
+    def put(self, event: BaseEvent) -> None:
+        if self._refuse(event):
+            raise EncodingError("no")
+        self.events.append(event)
+
+    def end(self, event: BaseEvent) -> None:
+        self.put(event)
+
+    def complete(self) -> None:
+        self.complete_after = len(self.events)
+
+    def lose(self, closing: Sequence[BaseEvent], error: AGUIAdapterError) -> None:
+        self.events += [*closing, RunErrorEvent(message=str(error), code=error.code)]
+
+
+async def drive(service: RunService, graph: Any, viewer: Watching | None = None) -> list[BaseEvent]:
     given = run_input("hi", thread_id="t1", run_id="r1")
-    return service.open(AGUIAdapter(graph), given, thread=THREAD, identity=ANONYMOUS, **more)
-
-
-async def drive(service: RunService, graph: Any) -> list[BaseEvent]:
-    events: list[BaseEvent] = []
-    async with opened(service, graph) as run:
-        await run.drive(events.append)
-    return events
+    wanted = RunRequest(adapter=AGUIAdapter(graph), run_input=given, thread=THREAD, identity=ANONYMOUS)
+    viewer = viewer or Watching()
+    await (await service.launch(await service.start(wanted), viewer))
+    assert viewer.complete_after == len(viewer.events)
+    return viewer.events
 
 
 async def test_two_processes_share_locks_and_one_cancels_the_other_s_run() -> None:
@@ -68,7 +89,9 @@ async def test_a_run_that_lost_its_lock_ends(caplog: pytest.LogCaptureFixture) -
     service = RunService(settings=ServiceSettings(lease=0.3), locks=locks)
     task = asyncio.create_task(drive(service, talker(200, 0.02)))
     await asyncio.sleep(0.05)
-    holder = next(iter(service.holders))
+    run = service.live_run("key")
+    assert run is not None
+    holder = run.holder
     await locks.release("key", holder)
     assert await locks.acquire("key", "somebody", lease=5)
     async with asyncio.timeout(6):
@@ -78,37 +101,19 @@ async def test_a_run_that_lost_its_lock_ends(caplog: pytest.LogCaptureFixture) -
 
 
 async def test_an_event_that_cannot_be_encoded_ends_the_run() -> None:
-    taken: list[BaseEvent] = []
-
-    def put(event: BaseEvent) -> None:
-        if event.type == EventType.TEXT_MESSAGE_CONTENT:
-            raise EncodingError("no")
-        taken.append(event)
-
-    service = RunService()
-    async with opened(service, talker(3)) as run:
-        await run.drive(put)
+    service, viewer = RunService(), Watching(lambda event: event.type == EventType.TEXT_MESSAGE_CONTENT)
+    taken = await drive(service, talker(3), viewer)
     assert (taken[-1].type, taken[-1].code) == (EventType.RUN_ERROR, "ENCODING_ERROR")  # type: ignore[attr-defined]
     assert EventType.TEXT_MESSAGE_END in [event.type for event in taken]
     assert service.live == 0
 
 
 async def test_a_terminal_event_that_cannot_be_encoded_is_replaced() -> None:
-    taken: list[BaseEvent] = []
-
-    def put(event: BaseEvent) -> None:
-        if event.type in (EventType.RUN_FINISHED, EventType.RUN_ERROR) and taken[-1:] != [broken]:
-            taken.append(broken)
-            raise EncodingError("no")
-        taken.append(event)
-
-    broken = CustomEvent(name="broken", value=1)
-    async with opened(RunService(), talker(1)) as run:
-        await run.drive(put)
+    taken = await drive(RunService(), talker(1), Watching(lambda event: event.type == EventType.RUN_FINISHED))
     assert taken[-1].type == EventType.RUN_ERROR
 
 
-async def test_operators_are_told_once_per_run(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_run_is_logged_and_counted_once(caplog: pytest.LogCaptureFixture) -> None:
     metrics: list[tuple[str, float, dict[str, str]]] = []
 
     def meter(name: str, value: float, labels: Mapping[str, str]) -> None:

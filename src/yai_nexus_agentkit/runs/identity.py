@@ -14,7 +14,7 @@ from yai_nexus_agentkit.checks import check_options
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["ANONYMOUS", "Identity", "ThreadRef", "thread_key"]
+__all__ = ["ANONYMOUS", "Identity", "ThreadRef", "run_config", "thread_key"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,3 +66,10 @@ def thread_key(agent: str, user: str, thread_id: str, secret: bytes = b"") -> st
     """
     named = json.dumps([agent, user, thread_id]).encode()
     return hmac.digest(secret or b"yai_nexus_agentkit.thread", named, hashlib.sha256).hex()
+
+
+def run_config(given: RunnableConfig | None, key: str) -> RunnableConfig:
+    """The identity's configuration, for this thread and no other."""
+    config: RunnableConfig = {**(given or {})}
+    config["configurable"] = {**(config.get("configurable") or {}), "thread_id": key}
+    return config

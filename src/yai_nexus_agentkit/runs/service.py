@@ -8,42 +8,39 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Literal
 from uuid import uuid4
 
-from ag_ui.core import BaseEvent, RunAgentInput
-from pydantic import NonNegativeFloat, PositiveFloat
+from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
-from yai_nexus_agentkit.adapter.control import RunControl
 from yai_nexus_agentkit.checks import check_options
 from yai_nexus_agentkit.errors import OverloadedError, ThreadBusyError
-from yai_nexus_agentkit.protocol.events import TERMINAL
-from yai_nexus_agentkit.runs.identity import Identity, ThreadRef
+from yai_nexus_agentkit.runs.feed import Viewer
+from yai_nexus_agentkit.runs.identity import ThreadRef
 from yai_nexus_agentkit.runs.index import MemoryThreadIndex, ThreadIndex, ThreadStatus
 from yai_nexus_agentkit.runs.limits import Capacity
+from yai_nexus_agentkit.runs.live_run import LiveRun, RunRequest
 from yai_nexus_agentkit.runs.locks import Lease, MemoryThreadLocks, ThreadLocks
-from yai_nexus_agentkit.runs.telemetry import Meter, RunRecord, run_span
+from yai_nexus_agentkit.runs.telemetry import Meter
 
-if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
-
-    from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
-
-__all__ = ["LiveRun", "OperationCancelledError", "RunService", "ServiceSettings"]
+__all__ = ["Busy", "OperationCancelledError", "RunService", "ServiceSettings"]
 
 _logger = logging.getLogger(__name__)
 _STATUS = {"interrupt": ThreadStatus.PAUSED, "error": ThreadStatus.FAILED}
+
+Busy = Literal["reject", "wait", "interrupt"]
+"""How a request meets the run that its thread has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceSettings:
     """How runs meet each other. Times in seconds."""
 
-    busy: Literal["reject", "wait"] = "reject"
-    """A thread that has a run: refuse the next one, or let it wait for up to `busy_wait`."""
+    busy: Busy = "reject"
+    """A thread that has a run: refuse the next one, let it wait for up to `busy_wait`, or stop the one under way."""
     busy_wait: NonNegativeFloat = 30.0
     ending_wait: NonNegativeFloat = 2.0
     """How long a request waits for a run that is ending (cancelled, or its client gone): stop and resend is normal."""
@@ -51,78 +48,11 @@ class ServiceSettings:
     """How long it waits in any case: the old connection's end may be noticed after the new request."""
     lease: PositiveFloat = 15.0
     """After that long without renewal a holder counts as crashed."""
+    kept: PositiveInt = 16 * 1024 * 1024
+    """Bytes of a run's events that are kept for viewers who come while it goes on."""
 
     def __post_init__(self) -> None:
         check_options(self)
-
-
-@dataclass(slots=True, eq=False)
-class LiveRun:
-    """A run that holds its thread. Made by `RunService.open`; driven once."""
-
-    adapter: AGUIAdapter
-    run_input: RunAgentInput
-    thread: ThreadRef
-    identity: Identity
-    request: Mapping[str, Any]
-    headers: Mapping[str, str]
-    holder: str
-    record: RunRecord
-    control: RunControl = field(default_factory=RunControl)
-    ending: bool = False
-    """It was stopped, its client is gone, or its terminal event is out: the thread will be free in a moment."""
-    _begun: AsyncGenerator[None, None] | None = field(default=None, init=False)
-
-    def stop(self) -> None:
-        """End it as cancelled."""
-        self.ending = True
-        self.control.stop()
-
-    async def begin(self, put: Callable[[BaseEvent], None]) -> None:
-        """Hand ``RUN_STARTED`` to `put` at once, where nothing must be awaited before it: its client need not wait for
-        the turn of another task. `drive` goes on from there, in whatever task; `aclose` ends a run that nobody drove.
-        """
-        if self.adapter.hooks.before_run is None:
-            self._begun = self._events(put)
-            await anext(self._begun)
-            self.record.note_first()
-            self.record.events += 1
-
-    async def aclose(self) -> None:
-        """End what was begun; nothing if it has ended."""
-        if self._begun is not None:
-            await self._begun.aclose()
-
-    async def drive(self, put: Callable[[BaseEvent], None]) -> None:
-        """Run the agent, handing every event to `put` as it comes.
-
-        `put` does not wait. If it raises `EncodingError` the run ends with an event that it can encode. Cancelling the
-        caller cancels the agent.
-        """
-        record = self.record
-        with run_span(record, self.headers):
-            async with aclosing(self._begun or self._events(put)) as events:
-                async for _ in events:
-                    if not record.events:
-                        record.note_first()
-                        await asyncio.sleep(0)  # whoever writes shall do so before the agent begins its work
-                    record.events += 1
-
-    def _events(self, put: Callable[[BaseEvent], None]) -> AsyncGenerator[None, None]:
-        def noting(event: BaseEvent) -> None:
-            put(event)
-            if event.type in TERMINAL:
-                self.ending = True
-                self.record.note_end(event)
-
-        return self.adapter.stream(
-            self.run_input,
-            noting,
-            config=_run_config(self.identity.config, self.thread.key),
-            context=self.identity.context,
-            request=self.request,
-            control=self.control,
-        )
 
 
 class OperationCancelledError(Exception):
@@ -154,12 +84,16 @@ class RunService:
         locks: ThreadLocks | None = None,
         index: ThreadIndex | None = None,
         meter: Meter | None = None,
+        failure_text: Callable[[Exception], str] = lambda error: "internal error",
     ) -> None:
+        """`failure_text`: the client's text for a fault of the server itself."""
         self.settings = settings or ServiceSettings()
         self.capacity = capacity or Capacity()
         self.locks: ThreadLocks = locks if locks is not None else MemoryThreadLocks()
         self.index: ThreadIndex = index if index is not None else MemoryThreadIndex()
-        self._meter = meter
+        self._meter, self._failure_text = meter, failure_text
+        self._tasks: set[asyncio.Task[None]] = set()
+        """Those of runs, up to the end of their `after_run` hooks."""
         self._live: dict[str, LiveRun] = {}
         """Runs of this process by thread key, from the taking of the lock to its release."""
         self._held: dict[str, str] = {}
@@ -168,49 +102,43 @@ class RunService:
         """By thread key: operations that hold a thread and are no runs."""
         self._keeper: asyncio.Task[None] | None = None
         """Renews the locks while there are any."""
-        self._drained: asyncio.Future[None] | None = None
-        """Somebody waits for the last live run to end."""
 
-    @asynccontextmanager
-    async def open(
-        self,
-        adapter: AGUIAdapter,
-        run_input: RunAgentInput,
-        *,
-        thread: ThreadRef,
-        identity: Identity,
-        request: Mapping[str, Any] | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> AsyncIterator[LiveRun]:
-        """A run that holds its thread for as long as the block lasts.
+    async def start(self, request: RunRequest) -> LiveRun:
+        """A run that holds its thread until it has ended. It begins with `launch`, which must follow at once.
 
         Raises `OverloadedError` when the limits are reached and `ThreadBusyError` when the thread has a run; the agent
         was not touched then.
         """
+        thread, held = request.thread, AsyncExitStack()
         try:
-            with self.capacity.place(thread.user):
-                async with self.hold(thread) as holder:
-                    record = RunRecord(thread, run_input.run_id)
-                    run = LiveRun(adapter, run_input, thread, identity, request or {}, headers or {}, holder, record)
-                    self._live[thread.key] = run
-                    indexed = adapter.threads() is not None
-                    try:
-                        if indexed:
-                            await self.index.touch(thread, ThreadStatus.RUNNING)
-                        yield run
-                    finally:
-                        if self._live.get(thread.key) is run:  # not of whoever took a lost lock over
-                            del self._live[thread.key]
-                        await self._ended(run, indexed)
-        except (OverloadedError, ThreadBusyError) as error:
-            self.count_refused(thread.agent, error)
+            held.enter_context(self.capacity.place(thread.user))
+            holder = await held.enter_async_context(self.hold(thread, busy=self.settings.busy))
+            run = LiveRun(request, holder, free=held.aclose, failure_text=self._failure_text, kept=self.settings.kept)
+            await held.enter_async_context(self._listed(run))
+        except BaseException as error:
+            await held.aclose()
+            if isinstance(error, OverloadedError | ThreadBusyError):
+                self.count_refused(thread.agent, error)
             raise
+        return run
+
+    async def launch(self, run: LiveRun, viewer: Viewer | None = None) -> asyncio.Task[None]:
+        """Begin a run, for a viewer or for nobody. Returns its task, which ends when all of it has ended."""
+        task = await run.launch(viewer)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def live_run(self, key: str) -> LiveRun | None:
+        """The run that the thread has in this process."""
+        return self._live.get(key)
 
     @asynccontextmanager
-    async def hold(self, thread: ThreadRef) -> AsyncIterator[str]:
-        """Hold a thread's lock, as its run would, and keep it alive. Raises `ThreadBusyError`."""
+    async def hold(self, thread: ThreadRef, *, busy: Busy = "reject") -> AsyncIterator[str]:
+        """Hold a thread's lock, as its run would, and keep it alive. `busy`: how to meet a run that the thread has.
+        Raises `ThreadBusyError`."""
         key, holder = thread.key, uuid4().hex
-        if await self._acquire(key, holder) is None:
+        if await self._acquire(key, holder, busy) is None:
             raise ThreadBusyError("the thread has a run under way", retry_after=self.settings.ending_wait)
         self._held[holder] = key
         self._keep()
@@ -231,10 +159,11 @@ class RunService:
         `cancel`. The locks have this time too, beside that for which a request waits for a busy thread.
         """
         settings = self.settings
-        patience = max(settings.settle, settings.ending_wait, settings.busy_wait if settings.busy == "wait" else 0)
+        busy: Busy = "wait" if settings.busy == "wait" else "reject"
+        patience = max(settings.settle, settings.ending_wait, settings.busy_wait if busy == "wait" else 0)
         operation = _Operation(asyncio.timeout(patience + limit))
         try:
-            async with operation.scope as scope, self.hold(thread):
+            async with operation.scope as scope, self.hold(thread, busy=busy):
                 scope.reschedule(asyncio.get_running_loop().time() + limit)
                 self._operations[thread.key] = operation
                 try:
@@ -272,7 +201,7 @@ class RunService:
         return dict(self._held)
 
     def count(self, name: str, labels: Mapping[str, str], value: float = 1) -> None:
-        """Tell the metrics hook, if there is one. Never raises."""
+        """Call the metrics hook, if there is one. Never raises."""
         if self._meter is not None:
             try:
                 self._meter(name, value, labels)
@@ -280,18 +209,19 @@ class RunService:
                 _logger.exception("the metrics hook raised")
 
     def count_refused(self, agent: str, error: OverloadedError | ThreadBusyError) -> None:
-        """Tell the metrics hook of a request that was refused. `open` does so itself."""
+        """Call the metrics hook for a request that was refused. `start` does so itself."""
         self.count("agui_rejected_total", {"agent": agent, "code": error.code})
 
     async def aclose(self, *, patience: float = 5.0) -> None:
-        """Stop all runs of this process, and wait up to `patience` seconds for their ends."""
+        """Stop all runs of this process, wait up to `patience` seconds for their ends, and cut off the others."""
         for run in list(self._live.values()):
             run.stop()
-        if self._live:
-            self._drained = asyncio.get_running_loop().create_future()
-            await asyncio.wait([self._drained], timeout=patience)
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=patience)
+        for task in self._tasks:
+            task.cancel()
 
-    async def _acquire(self, key: str, holder: str) -> int | None:
+    async def _acquire(self, key: str, holder: str, busy: Busy) -> int | None:
         settings = self.settings
         run = self._live.get(key)
         if run is not None:  # of this process, so it did not crash: it may be late to renew where the loop was blocked
@@ -299,13 +229,15 @@ class RunService:
         if (fence := await self.locks.acquire(key, holder, lease=settings.lease)) is not None:
             return fence
         wait = settings.settle
-        if settings.busy == "wait":
+        if busy == "interrupt":
+            await self.cancel(key)
+        if busy != "reject":
             wait = settings.busy_wait
         elif await self._is_ending(key):
             wait = settings.ending_wait
         if (fence := await self.locks.acquire(key, holder, lease=settings.lease, wait=wait)) is not None:
             return fence
-        late = settings.busy == "reject" and wait < settings.ending_wait and await self._is_ending(key)
+        late = busy == "reject" and wait < settings.ending_wait and await self._is_ending(key)
         left = settings.ending_wait - wait
         return await self.locks.acquire(key, holder, lease=settings.lease, wait=left) if late else None
 
@@ -313,12 +245,22 @@ class RunService:
         run = self._live.get(key)
         return run.ending if run is not None else await self.locks.state(key) is Lease.CANCELLING
 
-    async def _ended(self, run: LiveRun, indexed: bool) -> None:
-        run.record.report(self._meter)
-        if not self._live and self._drained is not None and not self._drained.done():
-            self._drained.set_result(None)
-        if indexed:
-            await self.index.touch(run.thread, _STATUS.get(run.record.outcome, ThreadStatus.IDLE))
+    @asynccontextmanager
+    async def _listed(self, run: LiveRun) -> AsyncIterator[None]:
+        """The run is its thread's, here and in the index, for as long as the block lasts."""
+        thread = run.request.thread
+        indexed = run.request.adapter.threads() is not None
+        self._live[thread.key] = run
+        try:
+            if indexed:
+                await self.index.touch(thread, ThreadStatus.RUNNING)
+            yield
+        finally:
+            if self._live.get(thread.key) is run:  # not of whoever took a lost lock over
+                del self._live[thread.key]
+            run.record.report(self._meter)
+            if indexed:
+                await self.index.touch(thread, _STATUS.get(run.record.outcome, ThreadStatus.IDLE))
 
     def _keep(self) -> None:
         if self._keeper is None:
@@ -337,14 +279,7 @@ class RunService:
                 if run is None or run.holder != holder:
                     continue
                 if lease is Lease.LOST:
-                    _logger.error("run %r lost the lock of its thread", run.run_input.run_id)
+                    _logger.error("run %r lost the lock of its thread", run.request.run_input.run_id)
                     run.control.stop(ThreadBusyError("the thread was taken over by another run"))
                 elif lease is Lease.CANCELLING:
                     run.stop()
-
-
-def _run_config(given: RunnableConfig | None, key: str) -> RunnableConfig:
-    """The identity's configuration, for this thread and no other."""
-    config: RunnableConfig = {**(given or {})}
-    config["configurable"] = {**(config.get("configurable") or {}), "thread_id": key}
-    return config

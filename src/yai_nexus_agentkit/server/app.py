@@ -23,7 +23,7 @@ from yai_nexus_agentkit.runs.service import RunService, ServiceSettings
 from yai_nexus_agentkit.server.agents import Agent, ServedAgent
 from yai_nexus_agentkit.server.endpoints import Endpoints
 from yai_nexus_agentkit.server.origins import HostCheck
-from yai_nexus_agentkit.server.problems import refused
+from yai_nexus_agentkit.server.problems import client_text, refused
 from yai_nexus_agentkit.server.routes import starlette_routes
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.transport.agui_sse import AGUIWire
@@ -126,7 +126,11 @@ def _require(settings: object) -> None:
 def _service(settings: ServerSettings) -> RunService:
     return RunService(
         settings=ServiceSettings(
-            busy=settings.busy, busy_wait=settings.busy_wait, ending_wait=settings.ending_wait, lease=settings.lease
+            busy=settings.busy,
+            busy_wait=settings.busy_wait,
+            ending_wait=settings.ending_wait,
+            lease=settings.lease,
+            kept=settings.run_memory,
         ),
         capacity=Capacity(
             settings.max_runs, settings.max_runs_per_user, settings.max_bodies, retry_after=settings.retry_after
@@ -134,6 +138,7 @@ def _service(settings: ServerSettings) -> RunService:
         locks=settings.locks,
         index=settings.index,
         meter=settings.metrics,
+        failure_text=partial(client_text, expose=settings.expose_errors),
     )
 
 

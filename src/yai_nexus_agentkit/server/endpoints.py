@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from functools import partial, wraps
 from typing import Any, Concatenate, TypeVar
 
 from ag_ui.core import BaseEvent
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from yai_nexus_agentkit.errors import OverloadedError, ThreadBusyError, ThreadNotFoundError
+from yai_nexus_agentkit.protocol.request import peer_declares
 from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadStatus
+from yai_nexus_agentkit.runs.live_run import Disconnect, LiveRun, RunRequest
+from yai_nexus_agentkit.runs.restored import restored
 from yai_nexus_agentkit.runs.service import OperationCancelledError, RunService
 from yai_nexus_agentkit.server.agents import ServedAgent
 from yai_nexus_agentkit.server.body import PATCHES, beside_the_loop, parse_body, receive_body
@@ -23,8 +26,8 @@ from yai_nexus_agentkit.server.caller import Caller, StoredThread
 from yai_nexus_agentkit.server.origins import is_same_site
 from yai_nexus_agentkit.server.problems import refused
 from yai_nexus_agentkit.server.settings import ServerSettings
-from yai_nexus_agentkit.server.stream import RunResponse
-from yai_nexus_agentkit.transport.wire import Posted, Refusal, Wire
+from yai_nexus_agentkit.server.stream import JoinResponse, RunResponse
+from yai_nexus_agentkit.transport.wire import Encoder, Posted, Refusal, Wire
 
 __all__ = ["Endpoints", "Handler"]
 
@@ -68,16 +71,57 @@ class Endpoints:
         posted = await self._posted(request, caller)
         adapter = await caller.adapter()
         thread = caller.thread(posted.run_input.thread_id)
-        opened = partial(
-            self.service.open,
-            adapter,
-            posted.run_input,
+        wanted = RunRequest(
+            adapter=adapter,
+            run_input=posted.run_input,
             thread=thread,
             identity=caller.identity,
-            request=caller.facts(thread),
+            facts=caller.facts(thread),
             headers=request.headers,
+            disconnect=self._disconnect(request),
+            orphaned=self.settings.orphaned,
         )
-        return RunResponse(opened, posted.encoder(), self.wire, self.settings)
+        service = self.service
+        return RunResponse(partial(service.start, wanted), service.launch, posted.encoder(), self.wire, self.settings)
+
+    def _disconnect(self, request: Request) -> Disconnect:
+        """What becomes of the run when its viewers have left: by the settings, or by ``?disconnect=``."""
+        wanted = request.query_params.get("disconnect")
+        if wanted is None:
+            return self.settings.disconnect
+        if not self.settings.disconnect_by_request:
+            raise Refusal(422, "INVALID_QUERY", "disconnect is not accepted (ServerSettings.disconnect_by_request)")
+        if wanted not in ("cancel", "continue"):
+            raise Refusal(422, "INVALID_QUERY", "disconnect is 'cancel' or 'continue'")
+        return wanted  # type: ignore[return-value]
+
+    @_answered
+    async def connect(self, request: Request) -> Response:
+        """The thread's run under way, from its beginning; without one, the thread as it stands. The model is not
+        called."""
+        caller = await self._caller(request)
+        posted = await self._posted(request, caller)
+        asked = posted.run_input
+        adapter = await caller.adapter()
+        thread = caller.thread(asked.thread_id)
+        run = self.service.live_run(thread.key)
+        if run is not None and run.task is not None and not run.feed.joinable:
+            await asyncio.wait((run.task,))
+            run = None
+        if run is not None:
+            older = peer_declares(run.request.run_input) and not peer_declares(asked)
+            return JoinResponse(run, posted.encoder(), self.wire, self.settings, older=older)
+        encoder, store = posted.encoder(), adapter.threads()
+        known = store is not None and await self._in_time(store.exists(thread.key))
+        events = restored(adapter, asked, caller.identity, thread, caller.facts(thread), self.settings.store_timeout)
+        return StreamingResponse(_encoded(events if known else None, encoder), encoder.status, dict(encoder.headers))
+
+    @_answered
+    async def runs(self, request: Request) -> Response:
+        """The runs that a thread has under way."""
+        caller = await self._caller(request)
+        run = self.service.live_run(caller.thread(request.path_params["thread_id"]).key)
+        return JSONResponse([] if run is None else [_shown_run(run)])
 
     async def _posted(self, request: Request, caller: Caller) -> Posted:
         settings = self.settings
@@ -286,6 +330,18 @@ def _moment(request: Request, name: str) -> float | None:
         return datetime.fromisoformat(text.replace(" ", "+")).timestamp()
     except (ValueError, OverflowError, OSError):
         raise Refusal(422, "INVALID_QUERY", f"{name} is not a date and time (ISO 8601)") from None
+
+
+def _shown_run(run: LiveRun) -> dict[str, Any]:
+    return {"runId": run.request.run_input.run_id, "status": "running", "viewers": run.feed.viewers}
+
+
+async def _encoded(events: AsyncGenerator[BaseEvent, None] | None, encoder: Encoder) -> AsyncIterator[bytes]:
+    if events is not None:
+        async with aclosing(events) as each:
+            async for event in each:
+                yield encoder.encode(event)
+    yield encoder.finish()
 
 
 def _event(event: BaseEvent) -> Response:

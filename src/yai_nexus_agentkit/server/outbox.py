@@ -72,6 +72,15 @@ class Outbox:
             self.waiting += size
             self.total += size
 
+    def encode(self, event: BaseEvent) -> bytes:
+        """The bytes of an event that stands behind all others, for `add`. Raises `EncodingError`."""
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+        if self._held is not None:
+            self._flush()
+        return self._encoder.encode(event)
+
     def take(self) -> bytes:
         """Everything that waits, as one piece; ``b""`` if nothing does."""
         if self._held is not None:

@@ -80,10 +80,12 @@ def entries(endpoints: Endpoints) -> list[Entry]:
     thread = "/threads/{thread_id:agui_thread}"
     table = [
         Entry("POST", "", it.run, answers(None, 409, *_WITH_BODY), body=RUN_BODY),
+        Entry("POST", "/connect", it.connect, answers(None, 504, *_WITH_BODY), body=RUN_BODY),
         Entry("GET", "/capabilities", it.capabilities, answers(AgentCapabilities)),
         Entry("GET", "/health", it.health, answers(Status)),
         Entry("GET", "/ready", it.ready, answers(Status, 503)),
         Entry("POST", f"{thread}/cancel", it.cancel, answers(Status, 404, 504, done=(200, 202)), [THREAD_ID]),
+        Entry("GET", f"{thread}/runs", it.runs, answers(list[dict[str, Any]], 404), [THREAD_ID]),
         *_thread_routes(it, "/threads", f"{thread}/messages", f"{thread}/state", f"{thread}/state", thread),
     ]
     if it.settings.seed_paths:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 from starlette.requests import Request
@@ -15,7 +15,9 @@ from yai_nexus_agentkit.checks import check_options
 from yai_nexus_agentkit.protocol.request import RequestLimits
 from yai_nexus_agentkit.runs.identity import ANONYMOUS, Identity, thread_key
 from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadIndex
+from yai_nexus_agentkit.runs.live_run import Disconnect
 from yai_nexus_agentkit.runs.locks import ThreadLocks
+from yai_nexus_agentkit.runs.service import Busy
 from yai_nexus_agentkit.runs.telemetry import Meter
 
 __all__ = ["LEAST_BODY", "Resolver", "ServerSettings", "ThreadKey"]
@@ -57,11 +59,27 @@ class ServerSettings:
     in upper or lower case; empty: any name. A server on a developer's machine should list its own: pages of other sites
     cannot reach it then. `create_app` only."""
 
-    busy: Literal["reject", "wait"] = "reject"
-    """A run for a thread that has one: refuse it (409, ``THREAD_BUSY``), or let it wait for up to `busy_wait`."""
+    disconnect: Disconnect = "cancel"
+    """What becomes of a run when its last viewer has left: it is cancelled, since plain AG-UI clients have no other way
+    to stop one, or it goes on, and a page that comes back joins it (``POST {path}/connect``)."""
+
+    disconnect_by_request: bool = False
+    """Let a request choose by ``?disconnect=cancel`` or ``?disconnect=continue``."""
+
+    orphaned: PositiveFloat | None = None
+    """How long a run that goes on may be without viewers; then it is cancelled. None: as long as it takes."""
+
+    run_memory: PositiveInt = 16 * 1024 * 1024
+    """Bytes of a run's events that are kept, merged, for viewers who come while it goes on. Beyond it nobody can join
+    the run; such viewers wait for its end and see the thread then."""
+
+    busy: Busy = "reject"
+    """A run for a thread that has one: refuse it (409, ``THREAD_BUSY``), let it wait for up to `busy_wait`, or stop the
+    one under way (``interrupt``) and keep what that one has written."""
 
     busy_wait: NonNegativeFloat = 30.0
-    """How long ``busy="wait"`` waits before it refuses."""
+    """How long ``busy="wait"`` waits for the run that is there, and ``busy="interrupt"`` for its end, before it
+    refuses."""
 
     ending_wait: NonNegativeFloat = 2.0
     """How long a request waits, in any case, for a run that is just ending: stop and resend is normal."""

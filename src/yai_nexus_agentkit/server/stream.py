@@ -1,20 +1,20 @@
-"""Edge. The HTTP response of a run."""
+"""Edge. The HTTP response of a run: of a new one, of one that is under way, or of a thread as it stands."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from yai_nexus_agentkit.runs.service import LiveRun
+from yai_nexus_agentkit.runs.live_run import LiveRun
 from yai_nexus_agentkit.server.problems import refused
-from yai_nexus_agentkit.server.pump import Pump
 from yai_nexus_agentkit.server.settings import ServerSettings
+from yai_nexus_agentkit.server.view import View
 from yai_nexus_agentkit.transport.wire import Encoder, Wire
 
-__all__ = ["HttpSink", "RunResponse"]
+__all__ = ["HttpSink", "JoinResponse", "RunResponse"]
 
 
 class HttpSink:
@@ -45,29 +45,72 @@ class HttpSink:
             pass
 
 
-class RunResponse(Response):
-    """Opens a run and streams it. If the run cannot begin, the wire's refusal is sent instead of a stream."""
+class _Streamed(Response):
+    """A response whose body is written by a view."""
+
+    def __init__(self, encoder: Encoder, settings: ServerSettings) -> None:
+        super().__init__()
+        del self.headers["content-length"]  # what is left are headers that FastAPI's dependencies set
+        self.encoder, self.settings = encoder, settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.stream(HttpSink(self.encoder, receive, send, self.raw_headers), scope, receive, send)
+        if self.background is not None:
+            await self.background()
+
+    async def stream(self, sink: HttpSink, scope: Scope, receive: Receive, send: Send) -> None:
+        """Write the body, or refuse."""
+        raise NotImplementedError
+
+
+class RunResponse(_Streamed):
+    """Starts a run and shows it. If it cannot begin, the wire's refusal is sent instead of a stream."""
 
     def __init__(
         self,
-        opened: Callable[[], AbstractAsyncContextManager[LiveRun]],
+        start: Callable[[], Awaitable[LiveRun]],
+        launch: Callable[[LiveRun, View], Awaitable[asyncio.Task[None]]],
         encoder: Encoder,
         wire: Wire,
         settings: ServerSettings,
     ) -> None:
-        super().__init__()
-        del self.headers["content-length"]  # what is left are headers that FastAPI's dependencies set
-        self._opened, self._encoder, self._wire, self._settings = opened, encoder, wire, settings
+        super().__init__(encoder, settings)
+        self._start, self._launch, self._wire = start, launch, wire
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        encoder, settings = self._encoder, self._settings
-        async with AsyncExitStack() as held:
-            try:
-                run = await held.enter_async_context(self._opened())
-            except Exception as error:
-                await refused(error, self._wire, settings)(scope, receive, send)
-                return
-            sink = HttpSink(encoder, receive, send, self.raw_headers)
-            await Pump(run, encoder, sink, settings, held.aclose).serve()
-        if self.background is not None:
-            await self.background()
+    async def stream(self, sink: HttpSink, scope: Scope, receive: Receive, send: Send) -> None:
+        """Write the run."""
+        try:
+            run = await self._start()
+        except Exception as error:
+            await refused(error, self._wire, self.settings)(scope, receive, send)
+            return
+        view = View(self.encoder, sink, self.settings, run.too_slow)
+        run.record.written = lambda: view.outbox.total
+        try:
+            if self.encoder.keep_alive:
+                await sink.begin()
+        except Exception:  # the client is gone before anything was sent
+            run.abandon()
+        task = await self._launch(run, view)
+        await view.show(run.feed.leave)
+        if run.ending:
+            await asyncio.wait((task,))
+
+
+class JoinResponse(_Streamed):
+    """Shows a run that is under way to a further viewer."""
+
+    def __init__(self, run: LiveRun, encoder: Encoder, wire: Wire, settings: ServerSettings, *, older: bool) -> None:
+        super().__init__(encoder, settings)
+        self._run, self._wire, self._older = run, wire, older
+
+    async def stream(self, sink: HttpSink, scope: Scope, receive: Receive, send: Send) -> None:
+        """Write the run, from its beginning."""
+        run = self._run
+        view = View(self.encoder, sink, self.settings, run.too_slow, older=self._older)
+        try:
+            run.join(view)
+        except Exception as error:
+            await refused(error, self._wire, self.settings)(scope, receive, send)
+            return
+        await view.show(run.feed.leave)

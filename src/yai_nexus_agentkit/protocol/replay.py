@@ -1,0 +1,190 @@
+"""Pure. A run so far, in a short form: for viewers that come while it goes on, and for whoever ends it in its place.
+
+A viewer that comes later has another past than the one who started the run: none at all (a reloaded page), or half a
+message (a tab whose connection broke). Both end with the same messages if they first get a snapshot of what was there
+before the run, then its events from the first one on. Clients from before 1.0 read this, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from ag_ui.core import (
+    ActivityDeltaEvent,
+    ActivitySnapshotEvent,
+    BaseEvent,
+    CustomEvent,
+    MessagesSnapshotEvent,
+    RawEvent,
+    ReasoningMessage,
+    RunAgentInput,
+    StateDeltaEvent,
+    StateSnapshotEvent,
+)
+
+from yai_nexus_agentkit.errors import StatePatchError
+from yai_nexus_agentkit.protocol.events import EVENTS, REASONING, RUN, Entity, row_of, type_of
+from yai_nexus_agentkit.protocol.json.model_json import model_json
+from yai_nexus_agentkit.protocol.json.patch import apply_patch
+
+__all__ = ["Replay"]
+
+_PIECES: Mapping[type[BaseEvent], str] = {
+    row.model: row.entity.id for row in EVENTS.values() if row.per_token and row.move == "continues"
+}
+"""Events that carry a piece of a longer text, with the field that names the text."""
+_OVERHEAD = 300
+"""Bytes that an event costs beside its text."""
+_FOLD = 200
+"""Patches of one value after which they are applied, so that a run of any length stays short."""
+
+_Position = int
+
+
+class Replay:
+    """The events of one run. All pieces of a text are one event; values that a later snapshot replaced are left out."""
+
+    def __init__(self, run_input: RunAgentInput) -> None:
+        """`run_input`: the request, with the messages and the state of the client that started the run."""
+        self._base = list(run_input.messages)
+        self._count = 0
+        self._events: dict[_Position, BaseEvent] = {}
+        self._pieces: dict[_Position, list[str]] = {}
+        """The text of each event that stands for several."""
+        self._growing: dict[tuple[type[BaseEvent], str, str | None], list[str]] = {}
+        """The pieces to which further ones of the same text belong."""
+        self._values: dict[str, list[_Position]] = {}
+        """The events that make a value, by the activity's id, ``""`` for the state: a snapshot and patches."""
+        self._open: dict[tuple[Entity, str, str | None], None] = {}
+        self._first_thought: str | None = None
+        self.size = 0
+        """About how many bytes of memory the events take."""
+        if run_input.state is not None:
+            self._replace("", StateSnapshotEvent(snapshot=run_input.state))
+
+    def put(self, event: BaseEvent) -> None:
+        """Take the next event of the run. Nobody may change it afterwards."""
+        kind, fields = type(event), event.__dict__
+        named = _PIECES.get(kind)
+        if named is not None:
+            key = kind, fields[named], fields["subagent_run_id"]
+            delta = fields["delta"]
+            bare = fields["metadata"] is fields["raw_event"] is fields["timestamp"] is None
+            if bare and not event.__pydantic_extra__:
+                if (pieces := self._growing.get(key)) is None:
+                    pieces = self._growing[key] = self._pieces[self._count] = []
+                    self._add(event)
+                pieces.append(delta)
+            else:
+                self._growing.pop(key, None)  # later pieces stand behind this one
+                self._add(event)
+            self.size += len(delta)
+            return
+        self._note(event)
+        match event:
+            case StateSnapshotEvent():
+                self._replace("", event)
+            case StateDeltaEvent():
+                self._patch("", event)
+            case ActivitySnapshotEvent() if event.replace is not False:
+                self._replace(event.message_id, event)
+            case ActivitySnapshotEvent() | ActivityDeltaEvent():
+                self._patch(event.message_id, event)
+            case _:
+                if isinstance(event, MessagesSnapshotEvent):
+                    self._growing.clear()  # what it removed must not come back behind it
+                self._add(event)
+
+    def events(self) -> list[BaseEvent]:
+        """For a viewer who comes now: ``RUN_STARTED``, the state, the messages before the run, then its events."""
+        shown = [self._whole(position, event) for position, event in self._events.items()]
+        start = next((n for n, event in enumerate(shown) if row_of(event.type).entity is RUN), None)
+        first = [] if start is None else [shown.pop(start)]
+        messages = self._base
+        if self._first_thought is not None:
+            # A snapshot removes half a thought of a client only if it holds reasoning itself.
+            messages = [*messages, ReasoningMessage(id=self._first_thought, content="")]
+        state = [shown.pop(0)] if shown and isinstance(shown[0], StateSnapshotEvent) else []
+        return [*first, *state, MessagesSnapshotEvent(messages=messages), *shown]
+
+    def closing(self) -> list[BaseEvent]:
+        """The events that close what is open, the last opened first."""
+        return [_end(entity, name, owner) for entity, name, owner in reversed(self._open) if entity is not RUN]
+
+    def _note(self, event: BaseEvent) -> None:
+        row = row_of(event.type)
+        if row.move not in ("opens", "closes"):
+            return
+        name = str(getattr(event, row.entity.id)) if row.entity.id else ""
+        owner = getattr(event, "subagent_run_id", None) if row.entity.owned else None
+        if row.move == "closes":
+            self._open.pop((row.entity, name, owner), None)
+            return
+        self._open[row.entity, name, owner] = None
+        if row.entity is REASONING and self._first_thought is None:
+            self._first_thought = name
+
+    def _add(self, event: BaseEvent) -> _Position:
+        position = self._count
+        self._events[position] = event
+        self._count += 1
+        self.size += _weight(event)
+        return position
+
+    def _drop(self, positions: Iterable[_Position]) -> None:
+        for position in positions:
+            self.size -= _weight(self._events.pop(position))
+
+    def _replace(self, value: str, event: BaseEvent) -> None:
+        self._drop(self._values.get(value, ()))
+        self._values[value] = [self._add(event)]
+
+    def _patch(self, value: str, event: BaseEvent) -> None:
+        positions = self._values.setdefault(value, [])
+        positions.append(self._add(event))
+        if len(positions) < _FOLD:
+            return
+        folded = _folded([self._events[position] for position in positions])
+        if folded is not None:
+            self._replace(value, folded)
+
+    def _whole(self, position: _Position, event: BaseEvent) -> BaseEvent:
+        pieces = self._pieces.get(position)
+        return event if pieces is None else event.model_copy(update={"delta": "".join(pieces)})
+
+
+def _folded(events: Sequence[BaseEvent]) -> BaseEvent | None:
+    """A snapshot and the patches of it as one snapshot; None where that cannot be said."""
+    first = events[0]
+    if not isinstance(first, StateSnapshotEvent | ActivitySnapshotEvent):
+        return None
+    name = "snapshot" if isinstance(first, StateSnapshotEvent) else "content"
+    operations: list[Any] = []
+    for event in events[1:]:
+        if not isinstance(event, StateDeltaEvent | ActivityDeltaEvent):
+            return None
+        field = event.delta if isinstance(event, StateDeltaEvent) else event.patch
+        operations += [one if isinstance(one, Mapping) else one.model_dump(by_alias=True) for one in cast(Any, field)]
+    try:
+        return first.model_copy(update={name: apply_patch(getattr(first, name), operations)})
+    except (StatePatchError, TypeError, AttributeError):
+        return None
+
+
+def _weight(event: BaseEvent) -> int:
+    """A snapshot of the state or of messages counts little: the agent holds its content anyway."""
+    if isinstance(event, CustomEvent | RawEvent | ActivitySnapshotEvent | ActivityDeltaEvent):
+        try:
+            return _OVERHEAD + len(model_json(event))
+        except Exception:
+            return _OVERHEAD
+    content = event.__dict__.get("content")
+    return _OVERHEAD + len(content) if isinstance(content, str) else _OVERHEAD
+
+
+def _end(entity: Entity, name: str, owner: str | None) -> BaseEvent:
+    fields = {entity.id: name} if entity.id else {}
+    if owner is not None:
+        fields["subagent_run_id"] = owner
+    return EVENTS[type_of(entity, "closes")].model.model_validate(fields)

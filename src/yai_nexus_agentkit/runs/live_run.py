@@ -1,0 +1,210 @@
+"""Driver. A run that a server owns: a task of its own, watched by any number of viewers, or by nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from ag_ui.core import BaseEvent, RunAgentInput, RunErrorEvent
+
+from yai_nexus_agentkit.adapter.control import RunControl
+from yai_nexus_agentkit.errors import AGUIAdapterError, Code, OverloadedError
+from yai_nexus_agentkit.protocol.events import TERMINAL
+from yai_nexus_agentkit.runs.feed import Feed, Viewer
+from yai_nexus_agentkit.runs.identity import Identity, ThreadRef, run_config
+from yai_nexus_agentkit.runs.telemetry import RunRecord, run_span
+
+if TYPE_CHECKING:
+    from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
+
+__all__ = ["Disconnect", "LiveRun", "RunRequest"]
+
+_logger = logging.getLogger(__name__)
+
+_FREE_WITHIN = 5.0
+"""Seconds that the index and the locks may take to note a run's end, while its viewers wait for the terminal event."""
+
+Disconnect = Literal["cancel", "continue"]
+"""What becomes of a run when its last viewer has left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """All that makes a run."""
+
+    adapter: AGUIAdapter
+    run_input: RunAgentInput
+    thread: ThreadRef
+    identity: Identity
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """``RunContext.request`` for hooks."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Of the HTTP request: W3C trace context."""
+    disconnect: Disconnect = "cancel"
+    orphaned: float | None = None
+    """Seconds that a continuing run may be without viewers; None: for ever."""
+
+
+class LiveRun:
+    """A run of this process. `RunService.start` makes it; it begins with `launch`."""
+
+    def __init__(
+        self,
+        request: RunRequest,
+        holder: str,
+        *,
+        free: Callable[[], Awaitable[None]],
+        failure_text: Callable[[Exception], str],
+        kept: int,
+    ) -> None:
+        """`holder`: of the thread's lock. `free`: gives the thread back; called once or more. `failure_text`: the
+        client's text for a fault of the server. `kept`: bytes kept for later viewers."""
+        self.request, self.holder = request, holder
+        self.record = RunRecord(request.thread, request.run_input.run_id)
+        self.control = RunControl()
+        self.feed = Feed(request.run_input, self._unwatched, most=kept)
+        self.ending = False
+        """It was stopped or abandoned, or its terminal event is out: the thread will be free in a moment."""
+        self.task: asyncio.Task[None] | None = None
+        self._free, self._failure_text = free, failure_text
+        self._begun: AsyncGenerator[None, None] | None = None
+        self._entered = self._abandoned = False
+        """The task took its first step; it shall do nothing but clean up."""
+        self._orphan: asyncio.TimerHandle | None = None
+
+    async def launch(self, viewer: Viewer | None) -> asyncio.Task[None]:
+        """Begin, and go on in a task. ``RUN_STARTED`` reaches the viewer at once where nothing must be awaited before
+        it: its client need not wait for the turn of another task."""
+        failure: Exception | None = None
+        if viewer is None:
+            self._unwatched()
+        else:
+            self.feed.begin(viewer)
+        try:
+            if self.request.adapter.hooks.before_run is None and not self._abandoned:
+                self._begun = self._events()
+                await anext(self._begun)
+                self.record.note_first()
+                self.record.events += 1
+        except Exception as early:
+            failure = early
+        task = self.task = asyncio.get_running_loop().create_task(self._work(failure), name="agui-run")
+        return task
+
+    def join(self, viewer: Viewer) -> None:
+        """Show the run to a further viewer. Raises as `Feed.join` does."""
+        if self._orphan is not None:
+            self._orphan.cancel()
+            self._orphan = None
+        self.feed.join(viewer)
+
+    def stop(self) -> None:
+        """End it as cancelled."""
+        self.ending = True
+        self.control.stop()
+
+    def abandon(self) -> None:
+        """End it without a terminal event, for nobody watches."""
+        self.ending = self._abandoned = True
+        if self.task is not None and self._entered:  # a task that is cancelled before its first step cleans nothing up
+            self.task.cancel()
+
+    def too_slow(self, viewer: Viewer) -> None:
+        """A viewer reads too slowly. It loses its view; a run that ends with its viewers ends with this error."""
+        error = OverloadedError("the client reads too slowly")
+        if self.feed.viewers > 1 or self.request.disconnect == "continue":
+            self.feed.lose(viewer, error)
+        else:
+            self.control.stop(error)
+
+    def _unwatched(self) -> None:
+        """The last viewer left."""
+        if self.request.disconnect == "cancel":
+            self.abandon()
+        elif self.request.orphaned is not None:
+            self._orphan = asyncio.get_running_loop().call_later(self.request.orphaned, self.stop)
+
+    async def _work(self, failure: Exception | None) -> None:
+        """Run the agent, unless its beginning failed: it ends with this `failure` then, as with any other."""
+        record, self._entered = self.record, True
+        try:
+            if self._abandoned:
+                return
+            if failure is not None:
+                raise failure
+            with run_span(record, self.request.headers):
+                async with aclosing(self._begun or self._events()) as events:
+                    async for _ in events:
+                        if not record.events:
+                            record.note_first()
+                            await asyncio.sleep(0)  # whoever writes shall do so before the agent begins its work
+                        record.events += 1
+                        if record.ended:
+                            await self._over()
+        except Exception as error:  # the adapter sends failures itself: this is a fault of the server or the wire
+            self._fail(error)
+        finally:
+            if self._begun is not None:
+                await self._begun.aclose()
+            if self._orphan is not None:
+                self._orphan.cancel()
+            self.ending = True
+            await self._give_back()
+            self.feed.cut(_cut_off())
+            self.feed.complete()
+
+    async def _give_back(self) -> None:
+        """Free the thread, if it is not free yet. Viewers do not wait long for a store that does not answer."""
+        try:
+            async with asyncio.timeout(_FREE_WITHIN):
+                await self._free()
+        except Exception:
+            _logger.exception("the end of run %r could not be noted in time", self.request.run_input.run_id)
+
+    async def _over(self) -> None:
+        """The terminal event is known: free the thread first, since some clients answer within a millisecond. An
+        `after_run` hook may still need the thread, and nobody waits for it but the next request."""
+        if self.request.adapter.hooks.after_run is None:
+            await self._give_back()
+        self.feed.complete()
+
+    def _fail(self, error: Exception) -> None:
+        if self.record.ended:
+            return
+        try:
+            self._end(RunErrorEvent(message=self._failure_text(error), code=Code.AGENT_ERROR))
+        except Exception:
+            _logger.exception("the wire cannot write the error of run %r", self.request.run_input.run_id)
+
+    def _events(self) -> AsyncGenerator[None, None]:
+        request, put = self.request, self.feed.put
+
+        def noting(event: BaseEvent) -> None:
+            if event.type in TERMINAL:
+                self._end(event)
+            else:
+                put(event)
+
+        return request.adapter.stream(
+            request.run_input,
+            noting,
+            config=run_config(request.identity.config, request.thread.key),
+            context=request.identity.context,
+            request=request.facts,
+            control=self.control,
+        )
+
+    def _end(self, event: BaseEvent) -> None:
+        self.feed.end(event)
+        self.ending = True
+        self.record.note_end(event)
+
+
+def _cut_off() -> AGUIAdapterError:
+    error = AGUIAdapterError("the run was cut off")
+    error.code = Code.CANCELLED
+    return error

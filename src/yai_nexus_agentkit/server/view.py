@@ -1,0 +1,190 @@
+"""Edge. One client's view of a run: events go in as they come, bytes go out to a sink.
+
+Two tasks share this. One writes: everything that waits when it comes round goes out as one piece. One waits for the
+client to leave. A timer sends keep-alive bytes and gives up clients that take nothing. It looks at the last write when
+it fires, so it costs nothing per event and never interrupts a wait for the agent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from ag_ui.core import BaseEvent, RunErrorEvent
+
+from yai_nexus_agentkit.adapter.control import RunControl
+from yai_nexus_agentkit.errors import AGUIAdapterError
+from yai_nexus_agentkit.protocol.older_peers import for_older_peer
+from yai_nexus_agentkit.server.outbox import Outbox
+from yai_nexus_agentkit.server.settings import ServerSettings
+from yai_nexus_agentkit.transport.wire import Encoder
+
+__all__ = ["Sink", "View"]
+
+_logger = logging.getLogger(__name__)
+
+
+class Sink(Protocol):
+    """Where the bytes of one response go: an HTTP response, or one conversation on a web socket."""
+
+    async def begin(self) -> None:
+        """Send what comes before the bytes, status and headers, unless it was sent."""
+
+    async def write(self, body: bytes, *, last: bool) -> None:
+        """Send bytes; with `last` the response is complete. Returns when the connection has room for more."""
+
+    async def gone(self) -> None:
+        """Returns when the client has left."""
+
+
+class View:
+    """One client's view of a run. Memory is bounded: a client that reads too slowly is reported to `overflow`."""
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        sink: Sink,
+        settings: ServerSettings,
+        overflow: Callable[[View], None],
+        *,
+        older: bool = False,
+    ) -> None:
+        """`older`: the client knows less of AG-UI than the one who started the run."""
+        self.outbox = Outbox(encoder)
+        self._encoder, self._sink, self._settings, self._overflow = encoder, sink, settings, overflow
+        self._older = older
+        self._loop = asyncio.get_running_loop()
+        self._idle: asyncio.Future[None] | None = None
+        """The writer waits for this while there is nothing to write."""
+        self._end: bytes | None = None
+        """The terminal event, from when it is known."""
+        self._complete = False
+        """No further event will come."""
+        self._since = self._loop.time()
+        """When the current write began, or the last one ended."""
+        self._give_up: Callable[[], object] | None = None
+        """Ends the current write, and the response."""
+        self._timer: asyncio.TimerHandle | None = None
+
+    def put(self, event: BaseEvent) -> None:
+        """Take an event. Raises `EncodingError` if it, or a delta before it, cannot be encoded."""
+        if self._older:
+            event = for_older_peer(event)
+        outbox = self.outbox
+        waited = outbox.waiting
+        outbox.put(event)
+        if self._idle is not None:
+            self._wake()
+        elif waited > self._settings.max_buffer and outbox.busy:
+            self._overflow(self)
+
+    def end(self, event: BaseEvent) -> None:
+        """Take the terminal event. It is written after `complete`. Raises `EncodingError`, as `put` does."""
+        self._end = self.outbox.encode(for_older_peer(event) if self._older else event)
+
+    def complete(self) -> None:
+        """No further event will come: the terminal event and the wire's last bytes are due."""
+        if self._complete:
+            return
+        self.outbox.add(self._end or b"")
+        try:
+            self.outbox.add(self._encoder.finish())
+        except Exception:
+            _logger.exception("the wire failed at its last bytes")
+        self._complete = True
+        self._wake()
+
+    def lose(self, closing: Sequence[BaseEvent], error: AGUIAdapterError) -> None:
+        """End this view with an error, whatever becomes of the run."""
+        try:
+            for event in closing:
+                self.outbox.add(self.outbox.encode(event))
+            self.end(RunErrorEvent(message=str(error), code=error.code))
+        except Exception:
+            _logger.exception("the wire cannot write the end of a view")
+        self.complete()
+
+    async def show(self, left: Callable[[View], None]) -> None:
+        """Write until the run or the client's connection ends, whichever is first. `left` is called then."""
+        gone = self._loop.create_task(self._sink.gone(), name="agui-disconnect")
+        tasks: list[asyncio.Task[None]] = [gone]
+        try:
+            # By the task of the request: each request of a burst is answered in its turn, not all at the burst's end.
+            await self._write_first(gone)
+            tasks.append(writer := self._write())
+            await asyncio.wait((writer, gone), return_when=asyncio.FIRST_COMPLETED)
+        except Exception as broken:
+            _note_broken("the first write", broken)
+        finally:
+            if self._timer is not None:
+                self._timer.cancel()
+            left(self)
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+            for task in tasks:
+                if not task.cancelled() and (error := task.exception()) is not None:
+                    _note_broken(task.get_name(), error)
+
+    async def _write_first(self, gone: asyncio.Task[None]) -> None:
+        """Write what is there. Raises what the sink raises, and `Stopped` if the client is gone or takes nothing."""
+        control = RunControl()
+        self._give_up = control.stop
+        gone.add_done_callback(lambda _: control.stop())
+        self._beat()
+        await control.wait(self._flush)
+
+    def _write(self) -> asyncio.Task[None]:
+        """A task that writes the rest as it comes, until the view is complete or the client takes nothing."""
+        writer = self._loop.create_task(self._writing(), name="agui-writer")
+        self._give_up = writer.cancel
+        return writer
+
+    def _wake(self) -> None:
+        if self._idle is not None and not self._idle.done():
+            self._idle.set_result(None)
+        self._idle = None
+
+    async def _writing(self) -> None:
+        while True:
+            if not self.outbox and not self._complete:
+                idle = self._idle = self._loop.create_future()
+                await idle
+            if await self._flush():
+                return
+
+    async def _flush(self) -> bool:
+        """Write what waits. True if that was the last."""
+        outbox, time = self.outbox, self._loop.time
+        body = outbox.take()
+        last = self._complete and not outbox
+        if body or last:
+            self._since = time()
+            outbox.busy = True
+            await self._sink.write(body, last=last)
+            outbox.busy = False
+            self._since = time()
+        return last
+
+    def _beat(self) -> None:
+        """Send keep-alive bytes after a silence; give up a client that takes nothing."""
+        settings, now = self._settings, self._loop.time()
+        if self.outbox.busy:
+            if now - self._since >= settings.stalled and self._give_up is not None:
+                self._give_up()
+                return
+            due = min(self._since + settings.stalled, now + settings.keep_alive)
+        else:
+            if now - self._since >= settings.keep_alive:
+                self.outbox.add(self._encoder.keep_alive)
+                self._wake()
+                self._since = now
+            due = self._since + settings.keep_alive
+        self._timer = self._loop.call_later(max(due - now, 0.001), self._beat)
+
+
+def _note_broken(what: str, error: BaseException) -> None:
+    """A broken connection counts as a client that is gone."""
+    _logger.debug("%s of a view broke: %r", what, error)
