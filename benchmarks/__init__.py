@@ -1,1 +1,1 @@
-"""What the adapter costs, as ratios to the bare stream of the same graph. ``python -m benchmarks --help``."""
+"""The adapter's cost as ratios to the bare stream of the same graph. ``python -m benchmarks --help``."""

@@ -96,7 +96,7 @@ async def measure(way: Way, graph: Any) -> Spent:
 
 
 async def compare(graph: Any, rounds: int) -> dict[str, list[Spent]]:
-    """What each round of each way took, in seconds."""
+    """Seconds of each round of each way."""
     for way in WAYS.values():
         await measure(way, graph)
     spent: dict[str, list[Spent]] = {name: [] for name in WAYS}

@@ -151,7 +151,7 @@ class Server:
 
 @dataclass
 class Stream:
-    """What one client saw."""
+    """The figures of one client."""
 
     first: float = 0.0
     """Seconds to ``RUN_STARTED``."""

@@ -29,7 +29,7 @@ async def _bare(scene: Scene) -> int:
 
 
 async def _handler(scene: Scene) -> int:
-    """The adapter's handler is told LangChain's callbacks."""
+    """The adapter's handler gets LangChain's callbacks."""
     return await _observed(scene, [SideHandler(RunNotes(complete=True))])
 
 

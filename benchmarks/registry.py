@@ -46,7 +46,7 @@ class AgentCase:
     title: str
     make: Callable[[int], Scene]
     size: int
-    """What `make` gets: tokens, calls, messages, ... whatever the case is about."""
+    """Argument of `make`: the number of tokens, calls, messages or bytes."""
     small: int
     """A size for a quick look, and for tests. The gate's sizes are in `budgets.toml`."""
 

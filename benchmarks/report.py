@@ -19,7 +19,7 @@ Cell = Callable[[Result, Figures], str]
 
 
 def environment() -> dict[str, Any]:
-    """What the figures depend on."""
+    """The versions and the machine on which the figures depend."""
     return {
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs",

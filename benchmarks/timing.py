@@ -40,7 +40,7 @@ class Sample:
 
 @dataclass(slots=True)
 class Figures:
-    """What a contender needed for a case."""
+    """A contender's samples of a case."""
 
     name: str
     samples: list[Sample] = field(default_factory=list)
@@ -80,7 +80,7 @@ class Result:
         return figures.median / self.base.median
 
     def microseconds(self, figures: Figures) -> float:
-        """What a native event costs beyond the base: (T - T_base) / N."""
+        """Cost of a native event beyond the base: (T - T_base) / N."""
         return (figures.least - self.base.least) / self.base.samples[0].events * 1e6
 
 
@@ -149,7 +149,7 @@ async def run_scene(contender: Contender, scene: Scene) -> Sample:
 
 
 async def _read(stream: Stream, turn: Turn) -> list[bytes]:
-    """What a turn gave. Native events are counted and dropped, as the adapter drops them."""
+    """The items of a turn. Native events are counted and dropped, as the adapter drops them."""
     return [item if isinstance(item, bytes) else b"" async for item in stream(turn)]
 
 

@@ -40,12 +40,12 @@ def words(text: str) -> list[str]:
 
 
 def question(messages: list[BaseMessage]) -> str:
-    """What the user said last."""
+    """The user's last message."""
     return next((message.text for message in reversed(messages) if isinstance(message, HumanMessage)), "")
 
 
 def results(messages: list[BaseMessage]) -> list[str]:
-    """What the tools answered since then."""
+    """The results of tools since then."""
     since = max((n for n, message in enumerate(messages) if isinstance(message, HumanMessage)), default=-1)
     return [message.text for message in messages[since + 1 :] if isinstance(message, ToolMessage)]
 

@@ -34,7 +34,7 @@ def emitter(size: int) -> Scene:
 
 @function_case("1,000 emits in a node under astream_events (beside adispatch_custom_event)")
 def emits() -> Pair:
-    """What one event costs the node that emits it, and the stream that carries it."""
+    """The cost of one event for the node that emits it and for the stream that carries it."""
 
     async def emit(config: RunnableConfig) -> None:
         events = EventEmitter(config)

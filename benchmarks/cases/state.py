@@ -31,7 +31,7 @@ class _Written(TypedDict, total=False):
 
 @agent_case("a state of {size} bytes, small keys changed by 20 nodes", size=500_000, small=20_000)
 def state(size: int) -> Scene:
-    """What grows with the state instead of with the change?"""
+    """Shows costs that grow with the state instead of with the change."""
 
     def work(number: int, seen: _State) -> _Written:
         return {"status": f"node {number}", "progress": number, "notes": {**seen["notes"], f"n{number}": "done"}}

@@ -53,7 +53,7 @@ def _stored(size: int) -> InMemorySaver:
 
 @lru_cache(maxsize=1)
 def _held(size: int) -> str:
-    """What a client holds of the thread, as JSON: each scene gets objects of its own."""
+    """The client's messages of the thread, as JSON: each scene gets objects of its own."""
     return json.dumps([json.loads(message.model_dump_json(by_alias=True)) for message in to_agui(_messages(size))])
 
 

@@ -1,4 +1,4 @@
-"""An agent that shows most of what AG-UI can tell.
+"""An agent that shows most of AG-UI.
 
 prepare (a subgraph) → agent ⇄ tools → chart
 """
@@ -79,8 +79,8 @@ def script(messages: list[BaseMessage]) -> list[Any]:
     text = question(messages)
     cities, numbers = cities_in(text), re.search(r"(\d+)\s*(?:times|x|\*|×)\s*(\d+)", text)
     if found := results(messages):
-        told = [f"In {city} it is {answer}." for city, answer in zip(cities, found, strict=False)]
-        return words(" ".join([*told, f"And {numbers[1]} × {numbers[2]} = {found[-1]}."] if numbers else told))
+        sent = [f"In {city} it is {answer}." for city, answer in zip(cities, found, strict=False)]
+        return words(" ".join([*sent, f"And {numbers[1]} × {numbers[2]} = {found[-1]}."] if numbers else sent))
     calls = [("get_weather", {"city": city}, call_id(messages, f"weather-{city}")) for city in cities]
     if numbers:
         calls.append(("multiply", {"a": int(numbers[1]), "b": int(numbers[2])}, call_id(messages, "product")))

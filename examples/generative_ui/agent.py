@@ -1,4 +1,4 @@
-"""What a page can draw, told by nodes that know nothing of the protocol: a chart, a plan, progress, a file."""
+"""Nodes send what a page can draw, and know nothing of the protocol: a chart, a plan, progress, a file."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ from examples.models import chat_model, words
 def script(messages: list[BaseMessage]) -> list[str]:
     """The scripted model cannot see, but it can read what a PNG file says about itself."""
     newest = next(message for message in reversed(messages) if isinstance(message, HumanMessage))
-    told = [describe(block) for block in newest.content_blocks if block["type"] != "text"]
-    return words(f"You sent me {', and '.join(told)}." if told else "Send me a picture with --attach.")
+    sent = [describe(block) for block in newest.content_blocks if block["type"] != "text"]
+    return words(f"You sent me {', and '.join(sent)}." if sent else "Send me a picture with --attach.")
 
 
 def describe(block: Any) -> str:

@@ -28,7 +28,7 @@ def count_books(topic: str) -> int:
 
 
 def script(messages: list[BaseMessage]) -> list[Any]:
-    """What both agents say; the system message tells them apart."""
+    """The answers of both agents; their system messages differ."""
     asked, found = question(messages), results(messages)
     if LIBRARIAN in messages[0].text:
         if found:

@@ -99,7 +99,7 @@ class Browser:
         self._do("wait", on=selector, gone=True)
 
     def texts(self, selector: str) -> list[str]:
-        """What the elements say that are there now."""
+        """The texts of the elements that exist now."""
         return [text.strip() for text in self._do("texts", on=selector)]
 
     def attribute(self, selector: str, name: str) -> str | None:

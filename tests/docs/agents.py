@@ -1,4 +1,4 @@
-"""What the clients on the pages talk to: `uvicorn tests.docs.agents:served --factory`."""
+"""The server for the clients on the pages: `uvicorn tests.docs.agents:served --factory`."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Command:
     code: int
     """The exit code that it ends with: 0, or what a comment ``# exit code 3`` says."""
     output: str
-    """What the page shows of its output; empty where it shows nothing."""
+    """Its output on the page; empty where the page shows none."""
 
 
 def blocks_of(page: Path) -> list[Block]:

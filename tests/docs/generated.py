@@ -79,7 +79,7 @@ def fresh(page: Path) -> str:
 
 
 class _Namespace:
-    """What the Python blocks of a page define, executed as far as a line."""
+    """The names that the Python blocks of a page define, executed as far as a line."""
 
     def __init__(self, page: Path) -> None:
         self._page = page
@@ -134,7 +134,7 @@ def _default(value: ast.expr | None) -> str:
     text = ast.unparse(value) if value is not None else "none"
     factory = re.fullmatch(r"field\(default_factory=(\w+)\)", text)
     text = {"dict": "{}", "list": "[]"}.get(factory[1], text) if factory else text
-    return "as told below" if text.startswith("_") else "`" + text.replace("'", '"') + "`"
+    return "as described below" if text.startswith("_") else "`" + text.replace("'", '"') + "`"
 
 
 def members(path: str) -> str:

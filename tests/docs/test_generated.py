@@ -1,4 +1,4 @@
-"""The generated parts of the pages are up to date, the generator tells what it cannot make, and no page is left out."""
+"""The generated parts of the pages are up to date and complete; the generator reports what it cannot make."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def server() -> Iterator[str]:
 
 
 def run(page: str, mark: str, url: str, folder: Path, *, then: str = "") -> list[str]:
-    """What the only TypeScript block of a page that has `mark` prints, with a server of ours for the page's."""
+    """The output of the only TypeScript block of a page that has `mark`, with a server of ours for the page's."""
     (block,) = [b for b in blocks_of(ROOT / "docs" / page) if b.language == "typescript" and mark in b.text]
     text = block.text
     for address in ("http://localhost:8000/", "http://localhost:8001/agent"):

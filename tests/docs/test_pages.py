@@ -242,7 +242,7 @@ def test_typescript(tmp_path: Path) -> None:
 
 
 def compile_typescript(modules: Mapping[str, Block], folder: Path) -> list[str]:
-    """What the compiler says about the blocks, each a module, with the lines of their pages."""
+    """The compiler's messages about the blocks, each a module, with the lines of their pages."""
     compiler = JS / "node_modules" / "typescript" / "bin" / "tsc"
     node = shutil.which("node")
     assert node, "TypeScript blocks need Node"

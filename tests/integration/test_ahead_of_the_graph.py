@@ -1,5 +1,5 @@
-"""What the client is shown before the graph has it, when it does not come true; and what the application emits, when it
-cannot be told or has to be traced."""
+"""Values that clients see before the graph has them and that never come true; events of the application that
+cannot be sent or must be traced."""
 
 from __future__ import annotations
 

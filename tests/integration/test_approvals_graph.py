@@ -117,7 +117,7 @@ def test_everything_else_denies(answer: Any, kind: str) -> None:
 @pytest.mark.parametrize(
     "answer", [{"approved": False, "reason": "too dear"}, {"type": "reject", "message": "too dear"}]
 )
-def test_the_model_is_told_the_reason(answer: Any) -> None:
+def test_the_model_gets_the_reason(answer: Any) -> None:
     graph = agent_graph("routed", strict_model([calls(pay("p1", amount=5)), "I see."]), [require_approval(Shop().pay)])
     state, _ = drive(graph, lambda _: answer)
     assert "too dear" in results(state)[0].text

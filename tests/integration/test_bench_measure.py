@@ -62,7 +62,7 @@ def busy() -> Graph:
 
 
 class Weather(BaseModel):
-    """What the program wants to know."""
+    """The data that the program needs."""
 
     degrees: int
 
@@ -111,7 +111,7 @@ async def measured(agent: Any, request: Any = "hi", **given: Any) -> Overhead:
         "chain",
     ],
 )
-async def test_the_replay_tells_what_the_run_told(build: Any, options: AdapterOptions) -> None:
+async def test_the_replay_sends_the_events_of_the_run(build: Any, options: AdapterOptions) -> None:
     overhead = await measured(AGUIAdapter(build(), options=options))
 
     events = await collect(AGUIAdapter(build(), options=options), "hi")

@@ -1,4 +1,4 @@
-"""The callback source tells what v2 tells: the same events in the same order, from every kind of graph."""
+"""The callback source yields the same events as v2, in the same order, from every kind of graph."""
 
 from __future__ import annotations
 
@@ -69,21 +69,21 @@ async def test_the_comparison_sees_a_lost_event() -> None:
     assert likeness(one, one._replace(error="ValueError")).startswith("raised")
 
 
-# ---------------------------------------------------------------------------------------------- more than v2 tells
+# ---------------------------------------------------------------------------------------------- more than v2 has
 
 
-async def test_failures_are_told_innermost_first_when_they_happen() -> None:
+async def test_failures_come_innermost_first_when_they_happen() -> None:
     failing = model(["Hel", ValueError("gone")]).with_fallbacks([saying("other")])
 
     async def chat(state: Any) -> Any:
         return {"messages": [await failing.ainvoke(state["messages"])]}
 
-    told = kinds(await collect(row(chat=chat)), "ScriptedChatModel")
-    assert told.index("on_llm_error") == 2, told  # before the other model starts
-    assert told[3] == "on_chat_model_start"
+    sent = kinds(await collect(row(chat=chat)), "ScriptedChatModel")
+    assert sent.index("on_llm_error") == 2, sent  # before the other model starts
+    assert sent[3] == "on_chat_model_start"
 
 
-async def test_failed_retrievers_and_chains_are_told() -> None:
+async def test_failed_retrievers_and_chains_are_reported() -> None:
     class Shelf(BaseRetriever):
         def _get_relevant_documents(self, query: str, *, run_manager: Any) -> Any:
             raise LookupError(query)
@@ -134,32 +134,32 @@ async def test_what_nodes_emit_stands_where_they_emit_it() -> None:
         get_stream_writer()("writer 2")
         return {"number": 3}
 
-    told: list[str] = []
+    sent: list[str] = []
     graph = row(async_=row(node, state=Numbers), sync=row(blocking, state=Numbers), state=Numbers)
     async for event in start(graph, NUMBER):
         chunk = event["data"].get("chunk") if isinstance(event["data"], dict) else None
         if event["event"] == "on_custom_event":
             payload = event["data"]
-            told.append(payload["name"] if payload else event["name"])
+            sent.append(payload["name"] if payload else event["name"])
         elif event["event"] == "on_chat_model_stream":
-            told.append(f"token {event['data']['chunk'].content}")
+            sent.append(f"token {event['data']['chunk'].content}")
         elif isinstance(chunk, tuple) and chunk[1] == "custom":
-            told.append(chunk[2])
+            sent.append(chunk[2])
             assert [part.split(":")[0] for part in chunk[0]] in (["async_"], ["sync"])
     once = ["writer 1", "emitter 1", "token a ", "after a ", "token b", "after b", "token ", "after "]
-    assert told == 2 * [*once, "dispatched", "writer 2"]
+    assert sent == 2 * [*once, "dispatched", "writer 2"]
 
 
 async def test_a_subgraphs_chunks_come_between_its_nodes() -> None:
     events = await collect(row(sub=row(one=talker("x"), two=talker("y"))))
-    told = [
+    sent = [
         f"{event['data']['chunk'][1]} {[part.split(':')[0] for part in event['data']['chunk'][0]]}"
         if event["event"] == "on_chain_stream" and event["name"] == "LangGraph"
         else f"{event['event']} {event['name']}"
         for event in events
         if (event["name"] in ("LangGraph", "one", "two") and "input" in event["data"]) or "chunk" in event["data"]
     ]
-    assert [line for line in told if "model" not in line and "on_chain_stream" not in line] == [
+    assert [line for line in sent if "model" not in line and "on_chain_stream" not in line] == [
         "on_chain_start LangGraph",
         "values []",
         "on_chain_start LangGraph",
@@ -281,14 +281,14 @@ async def test_callbacks_of_a_surrounding_run_are_inherited(plain: bool) -> None
 
 
 async def test_inside_another_graph_the_outer_stream_stays_whole() -> None:
-    told: list[Events] = []
+    sent: list[Events] = []
 
     async def outer(state: Any) -> Any:
-        told.append(await collect(row(inner=talker("x")), ASK, {}))
+        sent.append(await collect(row(inner=talker("x")), ASK, {}))
         return {"number": 2}
 
     seen: Any = [event async for event in row(outer, state=Numbers).astream_events(NUMBER, version="v2", **EXTRA)]
-    assert kinds(told[0], "ScriptedChatModel") == kinds(seen, "ScriptedChatModel") != []
+    assert kinds(sent[0], "ScriptedChatModel") == kinds(seen, "ScriptedChatModel") != []
     by_namespace = [e["data"]["chunk"][0] for e in seen if e["event"] == "on_chain_stream" and e["name"] == "LangGraph"]
     assert any(by_namespace), "the inner graph's chunks reach the outer stream"
 

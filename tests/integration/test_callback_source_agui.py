@@ -1,4 +1,4 @@
-"""What clients see is the same in both ways to observe: every entity's events, and what they end with."""
+"""Clients see the same with both sources: every entity's events, and the same end."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SURVIVED = {"error_handler"}
 
 
 @pytest.mark.parametrize("name", sorted(SHAPES.keys() - NO_REQUEST - {"plain_llm"}))
-async def test_every_shape_is_told_alike(name: str, judge: Judge) -> None:
+async def test_every_shape_looks_alike_from_both_sources(name: str, judge: Judge) -> None:
     shape = SHAPES[name]
     state = {"number": 1, "done": []} if name in NUMBERS else None
     turns = TURNS.get(name, ("hi",))
@@ -131,8 +131,8 @@ async def test_emitted_events_stand_between_the_tokens(judge: Judge) -> None:
         return {}
 
     heard = await hear(lambda: row(node, sub=row(blocking)), "callbacks", judge)
-    told = [event.get("delta", event.get("value")) for event in heard.events if event["type"] in TOLD]
-    assert told == 2 * ["a ", 0, "b ", 1, "c", 2]
+    sent = [event.get("delta", event.get("value")) for event in heard.events if event["type"] in TOLD]
+    assert sent == 2 * ["a ", 0, "b ", 1, "c", 2]
 
 
 async def test_a_dead_models_message_ends_when_it_dies(judge: Judge) -> None:

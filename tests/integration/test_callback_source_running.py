@@ -264,7 +264,7 @@ async def test_a_channel_filled_by_many_threads_loses_nothing() -> None:
     assert not await channel.more()
 
 
-async def test_a_reader_that_waits_is_told_at_once() -> None:
+async def test_a_reader_that_waits_gets_the_event_at_once() -> None:
     """Not only when the node is done: its thread wakes the reader."""
     spoken, heard = threading.Event(), threading.Event()
 

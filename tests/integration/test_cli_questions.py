@@ -90,7 +90,7 @@ def test_answers_are_given_in_order_as_json_or_text(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answers", "told"),
+    ("answers", "sent"),
     [
         (['{"city": "Bonn"}', "false"], "{'city': 'Bonn'} False"),
         (["42", "y"], "42 'y'"),
@@ -98,28 +98,28 @@ def test_answers_are_given_in_order_as_json_or_text(project: Project) -> None:
         (["/cancel", "[1]"], "{'status': 'cancelled'} [1]"),
     ],
 )
-def test_what_answers_mean(project: Project, answers: list[str], told: str) -> None:
+def test_what_answers_mean(project: Project, answers: list[str], sent: str) -> None:
     given = [argument for answer in answers for argument in ("--answer", answer)]
 
-    assert text_of(project.run("my_agent:asking", "hi", "--json", *given).events) == told
+    assert text_of(project.run("my_agent:asking", "hi", "--json", *given).events) == sent
 
 
-@pytest.mark.parametrize(("answer", "told"), [("y", "paid 5"), ("n", "The user did not approve the call of pay.")])
-def test_an_approval_is_yes_or_no(project: Project, answer: str, told: str) -> None:
+@pytest.mark.parametrize(("answer", "sent"), [("y", "paid 5"), ("n", "The user did not approve the call of pay.")])
+def test_an_approval_is_yes_or_no(project: Project, answer: str, sent: str) -> None:
     [result] = [
         event
         for event in project.run("my_agent:approving", "hi", "--json", "--answer", answer).events
         if event["type"] == "TOOL_CALL_RESULT"
     ]
 
-    assert result["content"].startswith(told)
+    assert result["content"].startswith(sent)
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "sent"),
     [("y", ["paid 1", "paid 2"]), ("n", ["rejected", "rejected"])],
 )
-def test_langchains_middleware_is_answered_for_all_its_calls(project: Project, answer: str, told: list[str]) -> None:
+def test_langchains_middleware_is_answered_for_all_its_calls(project: Project, answer: str, sent: list[str]) -> None:
     project.write(
         "reviewed.py",
         """
@@ -146,7 +146,7 @@ def test_langchains_middleware_is_answered_for_all_its_calls(project: Project, a
     assert result.code == 0, result.last
     contents = sorted(event["content"] for event in result.events if event["type"] == "TOOL_CALL_RESULT")
     assert len(contents) == 2
-    assert all(part in content for part, content in zip(told, contents, strict=True))
+    assert all(part in content for part, content in zip(sent, contents, strict=True))
 
 
 def test_too_few_answers_end_with_3(project: Project) -> None:

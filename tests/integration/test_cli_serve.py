@@ -107,7 +107,7 @@ def test_one_agent_answers_at_the_root(folder: Path) -> None:
 
 @pytest.mark.parametrize("agent", ["endless", "deaf"])
 def test_ctrl_c_ends_the_streams_that_are_open(folder: Path, agent: str) -> None:
-    """Their clients are told, and the terminal shows no traceback."""
+    """Their clients get the last event, and the terminal shows no traceback."""
     body = run_input("hi", thread_id="t", run_id="r").model_dump_json(by_alias=True).encode()
     with serving(folder, f"my_agent:{agent}") as server:
         request = urllib.request.Request(server.base, body, {"content-type": "application/json"})

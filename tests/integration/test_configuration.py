@@ -1,4 +1,4 @@
-"""What reaches the graph of the caller's configuration, and what stays of the graph's own."""
+"""The caller's configuration reaches the graph, and the graph's own stays."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Count(MessagesState):
 
 
 class Seen(BaseCallbackHandler):
-    """Notes what it is told."""
+    """Records its calls."""
 
     def __init__(self) -> None:
         self.starts: list[str] = []
@@ -281,7 +281,7 @@ async def test_a_run_inside_another_langchain_run(source: Any) -> None:
 
 @SOURCES
 async def test_an_earlier_checkpoint(judge: Judge, source: Any) -> None:
-    """Named by the server: the run goes on from there, and the client is told what the thread was then."""
+    """Named by the server: the run goes on from there, and the client gets the thread as it was then."""
     graph = chat(ScriptedChatModel(script=lambda messages: [f"{len(messages)} messages."]))
     adapter = AGUIAdapter(graph, options=AdapterOptions(source=source))
     users = [{"id": f"user-{number}", "role": "user", "content": f"q{number}"} for number in range(4)]

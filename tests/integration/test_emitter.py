@@ -191,10 +191,10 @@ async def test_events_stand_exactly_between_the_tokens(source: Source, depth: in
     graph = graph_of(node if synchronous else anode)
     for _ in range(depth):
         graph = graph_of(graph)
-    told = brief(await collect(adapter(graph, source), "hi"))
-    inner = [word for word in told if not word.startswith("<") and not word.endswith(">")]
+    sent = brief(await collect(adapter(graph, source), "hi"))
+    inner = [word for word in sent if not word.startswith("<") and not word.endswith(">")]
     assert inner == ["0", "a", "1", "b", "2", "c", "3", "end"]
-    assert told == [*told[: depth + 1], *inner, *told[-depth - 1 :]]  # all of it inside every step
+    assert sent == [*sent[: depth + 1], *inner, *sent[-depth - 1 :]]  # all of it inside every step
 
 
 @both_sources

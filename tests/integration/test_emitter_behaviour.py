@@ -1,4 +1,4 @@
-"""What the emitter promises besides arriving: order, values, attribution, fallbacks, failures, threads."""
+"""The emitter's promises: order, values, attribution, fallbacks, failures, threads."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def names(items: Any) -> list[str]:
     return [envelope["name"] for envelope in envelopes(items)]
 
 
-def told(native: list[dict[str, Any]]) -> list[str]:
-    """Tokens and emitted names in the order in which the stream tells them."""
+def sent(native: list[dict[str, Any]]) -> list[str]:
+    """Tokens and emitted names in the order of the stream."""
     order: list[str] = []
     for event in native:
         if event["event"] == "on_chat_model_stream":
@@ -73,7 +73,7 @@ async def test_events_stand_exactly_between_the_tokens(options: dict[str, Any], 
     for _ in range(depth):
         graph = graph_of(graph)
     native = await events(graph, **options)
-    assert told(native) == ["0", "a", "1", "b", "2", "c", "3", "d", "4", "end"]
+    assert sent(native) == ["0", "a", "1", "b", "2", "c", "3", "d", "4", "end"]
     kinds = [event["event"] for event in native if event["metadata"].get("langgraph_node") == "n0"]
     assert kinds.index("on_custom_event") > kinds.index("on_chain_start")
     assert max(n for n, kind in enumerate(kinds) if kind == "on_custom_event") < kinds.index("on_chain_end")
@@ -493,7 +493,7 @@ async def test_a_synchronous_streaming_handler_takes_the_event_from_the_writer(s
     assert event.keys() == {"name", "data", "run_id", "tags", "metadata"}
 
 
-async def test_inline_handlers_are_told_and_others_are_not() -> None:
+async def test_inline_handlers_get_events_and_others_do_not() -> None:
     async def node(state: State) -> State:
         UI.emit("x")
         return {"number": 2}

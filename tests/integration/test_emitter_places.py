@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""Everything that an emitter can tell, from every place of a graph: the whole stream of each, with both client
+"""Everything that an emitter can send, from every place of a graph: the whole stream of each, with both client
 generations and both sources."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The examples run by the command that their README.md gives, tell what they promise, and are conformant."""
+"""The examples run by the command that their README.md gives, show what they promise, and are conformant."""
 
 from __future__ import annotations
 
@@ -165,20 +165,20 @@ def test_generative_ui(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "sent"),
     [
         ("y", "paid 50 € to Ada"),
         ("n", "The user did not approve the call of pay."),
         ("/cancel", "The user "),
     ],
 )
-def test_approval(run: Run, answer: str, told: str) -> None:
+def test_approval(run: Run, answer: str, sent: str) -> None:
     result = run("examples/approval/agent.py:graph", "Please pay Ada 50", "--answer", answer)
 
     assert result.code == 0
     assert_conformant(runs_of(result))
     [content] = pick(result, "TOOL_CALL_RESULT", "content")
-    assert content.startswith(told)
+    assert content.startswith(sent)
 
 
 def test_approval_is_not_needed_for_little(run: Run) -> None:

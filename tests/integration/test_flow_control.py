@@ -359,8 +359,8 @@ async def test_a_node_that_runs_out_of_time(play: Player) -> None:
 
     played = await play(build, same=False)  # the error's text says how long it took
 
-    *told, ended = played.stream
-    assert told == snapshot(
+    *sent, ended = played.stream
+    assert sent == snapshot(
         [
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Half " END',
@@ -474,8 +474,8 @@ async def test_a_deferred_node(play: Player) -> None:
 
     played = await play(build, ordered=False)
 
-    told = played.only("STEP_STARTED", "TEXT_MESSAGE_CONTENT")
-    assert told[3:] == snapshot(
+    sent = played.only("STEP_STARTED", "TEXT_MESSAGE_CONTENT")
+    assert sent[3:] == snapshot(
         [
             "STEP_STARTED stepName=longer",
             "STEP_STARTED stepName=last",

@@ -302,7 +302,7 @@ async def test_a_subgraph_with_a_memory_of_its_own_as_a_node(play: Player) -> No
 
 
 async def test_a_subgraph_with_another_schema(play: Player) -> None:
-    """What it says streams; the parent, which has no channel for it, keeps nothing of it."""
+    """Its words stream; the parent has no channel for them and keeps nothing."""
 
     def build() -> Graph:
         model = scripted("Hidden talk.")
@@ -352,7 +352,7 @@ def handing_over() -> StateGraph[Any, Any, Any, Any]:
 
 
 async def test_a_subgraph_that_hands_over_to_the_thread(play: Player) -> None:
-    """What the subgraph said is lost with its run: LangGraph keeps the command's update only."""
+    """The subgraph's messages are lost with its run: LangGraph keeps the command's update only."""
     played = await play(lambda: handing_over().compile(checkpointer=InMemorySaver()))
 
     assert played.stream == snapshot(

@@ -342,7 +342,7 @@ async def test_an_operation_may_be_cancelled_again_while_it_ends() -> None:
 
 @pytest.mark.parametrize("cancelled", [False, True])
 async def test_a_patch_that_is_being_stored_is_stored_as_a_whole(cancelled: bool) -> None:
-    """What comes meanwhile, the end of its time or a cancellation, comes too late."""
+    """A time limit or a cancellation that comes meanwhile comes too late."""
     saver = Hung()
     app = create_app(
         AGUIAdapter(talker(1, checkpointer=saver)), settings=ServerSettings(store_timeout=30 if cancelled else 0.5)

@@ -179,7 +179,7 @@ async def test_native_events_may_be_dropped_and_added(judge: Judge) -> None:
     done = await run(chat(scripted(["Hello ", "there."])), Hooks(on_native=without_text))
 
     deltas = [event["delta"] for event in done["events"] if event["type"] == "TEXT_MESSAGE_CONTENT"]
-    assert deltas == ["Hello there."]  # told whole, when the model is done
+    assert deltas == ["Hello there."]  # sent whole, when the model is done
     judge([done["events"]])
 
 
@@ -393,7 +393,7 @@ async def test_a_hook_that_raises_at_any_event(judge: Judge, hook: str) -> None:
 
 
 async def test_a_redacted_state_that_comes_back(judge: Judge) -> None:
-    """What the client holds instead of a value is not the value: it must not be taken for a change."""
+    """The client holds a substitute for the value; sending it back is no change."""
 
     def redact(state: dict[str, Any], run: Any) -> dict[str, Any]:
         return {key: "***" if key == "public" else value for key, value in state.items() if key != "secret"}
@@ -535,7 +535,7 @@ async def test_an_event_hook_cannot_end_the_run(judge: Judge, ending: BaseEvent)
 
 @pytest.mark.parametrize("good", [2, 3])
 async def test_redaction_that_fails_late_loses_nothing_else(judge: Judge, good: int) -> None:
-    """What the same native event told besides the state is sent, so that all that is open is closed."""
+    """The other events of the same native event are sent, so that everything that is open is closed."""
     counter = itertools.count()
 
     def redact(state: dict[str, Any], run: Any) -> Any:
@@ -618,7 +618,7 @@ async def test_a_failure_is_logged_once(caplog: pytest.LogCaptureFixture) -> Non
         assert repr(done["events"][-1]["message"]) in logged.getMessage()
 
 
-async def test_a_failure_that_is_told_twice_has_one_text(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_failure_that_is_reported_twice_has_one_text(caplog: pytest.LogCaptureFixture) -> None:
     """A subagent's exception that ends the run too."""
     texts = itertools.count()
     inner = in_a_row({"fail": broken}, checkpointer=None)
@@ -631,8 +631,8 @@ async def test_a_failure_that_is_told_twice_has_one_text(caplog: pytest.LogCaptu
     graph = tool_loop(scripted(tool_call_parts("delegate", {}, "call_1")), [delegate], handle_tool_errors=False)
     done = await run(graph, Hooks(on_error=lambda error, run: f"error {next(texts)}"))
 
-    told = {event["type"]: event["message"] for event in done["events"] if "message" in event}
-    assert told == {"SUBAGENT_ERROR": "error 0", "RUN_ERROR": "error 0"}
+    got = {event["type"]: event["message"] for event in done["events"] if "message" in event}
+    assert got == {"SUBAGENT_ERROR": "error 0", "RUN_ERROR": "error 0"}
     assert len([record for record in caplog.records if record.exc_info]) == 1
 
 

@@ -101,7 +101,7 @@ async def test_chains_as_thinking_spans(play: Player, spans: Any) -> None:
 
 
 async def test_spans_and_reasoning_as_thinking_events(play: Player) -> None:
-    """What clients 0.0.37 to 0.0.44 know. One level only, and never beside REASONING events."""
+    """The events that clients 0.0.37 to 0.0.44 know. One level only, and never beside REASONING events."""
 
     def build() -> Graph:
         model = scripted([reasoning_part("Hm. "), reasoning_part("Yes."), "It is."])

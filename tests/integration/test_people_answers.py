@@ -65,7 +65,7 @@ def tool_asks(*answers: Any, tools: Any = ()) -> Graph:
 def one_question() -> Graph:
     def ask(state: Counted) -> dict[str, Any]:
         answer = interrupt({"question": "Go?"})
-        return {"runs": 1, "messages": [AIMessage(f"answered {answer}", id=f"told-{len(state['messages'])}")]}
+        return {"runs": 1, "messages": [AIMessage(f"answered {answer}", id=f"said-{len(state['messages'])}")]}
 
     return in_a_row({"ask": ask}, Counted)
 
@@ -133,7 +133,7 @@ async def test_a_refused_answer_with_a_new_message_keeps_the_message_out_until_i
 async def test_a_node_that_raises_over_an_answer_can_be_answered_again(peer: Peer) -> None:
     def ask(state: Counted) -> dict[str, Any]:
         first, age = interrupt("Name?"), int(interrupt("Age?"))
-        return {"runs": 1, "messages": [AIMessage(f"{first} will be {age + 1}", id="told")]}
+        return {"runs": 1, "messages": [AIMessage(f"{first} will be {age + 1}", id="said")]}
 
     tab = Tab(in_a_row({"ask": ask}, Counted), peer)
     await tab.say("hi")
@@ -185,7 +185,7 @@ async def test_the_same_answer_twice_from_a_client_that_lost_the_first_response(
 async def test_an_answer_to_a_question_that_another_one_followed(peer: Peer) -> None:
     def ask(state: Counted) -> dict[str, Any]:
         heard = [interrupt("first?"), interrupt("second?")]
-        return {"messages": [AIMessage(" ".join(heard), id="told")]}
+        return {"messages": [AIMessage(" ".join(heard), id="said")]}
 
     tab = Tab(in_a_row({"ask": ask}, Counted), peer)
     await tab.say("hi")
@@ -330,7 +330,7 @@ async def test_a_message_that_comes_with_the_answer_to_a_node(peer: Peer) -> Non
     def ask(state: MessagesState) -> dict[str, Any]:
         answer = interrupt("Go?")
         seen.append([m.text for m in state["messages"]])
-        return {"messages": [AIMessage(f"{answer} to {len(state['messages'])}", id="told")]}
+        return {"messages": [AIMessage(f"{answer} to {len(state['messages'])}", id="said")]}
 
     tab = Tab(in_a_row({"ask": ask}), peer)
     await tab.say("hi")
@@ -370,7 +370,7 @@ async def test_a_message_that_comes_with_an_answer_that_leads_to_another_questio
 async def test_the_custom_event_and_the_command(peer: Peer, interrupts: Any, answer: Any) -> None:
     tab = Tab(one_question(), peer, options=AdapterOptions(interrupts=interrupts))
     await tab.say("hi")
-    events = [event for event in tab.told("CUSTOM") if event["name"] == "on_interrupt"]
+    events = [event for event in tab.events_of("CUSTOM") if event["name"] == "on_interrupt"]
     assert [event["value"] for event in events] == ([{"question": "Go?"}] if interrupts != "outcome" else [])
     assert len(tab.questions) == (0 if interrupts == "custom" else 1)
     assert tab.types.index("MESSAGES_SNAPSHOT") < len(tab.types) - 1 - len(events)
@@ -386,7 +386,7 @@ async def test_a_visit_repeats_the_custom_event(peer: Peer, interrupts: Any) -> 
     await tab.say("hi")
     for _ in range(2):
         await tab.send()
-        assert [event["value"] for event in tab.told("CUSTOM")] == [{"question": "Go?"}]
+        assert [event["value"] for event in tab.events_of("CUSTOM")] == [{"question": "Go?"}]
     await tab.send(forwarded_props={"command": {"resume": "yes"}})
     assert tab.said[-1] == ("assistant", "answered yes")
 
@@ -395,9 +395,9 @@ async def test_a_command_for_several_questions(peer: Peer) -> None:
     """The older way knows no ids, so one answer for two questions is refused; a map by id is understood."""
     tab = Tab(two_questions(), peer, options=AdapterOptions(interrupts="custom"))
     await tab.say("hi")
-    assert sorted(event["value"]["question"] for event in tab.told("CUSTOM")) == ["a?", "b?"]
+    assert sorted(event["value"]["question"] for event in tab.events_of("CUSTOM")) == ["a?", "b?"]
     before = await stored(tab)
-    ids = [event["metadata"]["langgraph"]["interruptId"] for event in tab.told("CUSTOM")]
+    ids = [event["metadata"]["langgraph"]["interruptId"] for event in tab.events_of("CUSTOM")]
     assert tab.events[-1]["metadata"] == {"langgraph": {"interruptIds": ids}}
     await tab.send(forwarded_props={"command": {"resume": True}})
     assert tab.outcome == "INVALID_RESUME"
@@ -412,7 +412,7 @@ async def test_a_command_for_several_questions(peer: Peer) -> None:
 
 @pytest.mark.parametrize("interrupts", ["outcome", "custom", "both"])
 async def test_a_run_that_asked_is_no_success_to_the_application(peer: Peer, interrupts: Any) -> None:
-    """However the question is told to the client."""
+    """In each way in which a client can get the question."""
     ends: list[Any] = []
     hooks = Hooks(after_run=lambda run: ends.append(run.outcome))
     tab = Tab(one_question(), peer, options=AdapterOptions(interrupts=interrupts), hooks=hooks)
@@ -496,7 +496,7 @@ async def test_without_a_checkpointer_a_question_is_an_error_that_says_so(peer: 
 
 @pytest.mark.parametrize("late", [False, True])
 async def test_expiry(peer: Peer, late: bool) -> None:
-    """Clients before 1.0 would refuse every answer to an expired question, so they are not told of the time."""
+    """Clients before 1.0 would refuse every answer to an expired question, so they do not get the time."""
 
     @tool
     async def pay(amount: int) -> str:

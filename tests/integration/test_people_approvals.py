@@ -137,7 +137,7 @@ async def test_decisions(
         for q, payload in zip(tab.questions, given, strict=True)
     ])  # fmt: skip
     assert tab.outcome == "success"
-    assert tab.told("TOOL_CALL_START") == []
+    assert tab.events_of("TOOL_CALL_START") == []
     assert sorted(office.done) == sorted(["look up moss", *done])
     assert said[0] in results(tab)["call-2"]
     assert said[1] in results(tab)["call-3"]
@@ -301,7 +301,7 @@ async def test_approvals_by_the_older_command(peer: Peer, mode: str) -> None:
     office = Office()
     tab = Tab(hitl_agent(office, mode), peer, options=AdapterOptions(interrupts="custom"))
     await tab.say("hi")
-    values = [event["value"] for event in tab.told("CUSTOM")]
+    values = [event["value"] for event in tab.events_of("CUSTOM")]
     assert len(values) == (1 if mode == "batched" else 2)
     if mode == "batched":
         await tab.send(forwarded_props={"command": {"resume": {"decisions": [APPROVE, REJECT]}}})

@@ -127,7 +127,7 @@ async def said_again(tab: Tab) -> None:
 
 
 async def cut_at_the_head(tab: Tab) -> None:
-    """What the message found was taken out by the input that it came with."""
+    """The input that came with the message removed the messages before it."""
     await tab.say("first")
     await tab.say("second")
     await tab.graph.aupdate_state(  # type: ignore[attr-defined]

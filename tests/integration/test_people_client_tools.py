@@ -140,13 +140,13 @@ async def test_client_calls_end_the_run_and_their_answers_go_on(
         assert tab.events[-1]["outcome"]["pendingToolCallIds"] == pending
     else:
         assert "outcome" not in tab.events[-1]
-    assert [event["toolCallId"] for event in tab.told("TOOL_CALL_RESULT")] == results
-    assert [event["toolCallId"] for event in tab.told("TOOL_CALL_START")] == [id for _, _, id in calls]
+    assert [event["toolCallId"] for event in tab.events_of("TOOL_CALL_RESULT")] == results
+    assert [event["toolCallId"] for event in tab.events_of("TOOL_CALL_START")] == [id for _, _, id in calls]
     assert not any(map(is_pending, (await held(tab.graph))[1]))
 
     await tab.return_results(*["red"] * len(pending))
     assert tab.outcome == "success"
-    assert tab.told("TOOL_CALL_START") == tab.told("TOOL_CALL_RESULT") == []
+    assert tab.events_of("TOOL_CALL_START") == tab.events_of("TOOL_CALL_RESULT") == []
     assert tab.said[-1] == ("assistant", "Red.")
     assert [m[0] for m in tab.said].count("tool") == len(calls)
     await tab.say("and then?")
@@ -404,7 +404,7 @@ async def test_beside_the_hitl_middleware(peer: Peer, mode: str, order: str, app
     await tab.answer({"approved": approved})
     assert tab.outcome == "success"
     assert [call["id"] for call in tab.pending] == ["call-c"]
-    [result] = tab.told("TOOL_CALL_RESULT")
+    [result] = tab.events_of("TOOL_CALL_RESULT")
     assert (result["content"] == "tea costs 5") == approved
     await tab.return_results("red")
     assert tab.said[-1] == ("assistant", "Red tea.")
@@ -485,7 +485,7 @@ async def test_a_server_tool_that_asks_by_itself_beside_a_client_call(peer: Peer
     )
     await tab.say("hi")
     assert [q["message"] for q in tab.questions] == ["Name?"]
-    assert not [event for event in tab.told("TOOL_CALL_RESULT") if event["toolCallId"] == "call-c"]
+    assert not [event for event in tab.events_of("TOOL_CALL_RESULT") if event["toolCallId"] == "call-c"]
     await tab.answer("Ann")
     assert [call["id"] for call in tab.pending] == ["call-c"]
     await tab.return_results("red")
@@ -502,7 +502,7 @@ async def test_the_servers_tool_of_the_same_name_wins(peer: Peer, kind: Kind, ca
     with caplog.at_level(logging.WARNING):
         tab = Tab(kind(model), peer, tools=[{**COLOUR, "name": "price"}, COLOUR])
         await tab.say("hi")
-    assert [event["content"] for event in tab.told("TOOL_CALL_RESULT")] == ["tea costs 5"]
+    assert [event["content"] for event in tab.events_of("TOOL_CALL_RESULT")] == ["tea costs 5"]
     assert model.call_tools[0].count("price") == 1
     assert "pick_colour" in model.call_tools[0]
 

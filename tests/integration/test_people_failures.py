@@ -24,7 +24,7 @@ pytestmark = EACH_PEER
 
 
 class Bank:
-    """A tool that asks first, and fails as often as it is told to. Its log says what it really did."""
+    """A tool that asks first, and fails as often as the test wants. Its log has what it really did."""
 
     def __init__(self, failures: int = 0) -> None:
         self.log: list[str] = []
@@ -134,7 +134,7 @@ async def test_a_decision_after_an_approved_call_failed(
 async def test_a_called_graph_that_raises_over_an_answer_can_be_answered_again(peer: Peer, sync: bool) -> None:
     def ask(state: MessagesState) -> dict[str, Any]:
         first, age = interrupt("Name?"), int(interrupt("Age?"))
-        return {"messages": [AIMessage(f"{first} will be {age + 1}", id="told")]}
+        return {"messages": [AIMessage(f"{first} will be {age + 1}", id="said")]}
 
     tab = Tab(in_a_node(in_a_row({"ask": ask}, checkpointer=None), sync=sync), peer)
     await tab.say("hi")

@@ -45,7 +45,7 @@ class Diary:
         self.ran: Counter[str] = Counter()
         """How often the model was asked with this last message."""
         self.memory: list[str] = []
-        """What the subgraph remembered in the last turn."""
+        """The messages that the subgraph remembered in the last turn."""
         self.model = strict_model(self._answer, ids="all")
         self.graph = self._build(saver or InMemorySaver(), memory)
 
@@ -225,7 +225,7 @@ async def test_what_the_user_changes_of_the_state_goes_into_the_branch(peer: Pee
         wish: str
 
     def count(state: Own) -> dict[str, Any]:
-        return {"turns": 1, "messages": [AIMessage(f"wish {state.get('wish')}", id=f"told-{len(state['messages'])}")]}
+        return {"turns": 1, "messages": [AIMessage(f"wish {state.get('wish')}", id=f"said-{len(state['messages'])}")]}
 
     builder: StateGraph[Any, Any, Any, Any] = StateGraph(Own)
     builder.add_node("count", count)
@@ -506,7 +506,7 @@ class Short(State):
 
 
 async def test_a_graph_that_trims_its_own_messages(peer: Peer) -> None:
-    """What it forgot is not added again. No checkpoint has exactly what is left, so an edit cuts at the head."""
+    """Forgotten messages are not added again. No checkpoint has exactly the rest, so an edit cuts at the head."""
 
     def agent(state: Short) -> dict[str, Any]:
         return {"turns": 1, "messages": [AIMessage(f"re {state['messages'][-1].text}")]}

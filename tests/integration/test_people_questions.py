@@ -32,7 +32,7 @@ def asking(question: Any, **more: Any) -> Any:
     """A node that asks, and says what was answered."""
 
     def ask(state: Any) -> dict[str, Any]:
-        return {"messages": [AIMessage(f"answered {interrupt(question, **more)}", id=f"told-{len(state['messages'])}")]}
+        return {"messages": [AIMessage(f"answered {interrupt(question, **more)}", id=f"said-{len(state['messages'])}")]}
 
     return ask
 
@@ -124,7 +124,7 @@ async def test_several_questions_in_one_node(peer: Peer) -> None:
     def ask(state: MessagesState) -> dict[str, Any]:
         asked.append("run")
         name, age = interrupt("Name?"), interrupt("Age?")
-        return {"messages": [AIMessage(f"{name} is {age}", id="told")]}
+        return {"messages": [AIMessage(f"{name} is {age}", id="said")]}
 
     tab = Tab(in_a_row({"ask": ask}), peer)
     await tab.say("hi")
@@ -143,7 +143,7 @@ async def test_a_node_that_asks_in_a_loop(peer: Peer) -> None:
         number, tries = "", 0
         while not number.isdigit():
             number, tries = interrupt(f"A number? (try {tries + 1})"), tries + 1
-        return {"messages": [AIMessage(f"{number} after {tries}", id="told")]}
+        return {"messages": [AIMessage(f"{number} after {tries}", id="said")]}
 
     tab = Tab(in_a_row({"ask": ask}), peer)
     await tab.say("hi")
@@ -163,7 +163,7 @@ async def test_a_model_that_spoke_before_its_node_asked(peer: Peer) -> None:
     async def write(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
         draft = await model.ainvoke(state["messages"], config)
         verdict = interrupt({"question": "Publish?", "draft": draft.text})
-        return {"messages": [draft, AIMessage(f"published: {verdict}", id="told")]}
+        return {"messages": [draft, AIMessage(f"published: {verdict}", id="said")]}
 
     tab = Tab(in_a_row({"write": write}), peer)
     await tab.say("hi")
@@ -173,7 +173,7 @@ async def test_a_model_that_spoke_before_its_node_asked(peer: Peer) -> None:
     assert tab.said == [("user", "hi"), ("assistant", "Draft two."), ("assistant", "published: True")]
 
 
-async def test_state_is_told_before_the_question(peer: Peer) -> None:
+async def test_state_is_sent_before_the_question(peer: Peer) -> None:
     def note(state: Noted) -> dict[str, Any]:
         return {"notes": ["looked"]}
 
@@ -182,7 +182,7 @@ async def test_state_is_told_before_the_question(peer: Peer) -> None:
 
     tab = Tab(in_a_row({"note": note, "ask": ask}, Noted), peer)
     await tab.say("hi")
-    assert tab.told("STATE_SNAPSHOT")[-1]["snapshot"] == {"notes": ["looked"]}
+    assert tab.events_of("STATE_SNAPSHOT")[-1]["snapshot"] == {"notes": ["looked"]}
     await tab.answer("yes")
     assert tab.state == {"notes": ["looked", "heard yes"]}
 
@@ -232,7 +232,7 @@ NOS: dict[str, Any] = {
 @pytest.mark.parametrize("how", ["resume", "command", "command by id"])
 @pytest.mark.parametrize("no", [*NOS, "cancelled"])
 async def test_a_no_at_a_static_interrupt_ends_the_turn(peer: Peer, how: str, no: str) -> None:
-    """What waits does not run, and the thread is free for the next message."""
+    """The waiting node does not run, and the thread is free for the next message."""
     tab = Tab(talking(), peer)
     await tab.say("hi")
     [question] = tab.questions
@@ -353,12 +353,12 @@ async def test_in_a_tool(peer: Peer) -> None:
     await tab.say("hi")
     assert tab.questions[0]["message"] == "red?"
     assert [c["id"] for c in tab.pending] == ["call-1"]
-    assert tab.told("TOOL_CALL_RESULT") == []
+    assert tab.events_of("TOOL_CALL_RESULT") == []
 
     await tab.answer("yes")
-    [result] = tab.told("TOOL_CALL_RESULT")
+    [result] = tab.events_of("TOOL_CALL_RESULT")
     assert (result["toolCallId"], result["content"]) == ("call-1", "they said yes")
-    assert tab.told("TOOL_CALL_START") == tab.told("TOOL_CALL_ARGS") == []
+    assert tab.events_of("TOOL_CALL_START") == tab.events_of("TOOL_CALL_ARGS") == []
     assert [text for _, text in tab.said] == ["hi", "Asking. ", "they said yes", "Good."]
 
 
@@ -367,11 +367,11 @@ async def test_in_one_of_several_tools(peer: Peer) -> None:
     calls = tool_calls_part(("look_up", {"q": "moss"}, "call-1"), ("ask_user", {"q": "red?"}, "call-2"))
     tab = Tab(tool_loop(strict_model([[calls], ["Good."]], ids="all"), [look_up, ask_user]), peer)
     await tab.say("hi")
-    first = [event["messageId"] for event in tab.told("TOOL_CALL_RESULT")]
+    first = [event["messageId"] for event in tab.events_of("TOOL_CALL_RESULT")]
     assert [c["id"] for c in tab.pending] == ["call-1", "call-2"]
 
     await tab.answer("yes")
-    again = {event["toolCallId"]: event for event in tab.told("TOOL_CALL_RESULT")}
+    again = {event["toolCallId"]: event for event in tab.events_of("TOOL_CALL_RESULT")}
     assert {call: event["content"] for call, event in again.items()} == {
         "call-1": "found moss",
         "call-2": "they said yes",
@@ -404,7 +404,7 @@ def branches(names: list[str]) -> Graph:
         return {"notes": [f"{state['name']}={interrupt({'question': state['name'] + '?'})}"]}
 
     def conclude(state: Noted) -> dict[str, Any]:
-        return {"messages": [AIMessage(", ".join(state["notes"]), id=f"told-{len(state['messages'])}")]}
+        return {"messages": [AIMessage(", ".join(state["notes"]), id=f"said-{len(state['messages'])}")]}
 
     builder: StateGraph[Any, Any, Any, Any] = StateGraph(Noted)
     builder.add_node("ask", ask)
@@ -424,7 +424,7 @@ async def test_parallel_branches_are_answered_all_at_once(peer: Peer) -> None:
     assert tab.said[-1] == ("assistant", "a=A?, b=B?, silent, c=C?")
 
 
-async def test_answers_are_told_apart_by_their_ids_not_by_their_order(peer: Peer) -> None:
+async def test_answers_belong_to_questions_by_their_ids_not_by_their_order(peer: Peer) -> None:
     tab = Tab(branches(["a", "b"]), peer)
     await tab.say("hi")
     entries = [
@@ -470,14 +470,14 @@ def asking_tool_loop(**compile_args: Any) -> Graph:
 
 
 async def test_in_a_subgraph(peer: Peer) -> None:
-    """What the subgraph said is shown while it waits, although the thread's own list has it only when it ends."""
+    """The subgraph's messages are shown while it waits, although the thread's own list gets them only when it ends."""
     tab = Tab(in_a_row({"sub": asking_tool_loop(), "end": saying("Outer. ")}), peer)
     await tab.say("hi")
     assert [q["message"] for q in tab.questions] == ["red?"]
     assert tab.said == [("user", "hi"), ("assistant", "Hm. ")]
     await tab.answer("yes")
     assert [text for _, text in tab.said] == ["hi", "Hm. ", "they said yes", "Sub done.", "Outer. "]
-    assert tab.told("TOOL_CALL_START") == []
+    assert tab.events_of("TOOL_CALL_START") == []
 
 
 async def test_in_a_subgraph_of_a_subgraph(peer: Peer) -> None:
@@ -521,12 +521,12 @@ async def test_in_a_subgraph_that_remembers(peer: Peer) -> None:
 
 
 async def test_in_a_graph_called_by_a_node(peer: Peer) -> None:
-    """What the inner graph said before its question is shown while it waits; it is not stored, so it does not stay."""
+    """The inner graph's messages before its question are shown while it waits. They are not stored and vanish."""
     inner = in_a_row({"talk": saying("Thinking. "), "ask": asking("Go?")}, checkpointer=None)
 
     async def call(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
         found = await inner.ainvoke({"messages": [("user", "go")]}, config)
-        return {"messages": [AIMessage(f"It {found['messages'][-1].content}.", id="told")]}
+        return {"messages": [AIMessage(f"It {found['messages'][-1].content}.", id="said")]}
 
     tab = Tab(in_a_row({"call": call}), peer)
     await tab.say("hi", in_step=False)

@@ -45,7 +45,7 @@ class Replaced(TypedDict):
 
 
 def echo(schema: type = Logged) -> Graph:
-    """Answers with all that it was told, in order; asks where it is told so."""
+    """Answers with all user messages, in order; asks where one of them wants that."""
 
     def answer(state: Any) -> dict[str, Any]:
         last = state["messages"][-1]
@@ -182,7 +182,7 @@ async def test_the_other_tab_edited_a_message_of_both(peer: Peer, number: int) -
 
 
 async def test_the_other_tab_had_the_answer_generated_again(peer: Peer) -> None:
-    """No user message tells the branches apart: the new answer takes the place of the old one."""
+    """The branches have the same user messages: the new answer takes the place of the old one."""
     graph = pricing()
     one, two = Tab(graph, peer, name="one"), Tab(graph, peer, name="two")
     await one.say("a")
@@ -197,7 +197,7 @@ async def test_the_other_tab_had_the_answer_generated_again(peer: Peer) -> None:
 
 
 async def test_redacted_tabs(peer: Peer) -> None:
-    """What the hook adds and masks is no other way."""
+    """Messages that the hook adds or masks do not begin a branch."""
     hooks = Hooks(on_messages=lambda messages, run: [m for m in messages if m.role != "system"])
     graph = echo()
     one = Tab(graph, peer, name="one", hooks=hooks)
@@ -231,7 +231,7 @@ async def test_a_branch_that_is_gone(peer: Peer) -> None:
 
 
 async def test_a_trimming_graph_is_followed(peer: Peer) -> None:
-    """What the graph itself took out is no other branch."""
+    """Messages that the graph itself removed do not make another branch."""
 
     def answer(state: Any) -> dict[str, Any]:
         return {"messages": [AIMessage(f"re {state['messages'][-1].text}")], "log": [state["messages"][-1].text]}

@@ -1,4 +1,4 @@
-"""Text that UTF-8 cannot encode: clients are told it in one way, savers keep it in another."""
+"""Text that UTF-8 cannot encode: clients get it in one form, savers keep it in another."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ MESSAGES: dict[str, list[BaseMessage]] = {
 
 
 @pytest.mark.parametrize("said", MESSAGES.values(), ids=MESSAGES)
-async def test_what_was_told_is_no_other_message(
+async def test_a_sent_message_comes_back_as_the_same_message(
     peer: Peer, saver: BaseCheckpointSaver[Any], said: list[BaseMessage]
 ) -> None:
     tab = Tab(in_a_row({"tell": telling(*said)}, checkpointer=saver), peer)
@@ -52,7 +52,7 @@ async def test_what_was_told_is_no_other_message(
         before = tab.messages
         await tab.say(text, in_step=False)
         assert tab.messages[: len(before)] == before
-        if said[0].type == "ai":  # else a snapshot tells it
+        if said[0].type == "ai":  # else a snapshot has it
             assert "MESSAGES_SNAPSHOT" not in tab.types
     assert not any("?" in m["content"] for m in before if said[0].content == HALF)
     _, messages = await held(tab.graph)
@@ -79,7 +79,7 @@ async def test_a_result_and_its_call(peer: Peer, saver: BaseCheckpointSaver[Any]
     assert [text for _, text in tab.said[-4:]] == ["three", TOLD, TOLD, JOINED]
 
 
-async def test_a_snapshot_restates_what_was_told(peer: Peer, saver: BaseCheckpointSaver[Any]) -> None:
+async def test_a_snapshot_has_the_messages_as_they_were_sent(peer: Peer, saver: BaseCheckpointSaver[Any]) -> None:
     """One that comes for another reason; a page that was not there gets what the saver kept."""
 
     def drop(state: MessagesState) -> dict[str, Any]:

@@ -60,7 +60,7 @@ AGENTS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("kind", AGENTS)
-async def test_what_is_told_of_an_agent_without_a_graph(play: Player, kind: str) -> None:
+async def test_the_stream_of_an_agent_without_a_graph(play: Player, kind: str) -> None:
     played = await play(AGENTS[kind])
 
     expected = snapshot(

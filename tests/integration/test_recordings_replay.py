@@ -53,10 +53,10 @@ def shape() -> GraphShape:
 
 
 def replayed(run: Run, *, declared: bool, **options: Any) -> list[dict[str, Any]]:
-    return list(told(run, wire, declared=declared, **options))
+    return list(sent(run, wire, declared=declared, **options))
 
 
-def told(run: Run, to_wire: Callable[[BaseEvent], T], *, declared: bool, **options: Any) -> Iterator[T]:
+def sent(run: Run, to_wire: Callable[[BaseEvent], T], *, declared: bool, **options: Any) -> Iterator[T]:
     """The run's events on a wire, each before the next native event is looked at."""
     chosen = AdapterOptions(**options)
     asked = run_input([], thread_id="thread", run_id="run")
@@ -99,8 +99,8 @@ def test_the_frames_say_what_the_models_would_write(file: str, way: str) -> None
         return b"data: %b\n\n" % event.model_dump_json(by_alias=True).encode()
 
     for run in recorded(file):
-        plain = list(told(run, written, declared=True, **WAYS[way]))
-        assert list(told(run, SSEEncoder().encode, declared=True, **WAYS[way])) == plain
+        plain = list(sent(run, written, declared=True, **WAYS[way]))
+        assert list(sent(run, SSEEncoder().encode, declared=True, **WAYS[way])) == plain
 
 
 def final_messages(run: Run) -> list[BaseMessage] | None:

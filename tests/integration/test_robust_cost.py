@@ -1,4 +1,4 @@
-"""What a run costs beyond the bare loop: memory that does not grow, bytes and time that do not grow with the thread."""
+"""The cost of a run beyond the bare loop: memory does not grow, bytes and time do not grow with the thread."""
 
 from __future__ import annotations
 

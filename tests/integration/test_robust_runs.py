@@ -463,7 +463,7 @@ async def test_what_keeps_within_the_limits_is_not_disturbed(judge: Judge, sourc
 
 @SOURCES
 async def test_two_branches_of_which_one_never_ends(judge: Judge, source: Any) -> None:
-    """A limit ends both; what the finished branch said is told."""
+    """A limit ends both; the words of the finished branch are sent."""
 
     async def stuck(state: MessagesState) -> dict[str, Any]:
         await asyncio.sleep(5)

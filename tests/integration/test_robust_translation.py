@@ -60,7 +60,7 @@ BROKEN: dict[str, Any] = {
 @SOURCES
 @pytest.mark.parametrize("fault", BROKEN)
 async def test_broken_copies_beside_the_events(judge: Judge, source: Any, fault: str) -> None:
-    """After each native event a broken copy of it. Whatever that tells, the run ends well and the stream conforms."""
+    """After each native event a broken copy of it. Whatever it means, the run ends well and the stream conforms."""
     breaks = BROKEN[fault]
 
     def doubled(native: Any, run: Any) -> Iterable[Any]:
@@ -76,7 +76,7 @@ async def test_broken_copies_beside_the_events(judge: Judge, source: Any, fault:
 @SOURCES
 @pytest.mark.parametrize("kind", sorted(LangGraphEventType))
 async def test_each_kind_of_event_broken_instead(judge: Judge, source: Any, kind: str) -> None:
-    """Events of one kind come without their data: what they would have told is missing, all else is told."""
+    """Events of one kind come without their data: only what they would have shown is missing."""
 
     def instead(native: Any, run: Any) -> Iterable[Any]:
         return ({**native, "data": {"chunk": 3, "output": 4, "input": 5}} if native["event"] == kind else native,)
@@ -115,8 +115,8 @@ async def test_unknown_kinds_are_logged_once(judge: Judge, caplog: pytest.LogCap
             events = await collect(AGUIAdapter(working(), hooks=Hooks(on_native=future)), "hi")
             judge([events])
 
-    told = [record.getMessage() for record in caplog.records if "unknown kind" in record.getMessage()]
-    assert sorted(told) == [
+    sent = [record.getMessage() for record in caplog.records if "unknown kind" in record.getMessage()]
+    assert sorted(sent) == [
         "skipping native events of the unknown kind 'on_future_start'",
         "skipping native events of the unknown kind 'on_other_future_start'",
     ]

@@ -389,9 +389,9 @@ async def test_a_predicted_value_does_not_leak() -> None:
         predict_state={"secret": ("write", "secret"), "n": ("write", "n")}, visible=lambda run: True
     )
     events = await played(AGUIAdapter(playing(script), options=options, hooks=REDACTING))
-    told = json.dumps([event for event in events if event["type"].startswith("STATE")])
-    assert SECRET not in told
-    assert "1111" in told
+    sent = json.dumps([event for event in events if event["type"].startswith("STATE")])
+    assert SECRET not in sent
+    assert "1111" in sent
 
 
 async def test_a_hook_that_fails_sends_nothing() -> None:

@@ -388,7 +388,7 @@ async def test_a_run_begins_with_the_whole_state() -> None:
 
 
 async def test_a_request_begins_anew_where_something_is_due() -> None:
-    """What a patch made due is for the application to run; the next message of a client takes its place."""
+    """The application runs what a patch made due; the next message of a client takes its place."""
     thread, ran = await walk()
     await thread.patch(query="?as_node=first")
     assert await thread.run() == "RUN_FINISHED"

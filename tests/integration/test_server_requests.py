@@ -1,4 +1,4 @@
-"""What is refused before the stream, and how; who reaches which thread."""
+"""Refusals before the stream, and who reaches which thread."""
 
 from __future__ import annotations
 
@@ -122,8 +122,8 @@ async def test_a_body_in_pieces_is_one_body_and_its_size_is_limited(app: Any) ->
     assert (await send(app, [body[:10], body[10:40], body[40:]])).status == 200
     endless = await send(app, [b"x" * 8_000] * 4)
     assert (endless.status, endless.error) == (413, "BODY_TOO_LARGE")
-    told = await send(app, b"", content_length="20001")
-    assert (told.status, told.error) == (413, "BODY_TOO_LARGE")
+    sent = await send(app, b"", content_length="20001")
+    assert (sent.status, sent.error) == (413, "BODY_TOO_LARGE")
 
 
 @pytest.mark.parametrize(

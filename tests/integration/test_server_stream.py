@@ -112,7 +112,7 @@ async def test_run_started_is_written_before_the_thread_is_read() -> None:
 
 
 async def test_a_burst_of_requests_is_answered_one_after_the_other() -> None:
-    """Each is told that its run began before the next one is looked at: the first need not wait for the last."""
+    """Each gets ``RUN_STARTED`` before the next one is looked at: the first need not wait for the last."""
     happened: list[str] = []
 
     class Noting(InMemorySaver):
@@ -249,7 +249,7 @@ async def test_no_comment_while_tokens_flow() -> None:
 
 
 class Watched:
-    """A graph whose node tells when it is cancelled."""
+    """A graph whose node records that it is cancelled."""
 
     def __init__(self) -> None:
         self.running, self.cancelled = asyncio.Event(), asyncio.Event()
@@ -361,8 +361,8 @@ async def test_a_sync_node_is_left_behind_and_its_result_dropped() -> None:
     again = await call(app, "POST", "/", run_body("again", run="r2"))
     may_end.set()
     assert again.types()[-1] == "RUN_FINISHED"
-    told = await call(app, "GET", "/threads/t1/messages")
-    assert [m["content"] for m in told.json["messages"] if m["role"] == "assistant"] == ["turn 2"]
+    sent = await call(app, "GET", "/threads/t1/messages")
+    assert [m["content"] for m in sent.json["messages"] if m["role"] == "assistant"] == ["turn 2"]
 
 
 async def test_a_write_that_fails_counts_as_a_client_that_is_gone() -> None:
@@ -389,7 +389,7 @@ async def test_deltas_are_merged_while_the_client_does_not_read() -> None:
     assert exchange.types()[-1] == "RUN_FINISHED"
 
 
-async def test_a_client_that_reads_too_slowly_is_told_and_its_run_ends() -> None:
+async def test_a_client_that_reads_too_slowly_gets_an_error_and_its_run_ends() -> None:
     app = app_of(emitting(10_000, 500, together=False), max_buffer=50_000)
     exchange = post(app, run_body())
     await exchange.until(lambda it: b"CUSTOM" in it.body)
@@ -714,7 +714,7 @@ async def test_what_fails_outside_a_run_is_logged(caplog: pytest.LogCaptureFixtu
     assert refused.json["detail"]["error_description"] in logged.getMessage()
 
 
-async def test_our_own_errors_are_told() -> None:
+async def test_clients_get_the_text_of_our_own_errors() -> None:
     async def refuse(run: Any) -> None:
         raise RunInputError("this tenant has no budget left", path="/threadId")
 

@@ -336,8 +336,8 @@ async def test_the_older_paths_are_the_same_threads(app: Any) -> None:
     assert (await call(app, "GET", "/state_snapshot/t1")).json["snapshot"]["count"] == 1
     operations = [{"op": "replace", "path": "/count", "value": 5}]
     assert (await call(app, "PATCH", "/state/t1", operations)).json == {"status": "updated"}
-    told = (await call(app, "POST", "/agents/state", {"threadId": "t1"})).json
-    assert (told["threadExists"], told["state"]["count"], len(told["messages"])) == (True, 5, 2)
+    sent = (await call(app, "POST", "/agents/state", {"threadId": "t1"})).json
+    assert (sent["threadExists"], sent["state"]["count"], len(sent["messages"])) == (True, 5, 2)
     assert (await call(app, "POST", "/agents/state", {"threadId": "no"})).json == {
         "threadId": "no",
         "threadExists": False,

@@ -37,8 +37,8 @@ def sends(state: Mapping[str, Any]) -> Callable[[ClientRun], dict[str, Any]]:
     return lambda view: {"message": [], "state": dict(state)}
 
 
-def told(events: Sequence[WireEvent]) -> list[Any]:
-    """What the events say of the state: a snapshot's document, a delta's operations."""
+def got(events: Sequence[WireEvent]) -> list[Any]:
+    """The state in the events: a snapshot's document, a delta's operations."""
     return [event.get("snapshot", event.get("delta")) for event in events if event["type"].startswith("STATE_")]
 
 
@@ -124,7 +124,7 @@ async def test_every_operation_is_corrected_at_the_end_of_the_step(
 
     played = await play(build, sends({"a": {"q": 1}, "number": 1}))
 
-    assert told(played.events) == [{"a": {"q": 1}, "number": 1, "rows": []}, sent or patch, correction]
+    assert got(played.events) == [{"a": {"q": 1}, "number": 1, "rows": []}, sent or patch, correction]
 
 
 @pytest.mark.parametrize("patch", [patch for patch, *_ in PATCHES.values()], ids=PATCHES.keys())
@@ -210,7 +210,7 @@ async def test_the_hook_has_the_last_word_on_what_is_emitted(
 
     assert judge([run]).state == {"number": 1, "rows": ["x"]}
     assert "SECRET" not in str(run["events"])
-    assert told(run["events"])[2:] == deltas
+    assert got(run["events"])[2:] == deltas
 
 
 @both_sources

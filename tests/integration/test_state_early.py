@@ -1,4 +1,4 @@
-"""State shown where the graph has not told its own yet: in an edge that leaves the start, in functional graphs and in
+"""State shown before the graph has sent its own: in an edge that leaves the start, in functional graphs and in
 plain runnables, which have none. The client holds the request's state; nothing may wipe it."""
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def emit(emits: Emits) -> None:
         getattr(UI, method)(argument)
 
 
-def told(events: Sequence[WireEvent]) -> list[Any]:
-    """What the events say of the state, a snapshot's document or a delta's operations, and which nodes began."""
+def got(events: Sequence[WireEvent]) -> list[Any]:
+    """The state in the events, a snapshot's document or a delta's operations, and the nodes that began."""
     return [
         event.get("snapshot", event.get("delta", event.get("stepName")))
         for event in events
@@ -82,7 +82,7 @@ def routed(emits: Emits, fail: bool = False, state: type = Board) -> Callable[[]
 
 
 START_EDGES: dict[str, tuple[Emits, list[Any]]] = {
-    # what is emitted, and what is told: upon the request's state, in the snapshot, and at the end of the first step
+    # what is emitted, and what is sent: upon the request's state, in the snapshot, and at the end of the first step
     "values": (
         [("state", {"a": "soon"})],
         [
@@ -121,7 +121,7 @@ START_EDGES: dict[str, tuple[Emits, list[Any]]] = {
 async def test_edges_that_leave_the_start(play: Player, emits: Emits, expected: list[Any]) -> None:
     played = await play(routed(emits), sends({"a": 0, "number": 1, "rows": ["x"]}), sends({"a": 0, "number": 2}))
 
-    assert [sorted(map(str, part)) for part in told(played.runs[0]["events"])] == [
+    assert [sorted(map(str, part)) for part in got(played.runs[0]["events"])] == [
         sorted(map(str, part)) for part in expected
     ]
     assert played.state == {"a": 0, "number": 2, "rows": ["x", "done", "done"]}
@@ -163,7 +163,7 @@ async def test_the_state_that_a_hook_of_the_application_put_in_is_not_the_client
     )
     run = await record(adapter, run_input([], state={"a": {}}))
 
-    assert told(run["events"])[0] == patch
+    assert got(run["events"])[0] == patch
     assert judge([run]).state == {"number": 3, "rows": ["put in", "done"]}
 
 
@@ -185,7 +185,7 @@ async def test_a_graph_without_input_begins_with_what_its_nodes_see(play: Player
     played = await play(build, sends({}), sends({"number": 1}))
 
     assert seen[0] == {"rows": []}
-    assert [told(run["events"]) for run in played.runs] == [
+    assert [got(run["events"]) for run in played.runs] == [
         [
             *({**own, "rows": []}, "work", [{"op": "add", "path": "/rows/-", "value": "soon"}]),
             [{"op": "add", "path": "/rows", "value": ["done"]}],
@@ -208,7 +208,7 @@ async def test_a_thread_without_input_begins_with_what_its_nodes_see(play: Playe
     played = await play(build, sends({}), sends({}))
 
     assert seen[:2] == [{"rows": []}, {"a": 1, "rows": []}]
-    assert [told(run["events"])[0] for run in played.runs] == seen[:2]
+    assert [got(run["events"])[0] for run in played.runs] == seen[:2]
 
 
 # -- graphs and runnables without channels -----------------------------------------------------------------------------
@@ -251,7 +251,7 @@ def plain(emits: Emits, how: str) -> Callable[[], Runnable[Any, Any]]:
 OWN: Mapping[str, Any] = {"a": 1, "plan": {"x": 1}, "rows": ["r"], "1": "one"}
 
 EMITTED: dict[str, tuple[Emits, list[Any]]] = {
-    # what is emitted upon `OWN`, and what is told of it until the corrections
+    # what is emitted upon `OWN`, and what is sent of it until the corrections
     "values": (
         [("state", {"b": 2}), ("state", {"a": 2})],
         [[{"op": "add", "path": "/b", "value": 2}], [{"op": "add", "path": "/a", "value": 2}]],
@@ -302,7 +302,7 @@ async def test_a_value_that_the_graph_changed_in_place(judge: Judge, source: Any
     run = await record(AGUIAdapter(graph, options=AdapterOptions(source=source)), request)
 
     run["input"]["state"] = OWN  # as it was sent
-    assert told(run["events"])[-2:] == [
+    assert got(run["events"])[-2:] == [
         [{"op": "add", "path": "/plan", "value": {"x": "changed"}}],
         [{"op": "add", "path": "/plan", "value": {"x": 1}}],
     ]
@@ -321,5 +321,5 @@ async def test_without_channels_and_state(judge: Judge, source: Any, final: bool
     )
 
     assert judge([run]).state == {}
-    assert told(run["events"])[2:4] == [{"plan": 1}, [{"op": "add", "path": "/b", "value": 1}]]
+    assert got(run["events"])[2:4] == [{"plan": 1}, [{"op": "add", "path": "/b", "value": 1}]]
     assert "SECRET" not in str(run["events"])

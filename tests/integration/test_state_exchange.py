@@ -210,7 +210,7 @@ class Silent(TypedDict):
 
 
 @pytest.mark.parametrize("checkpointer", [True, False])
-async def test_the_state_is_told_before_a_graph_without_input_runs(play: Player, checkpointer: bool) -> None:
+async def test_the_state_is_sent_before_a_graph_without_input_runs(play: Player, checkpointer: bool) -> None:
     def build() -> Graph:
         def count(state: Silent, config: RunnableConfig) -> dict[str, Any]:
             EventEmitter(config).state({"guess": "soon"})

@@ -76,7 +76,7 @@ async def test_a_client_changes(
 
 @both_sources
 async def test_a_hook_that_shows_another_value(judge: Judge, source: Any) -> None:
-    """What the client was shown counts."""
+    """The state that the client was shown counts."""
     graph = in_a_row({"seed": lambda state: {"tweet": {"id": BIG, "secret": 1}}}, Post)
     hooks = Hooks(on_state=lambda state, run: {**state, "tweet": {"id": BIG}} if "tweet" in state else state)
     adapter = AGUIAdapter(graph, hooks=hooks)

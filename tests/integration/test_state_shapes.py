@@ -116,7 +116,7 @@ async def test_several_turns_without_a_checkpointer(play: Player) -> None:
 
 
 async def test_a_graph_without_messages(play: Player) -> None:
-    """What its model says streams and stays with the client."""
+    """Its model's words stream and stay with the client."""
 
     class State(typing_extensions.TypedDict):
         question: str
@@ -410,7 +410,7 @@ async def test_a_conversation_outside_of_the_output_schema(play: Player) -> None
 
 
 async def test_a_reducer_that_keeps_the_newest_messages(play: Player) -> None:
-    """What the graph forgets goes away at the client, and does not come back with the next request."""
+    """Messages that the graph forgets vanish at the client and do not come back with the next request."""
 
     played = await play(lambda: in_a_row({"chat": chat_node(counting())}, Short), "one", "two", "three")
 

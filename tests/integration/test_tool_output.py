@@ -1,4 +1,4 @@
-"""What a tool writes before it returns: an activity beside its call, from `ToolRuntime` and from the emitter."""
+"""Output of a tool before it returns: an activity beside its call, from `ToolRuntime` and from the emitter."""
 
 from __future__ import annotations
 

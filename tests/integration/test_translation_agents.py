@@ -78,8 +78,8 @@ async def test_a_tool_that_returns_directly(play: Player) -> None:
 async def test_a_result_that_middleware_rewrites(play: Player) -> None:
     @wrap_tool_call
     async def shout(request: Any, handler: Any) -> ToolMessage:
-        told = await handler(request)
-        return ToolMessage(told.content.upper(), tool_call_id=told.tool_call_id)
+        sent = await handler(request)
+        return ToolMessage(sent.content.upper(), tool_call_id=sent.tool_call_id)
 
     played = await play(lambda: agent(tool_calls_part(ROME), "Done.", middleware=[shout]))
 

@@ -135,7 +135,7 @@ async def test_an_old_result_never_answers_a_new_call(
 ) -> None:
     played = await play(build, "one", "two", "three", ordered=False)
 
-    assert told(played) == [[result] for result in results]
+    assert sent(played) == [[result] for result in results]
     assert pending(played) == []
 
 
@@ -160,7 +160,7 @@ async def test_a_handoff_with_the_whole_history(play: Player) -> None:
 
     played = await play(build)
 
-    assert told(played) == [["weather in Rome", "moved"]]
+    assert sent(played) == [["weather in Rome", "moved"]]
 
 
 # ---------------------------------------------------------------------- tools that a node runs by hand
@@ -219,7 +219,7 @@ async def test_a_tool_run_by_hand_answers_the_models_call_only_with_its_argument
 ) -> None:
     played = await play(build, ordered=False)
 
-    assert told(played) == [results]
+    assert sent(played) == [results]
     answers = {e["toolCallId"]: e["content"] for e in played.events if e["type"] == "TOOL_CALL_RESULT"}
     assert answers["call_1"] == "weather in Rome"
     assert len(answers) == len([e for e in played.events if e["type"] == "TOOL_CALL_START"])
@@ -262,12 +262,12 @@ async def test_one_node_run_per_call(play: Player, node: Any, results: list[str]
 
     played = await play(build, in_step=node is rewrites)  # the other threads have no results
 
-    assert told(played) == [results]
+    assert sent(played) == [results]
     assert pending(played) == []
 
 
-def told(played: Played) -> list[list[str]]:
-    """What each run told as results, in order."""
+def sent(played: Played) -> list[list[str]]:
+    """The results that each run sent, in order."""
     return [[e["content"] for e in run["events"] if e["type"] == "TOOL_CALL_RESULT"] for run in played.runs]
 
 

@@ -153,8 +153,8 @@ async def test_only_calls_that_the_thread_holds_are_pending(
 
     assert pending(played) == waiting
     assert played.views[-1].get("pendingToolCallIds", []) == waiting, "as the client counts"
-    told = [e for e in played.events if e["type"] == "TOOL_CALL_RESULT"]
-    assert [e["content"] for e in told if not is_dropped(e)] == results
+    sent = [e for e in played.events if e["type"] == "TOOL_CALL_RESULT"]
+    assert [e["content"] for e in sent if not is_dropped(e)] == results
     held = [call["id"] for m in played.messages for call in m.get("toolCalls", ())]
     assert set(waiting) <= set(held), "the client holds the calls that it is asked to answer"
     own = {m["toolCallId"] for m in played.messages if m["role"] == "tool" and not m.get("subagentRunId")}

@@ -1,4 +1,4 @@
-"""The client's messages stand in the thread's order, whatever order they were told in, and none goes missing in a
+"""The client's messages stand in the thread's order, whatever order they were sent in, and none goes missing in a
 snapshot."""
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def thinks(text: str) -> list[Any]:
 
 
 async def note(state: MessagesState) -> dict[str, Any]:
-    """Only a snapshot can tell a message of the user's."""
+    """Only a snapshot can send a message of the user's."""
     return {"messages": [HumanMessage("A note.")]}
 
 

@@ -99,7 +99,7 @@ PROVIDERS: dict[str, tuple[list[Any], str | None]] = {
         None,
     ),
 }
-"""What the model streams, and the name of its provider."""
+"""The model's chunks, and the name of its provider."""
 
 
 @pytest.mark.parametrize("shape", PROVIDERS)
@@ -428,7 +428,7 @@ async def test_reasoning_interleaved_with_text_by_index(play: Player) -> None:
 
 
 @pytest.mark.parametrize("mode", ["thinking", "off"])
-async def test_other_ways_to_tell_reasoning(play: Player, mode: Any) -> None:
+async def test_other_forms_of_reasoning(play: Player, mode: Any) -> None:
     played = await play(
         lambda: chat(scripted(ANTHROPIC)),
         options=AdapterOptions(reasoning=mode),

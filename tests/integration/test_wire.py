@@ -119,7 +119,7 @@ async def streamed(adapter: AGUIAdapter, to_wire: Callable[[BaseEvent], Any], **
     return [sent async for sent in adapter.stream(asked(), to_wire, **how)]
 
 
-def told(events: list[dict[str, Any]]) -> list[Any]:
+def got(events: list[dict[str, Any]]) -> list[Any]:
     """Without ids, which each run has of its own."""
     return [(event["type"], event.get("delta")) for event in events]
 
@@ -129,10 +129,10 @@ def told(events: list[dict[str, Any]]) -> list[Any]:
 async def test_a_wire_is_given_every_event_once_and_in_order(source: Any, script: str) -> None:
     predicted = {"draft": ("search", "query")}
     adapter = AGUIAdapter(talking(script), options=AdapterOptions(source=source, predict_state=predicted))
-    plain = told([wire(event) async for event in adapter.run(asked())])
-    assert told(await streamed(adapter, wire)) == plain
+    plain = got([wire(event) async for event in adapter.run(asked())])
+    assert got(await streamed(adapter, wire)) == plain
     frames = [frame async for frame in adapter.stream_sse(asked())]
-    assert told(parse_sse(b"".join(frames).decode())) == plain
+    assert got(parse_sse(b"".join(frames).decode())) == plain
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -195,15 +195,15 @@ async def test_the_provider_may_be_named_late() -> None:
     assert start["metadata"]["langgraph"] == {"form": "thinking", "provider": "openai"}
 
 
-async def test_sections_are_as_long_as_they_were_told() -> None:
+async def test_sections_are_as_long_as_they_were_sent() -> None:
     """Also those that hold blank lines themselves."""
     pieces = [("ab", 0), ("\n\ncd", 0), ("z", 1), ("\n\n", 1), ("end", 1)]
     parts = [reasoning_part(text, provider="openai", id="rs_1", summary_index=n) for text, n in pieces]
     events = parse_sse(
         b"".join([f async for f in AGUIAdapter(chat(scripted([*parts, "Done."]))).stream_sse(asked())]).decode()
     )
-    told = "".join(event["delta"] for event in events if event["type"] == "REASONING_MESSAGE_CONTENT")
-    assert told == "ab\n\ncd\n\nz\n\nend"
+    got = "".join(event["delta"] for event in events if event["type"] == "REASONING_MESSAGE_CONTENT")
+    assert got == "ab\n\ncd\n\nz\n\nend"
     [end] = [event for event in events if event["type"] == "REASONING_MESSAGE_END"]
     assert end["metadata"]["langgraph"]["sections"] == [6, 6]
 

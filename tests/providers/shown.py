@@ -1,4 +1,4 @@
-"""What a client shows of a provider's answer beside its text."""
+"""The parts of a provider's answer that a client shows beside its text."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def agent(
 
 
 def said(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    """What a client shows, in the words of `Said`."""
+    """A client's messages as `Said`."""
     found: list[tuple[Any, ...]] = []
     for message in spoken(messages):
         role = "result" if message["role"] == "tool" else message["role"]

@@ -1,4 +1,4 @@
-"""What the scenarios build with: scripted models, the usual graphs, requests as a client would send them."""
+"""Parts of the scenarios: scripted models, the usual graphs, requests as a client would send them."""
 
 from __future__ import annotations
 

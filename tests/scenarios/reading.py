@@ -148,7 +148,7 @@ def roles(messages: Sequence[Message] | None) -> list[str]:
 
 
 def spoken(messages: Sequence[Message] | None) -> list[Message]:
-    """What the main transcript shows: neither reasoning nor activities, nothing of a subagent."""
+    """The main transcript: without reasoning, activities and subagents."""
     return [m for m in messages or [] if m["role"] not in ("reasoning", "activity") and not m.get("subagentRunId")]
 
 

@@ -21,7 +21,7 @@ __all__ = ["Project", "Result", "imports_forgotten", "project_in", "run_main"]
 
 @dataclass(frozen=True)
 class Result:
-    """What a command left behind."""
+    """The result of a command."""
 
     code: int
     out: str

@@ -23,17 +23,17 @@ BOTH = ("1.0.0", "0.0.59")
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a thread's runs look like in the end, on the client that was named first."""
+    """The end of a thread's runs, at the client that was named first."""
 
     problems: list[str]
-    """What any layer found; empty when all is well."""
+    """The findings of all layers; empty when all is well."""
 
     clients: Mapping[str, list[ClientRun]]
     """Client generation to what it made of each run."""
 
     @property
     def runs(self) -> list[ClientRun]:
-        """What the first client made of each run."""
+        """Each run as the first client sees it."""
         return next(iter(self.clients.values()))
 
     @property

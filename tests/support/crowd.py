@@ -29,7 +29,7 @@ def listed(url: str) -> Counter[str]:
 
 
 async def _stream(url: str, thread: str, run: str, tokens: int) -> str | None:
-    """What is wrong with a run of `talker`: None, if every token came, in order, and the end is the end."""
+    """The fault of a run of `talker`; None if every token came, in order, and nothing came after the end."""
     try:
         status, body = await _post(url, run_body(thread=thread, run=run))
     except OSError as error:

@@ -61,7 +61,7 @@ class Stored:
 
 @dataclass(slots=True)
 class Turn:
-    """What an agent is given."""
+    """The input of an agent."""
 
     text: str
     """The newest message of the user."""
@@ -159,7 +159,7 @@ class DeskTranslator(Translator):
         self._lacks = not {m.id for m in thread.messages} <= {m.id for m in run.run_input.messages}
         self._run_id, self._count = run.run_input.run_id, 0
         self._message: AssistantMessage | None = None
-        """What the agent writes now; a lane by its id."""
+        """The lane that the agent writes now, by its id."""
         self._inside: list[NativeRun] = []
         """The subagents and steps around what the agent does now, outermost first."""
 
@@ -270,7 +270,7 @@ class DeskTranslator(Translator):
         return self._message
 
     def _written(self) -> list[BaseEvent]:
-        """What follows belongs to another message."""
+        """Later text belongs to another message."""
         message, self._message = self._message, None
         return [] if message is None else self.reports.life.end_lane(message.id)
 

@@ -28,7 +28,7 @@ def strict_model(script: Sequence[Entry] | Callable[[list[BaseMessage]], Any], *
 
 
 def history_problems(messages: Sequence[BaseMessage]) -> list[str]:
-    """What a provider would refuse: every call answered exactly once, right after its message, and nothing else."""
+    """A provider's reasons to refuse the messages: every call is answered exactly once, right after its message."""
     found: list[str] = []
     waiting: list[str] = []
     for position, message in enumerate(messages):

@@ -87,7 +87,7 @@ def named(*streams: Sequence[WireEvent], fold: bool = True) -> list[list[str]]:
 
 
 def _entity(event: WireEvent) -> tuple[Any, ...] | None:
-    """What a start, a part or an end belongs to."""
+    """The entity of a start, a part or an end."""
     part = _PART.fullmatch(event["type"])
     keys = ("messageId", "toolCallId", "stepName", "subagentRunId")
     return (part[1], *(event.get(key) for key in keys)) if part else None

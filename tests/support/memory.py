@@ -58,7 +58,7 @@ async def peak(graph: Runnable[Any, Any], loop: Loop) -> int:
 
 
 async def growth(graph: Runnable[Any, Any], loop: Loop, runs: int) -> int:
-    """What `runs` runs, one after the other, left behind; the first tenth warms up."""
+    """The memory that `runs` runs, one after the other, leave behind; the first tenth warms up."""
     start = _loop(graph, loop)
     for _ in range(runs // 10 + 1):
         await _consume(start)

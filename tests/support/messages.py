@@ -22,7 +22,7 @@ def wire(messages: Sequence[Any]) -> list[dict[str, Any]]:
     return json.loads(data)  # type: ignore[no-any-return]
 
 
-def told(*messages: lc.BaseMessage, **options: Any) -> list[dict[str, Any]]:
+def as_agui(*messages: lc.BaseMessage, **options: Any) -> list[dict[str, Any]]:
     return wire(to_agui(messages, **options))
 
 

@@ -31,7 +31,7 @@ class Observed(NamedTuple):
     """(run, kind, everything); the run is its path of names and numbers from the root."""
     error: str | None
     errors_told: list[str]
-    """Runs whose failure only the callback source tells."""
+    """Runs whose failure only the callback source reports."""
 
 
 def by_v2(case: Case, given: Any, config: Any) -> AsyncIterator[dict[str, Any]]:

@@ -36,7 +36,7 @@ class Peer:
 
     client: Literal["1.0.0", "0.0.59"]
     version: str | None
-    """What it declares in its requests."""
+    """The protocol version in its requests."""
     source: Literal["events", "callbacks"]
 
 
@@ -73,7 +73,7 @@ class Tab:
         self.state: Any = {}
         self.runs: list[Run] = []
         self.view: ClientRun | None = None
-        """What the client made of the last run."""
+        """The client's view of the last run."""
         self._name, self._numbers = name, itertools.count(1)
         self._tools, self._ignore = list(tools), tuple(ignore)
 
@@ -147,7 +147,7 @@ class Tab:
         return self.events
 
     def _look(self, sent: Sequence[Mapping[str, Any]], runs: Sequence[Run]) -> None:
-        """Let the official client show the last run; the one before it tells it which questions are open."""
+        """Let the official client show the last run; the one before it has the open questions."""
         judged = verdict(runs, clients=[self.peer.client], ignore=self._ignore)
         assert not judged.problems, "\n".join([f"{self.peer.client}, run {len(self.runs)}:", *judged.problems])
         known = {c["id"] for m in sent for c in m.get("toolCalls") or ()}
@@ -197,7 +197,7 @@ class Tab:
         """Role and text of every message that is shown; calls stand for the text where there is none."""
         return [(m["role"], m["content"] or " ".join(name for _, name, _ in m["calls"])) for m in spoken(self.messages)]
 
-    def told(self, kind: str) -> list[WireEvent]:
+    def events_of(self, kind: str) -> list[WireEvent]:
         """The last run's events of this type."""
         return [event for event in self.events if event["type"] == kind]
 

@@ -36,7 +36,7 @@ Build: TypeAlias = Callable[[], Runnable[Any, Any]]
 """Makes a fresh graph with fresh models."""
 
 Turn: TypeAlias = str | Callable[[ClientRun], Mapping[str, Any]]
-"""What the user says next, or the fields of the next request, made from what the client holds."""
+"""The user's next message, or a function from the client's view to the fields of the next request."""
 
 _PEERS: Sequence[tuple[str, str | None, Literal["events", "callbacks"]]] = (
     ("1.0.0", "1.0", "events"),
@@ -60,7 +60,7 @@ class Played:
 
     runs: list[Run] = field(default_factory=list)
     views: list[ClientRun] = field(default_factory=list)
-    """What the client held after each run."""
+    """The client's view after each run."""
 
     @property
     def streams(self) -> list[list[str]]:
@@ -102,12 +102,12 @@ class Played:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """What the client ends with."""
+        """The client's, at the end."""
         return self.views[-1]["messages"]
 
     @property
     def state(self) -> Any:
-        """What the client ends with."""
+        """The client's, at the end."""
         return self.views[-1]["state"]
 
 
@@ -132,7 +132,7 @@ class Player:
     ) -> Played:
         """`ignore`: conformance rules that do not hold here. `same=False`: the peers' streams differ beyond what the
         protocol's versions explain. `ordered=False`: tasks run in parallel, which leaves the order open; the sources
-        then tell the same lines in some order. `in_step=False`: the caller compares client and thread himself."""
+        then have the same lines in some order. `in_step=False`: the caller compares client and thread himself."""
         options = options or AdapterOptions()
         made = []
         for client, version, source in _PEERS:
@@ -140,8 +140,8 @@ class Player:
             made.append(await conversation.hold(build(), turns or ("hi",), replace(options, source=source)))
         new, self.old, inline = made
         if same:
-            assert _common(new, ordered) == _common(self.old, ordered), "peers of both generations are told the same"
-            assert _common(new, ordered) == _common(inline, ordered), "both sources tell the same"
+            assert _common(new, ordered) == _common(self.old, ordered), "peers of both generations get the same"
+            assert _common(new, ordered) == _common(inline, ordered), "both sources send the same"
         return new
 
 
@@ -204,7 +204,7 @@ class _Conversation:
 
 
 class _Seen:
-    """What the graph holds. A graph with a checkpointer is asked; of another one the last ``values`` chunk is kept."""
+    """The graph's state: asked from a graph with a checkpointer, else the last ``values`` chunk."""
 
     def __init__(self, graph: Runnable[Any, Any]) -> None:
         self._graph = graph
@@ -261,7 +261,7 @@ def _json(message: Any) -> dict[str, Any]:
 
 
 def _shown(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What users and the next request depend on; arguments by their value, where they have one."""
+    """The fields on which users and the next request depend; arguments by their value, where they have one."""
     return [
         {
             "id": m["id"],

@@ -21,7 +21,7 @@ def command(*args: str) -> list[str]:
 
 
 class Screen:
-    """What a terminal showed, and a keyboard."""
+    """A terminal's output, and its keyboard."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor

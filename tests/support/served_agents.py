@@ -47,7 +47,7 @@ def chat() -> Any:
 
 
 def approval() -> Any:
-    """Asks, then tells what was answered."""
+    """Asks, then repeats the answer."""
 
     async def ask(state: MessagesState) -> dict[str, Any]:
         await asyncio.sleep(_THINKING)

@@ -62,7 +62,7 @@ def serving(folder: Path, *args: str) -> AbstractContextManager[Server]:
 
 @contextmanager
 def started(folder: Path, *command: str) -> Iterator[Server]:
-    """What a command serves that ends in ``serve``. It and its children are interrupted at the end, as by Ctrl-C."""
+    """The server of a command that ends in ``serve``. It and its children are interrupted at the end, as by Ctrl-C."""
     process = subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     )

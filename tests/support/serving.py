@@ -50,7 +50,7 @@ class Exchange:
         """A client that reads; cleared, the application's writes do not return."""
         self.gate.set()
         self.broken: Exception | None = None
-        """What the next write raises."""
+        """The exception that the next write raises."""
         chunks = [body] if isinstance(body, bytes) else list(body)
         self._incoming = [
             {"type": "http.request", "body": chunk, "more_body": cut_off or n < len(chunks) - 1}
@@ -274,7 +274,7 @@ def served(factory: str) -> Iterator[str]:
 
 
 def official_client(url: str, client: str, scenario: Mapping[str, Any]) -> dict[str, Any]:
-    """What `http_client.mjs` reports of a scenario."""
+    """The report of `http_client.mjs` about a scenario."""
     found = subprocess.run(
         ["node", str(_CLIENT), "--client", client, "-"],
         input=json.dumps({"url": url, **scenario}),

@@ -1,4 +1,4 @@
-"""What models that think stream, in the shapes of their providers."""
+"""Streams of models that think, in the shapes of their providers."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ __all__ = ["Heard", "Source", "Turn", "answer", "hear", "same_entities", "same_o
 
 Source = Literal["events", "callbacks"]
 Turn = str | Callable[[ClientRun], Mapping[str, Any]]
-"""What the user says, or fields of the request made from what the client holds."""
+"""The user's message, or a function from the client's view to fields of the request."""
 
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{32}\b")
 _ENTITY = ("messageId", "toolCallId", "stepName", "subagentRunId")
@@ -30,7 +30,7 @@ _ENTITY = ("messageId", "toolCallId", "stepName", "subagentRunId")
 class Heard:
     runs: list[Run]
     views: list[ClientRun]
-    """What the client held after each run."""
+    """The client's view after each run."""
 
     @property
     def events(self) -> list[WireEvent]:

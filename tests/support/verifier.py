@@ -25,7 +25,7 @@ class VerifierError(RuntimeError):
 
 
 class ClientRun(TypedDict):
-    """What a client made of one run."""
+    """One run as a client sees it."""
 
     ok: bool
     accepted: bool

@@ -1,4 +1,4 @@
-"""What CI and `make` say at the end, and what they say is missing."""
+"""The last words of CI and `make`, and what they report as missing."""
 
 from __future__ import annotations
 

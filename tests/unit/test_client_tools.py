@@ -1,4 +1,4 @@
-"""What graph authors read from a request: its tools, its context, and whose calls are whose."""
+"""The parts of a request for graph authors: its tools, its context, and who executes which call."""
 
 from __future__ import annotations
 

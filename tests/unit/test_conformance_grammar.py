@@ -61,7 +61,7 @@ def test_what_the_validator_calls_valid_is_valid() -> None:
         assert conformance_problems([events], ignore=["version"]) == []
 
 
-def test_one_fault_is_told_once() -> None:
+def test_one_fault_is_reported_once() -> None:
     for name, events in fixtures("invalid", "stream.jsonl"):
         if name.startswith(("AGUI101", "AGUI102", "AGUI201", "AGUI602")):
             assert len(conformance_problems([events], ignore=["version", "model"])) == 1, name

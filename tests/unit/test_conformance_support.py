@@ -73,7 +73,7 @@ def test_all_forms_of_a_run_are_read_alike(verifier: Verifier) -> None:
     assert check([sse.replace("\n", "\r\n")])[0].startswith("unreadable run")
 
 
-def test_the_verdict_tells_what_the_client_ends_with(judge: Judge) -> None:
+def test_the_verdict_has_the_client_at_the_end(judge: Judge) -> None:
     state = {"type": "STATE_SNAPSHOT", "snapshot": {"n": 1}}
     first, second = (
         greeting(),

@@ -36,8 +36,8 @@ def streamed(messages: Iterable[BaseMessage]) -> list[Piece]:
     return [piece for message in messages for piece in read_content(message)]
 
 
-def told(pieces: Iterable[Piece]) -> tuple[str, dict[Hashable, tuple[dict[int, str], str | None, str | None]]]:
-    """What a client ends with: the text, and per block its sections, encrypted value and kind."""
+def sent(pieces: Iterable[Piece]) -> tuple[str, dict[Hashable, tuple[dict[int, str], str | None, str | None]]]:
+    """The client's end result: the text, and per block its sections, encrypted value and kind."""
     text = ""
     blocks: dict[Hashable, tuple[dict[int, str], str | None, str | None]] = {}
     for piece in pieces:
@@ -52,10 +52,10 @@ def told(pieces: Iterable[Piece]) -> tuple[str, dict[Hashable, tuple[dict[int, s
 
 
 @pytest.mark.parametrize(("file", "label"), PROVIDERS)
-def test_chunks_and_whole_message_tell_the_same(file: str, label: str) -> None:
+def test_chunks_and_whole_message_have_the_same_content(file: str, label: str) -> None:
     chunks, whole = recorded(file, label)
-    assert told(streamed(chunks)) == told(read_content(whole))
-    assert told(read_content(reduce(add, chunks))) == told(read_content(whole))
+    assert sent(streamed(chunks)) == sent(read_content(whole))
+    assert sent(read_content(reduce(add, chunks))) == sent(read_content(whole))
 
 
 @pytest.mark.parametrize(
@@ -93,13 +93,13 @@ def test_chunks_and_whole_message_tell_the_same(file: str, label: str) -> None:
 )
 def test_recorded_providers(file: str, label: str, text: str, blocks: list[Any]) -> None:
     chunks, _ = recorded(file, label)
-    found_text, found = told(streamed(chunks))
+    found_text, found = sent(streamed(chunks))
     assert (found_text, list(found.values())) == (text, blocks)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
 def test_every_shape_is_read_as_it_is_written(shape: Shape) -> None:
-    """What a message of this shape says is known by it again."""
+    """Text of a message in this shape is recognised when the message comes again."""
     block = Block(("Hm.",), None if shape.outside else "E", shape.kind or None, Form(shape.name))
     written = shape.write(block)
     message = AIMessage([] if shape.outside else written)
@@ -157,7 +157,7 @@ def test_everything_else_is_skipped(content: Any) -> None:
 
 
 def test_blocks_without_index_end_with_their_signature() -> None:
-    """What Anthropic answers when it is not streamed."""
+    """Anthropic's answer without streaming."""
     whole = AIMessage(
         [
             {"type": "thinking", "thinking": "a", "signature": "S1"},
@@ -178,12 +178,12 @@ def test_blocks_without_index_end_with_their_signature() -> None:
 def test_blocks_streamed_without_index_are_one() -> None:
     chunks = [AIMessageChunk(content=[{"type": "thinking", "thinking": text}]) for text in ("a", "b")]
     chunks += [AIMessageChunk(content=[{"type": "thinking", "signature": "S"}]), AIMessageChunk(content="answer")]
-    assert told(streamed(chunks)) == told(read_content(reduce(add, chunks)))
+    assert sent(streamed(chunks)) == sent(read_content(reduce(add, chunks)))
     assert [block.text for block in read_whole(reduce(add, chunks))[1]] == ["ab"]
 
 
 def test_standard_blocks_with_one_id_are_sections() -> None:
-    """What OpenAI's Responses API answers when it is not streamed, as standard blocks."""
+    """The answer of OpenAI's Responses API without streaming, as standard blocks."""
     whole = AIMessage(
         [
             {"type": "reasoning", "id": "rs_1", "reasoning": "a", "extras": {"encrypted_content": "E"}},
@@ -252,5 +252,5 @@ def test_any_content_is_read(content: Any, extra: dict[str, Any]) -> None:
             hash(piece.key)
             assert (piece.encrypted is None) == (piece.kind is None)
     text, blocks = read_whole(message)
-    assert text == told(pieces)[0]
-    assert len(blocks) == len(told(pieces)[1])
+    assert text == sent(pieces)[0]
+    assert len(blocks) == len(sent(pieces)[1])

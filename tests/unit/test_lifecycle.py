@@ -1,4 +1,4 @@
-"""The grammar of a run, fact by fact: which events tell its text and reasoning, what they close, how it ends."""
+"""The grammar of a run, fact by fact: which events carry its text and reasoning, what they close, how it ends."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_run_is_started_once_and_speaks_1_0() -> None:
     assert life.start() == []
 
 
-def test_nothing_is_told_before_the_start_or_after_the_end() -> None:
+def test_nothing_is_sent_before_the_start_or_after_the_end() -> None:
     life = RunLifecycle(thread_id="t", run_id="r")
     assert life.text("L", "m", "early") == []
     life.start()
@@ -100,7 +100,7 @@ def test_calls_that_nobody_can_answer_are_dropped_before_the_end() -> None:
     assert outcome["pendingToolCallIds"] == ["c3", "again"], "one is known by another name, after a snapshot"
 
 
-def test_an_answer_that_the_client_has_is_not_told_for_a_call_of_the_same_id() -> None:
+def test_an_answer_that_the_client_has_is_not_sent_for_a_call_of_the_same_id() -> None:
     """The call of a failed attempt, and the one of the next, which the thread knows by the first one's id."""
     life = live()
     life.tool_call("L", "c", "ask", "m1")
@@ -304,7 +304,7 @@ def test_a_snapshot_takes_reasoning_over() -> None:
     assert brief(life.reasoning("L", "r1", "more"))[0] == "REASONING_START r1-2"
 
 
-def test_off_tells_no_reasoning_and_keeps_nothing_waiting() -> None:
+def test_off_sends_no_reasoning_and_keeps_nothing_waiting() -> None:
     life = live(reasoning="off")
     assert life.open_span("plan", "Planning") == life.reasoning("L", "r", "hm") == []
     assert life.encrypted_reasoning("L", "r", "=") == life.close_span("plan") == life.end_reasoning("L") == []

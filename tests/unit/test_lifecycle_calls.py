@@ -57,7 +57,7 @@ def test_a_call_may_belong_to_an_old_message_but_not_to_another_owners() -> None
     assert wire(life.tool_call("S", "c5", "search", "old"))[0]["parentMessageId"] == "old-2"
 
 
-def test_a_call_is_told_once_per_thread() -> None:
+def test_a_call_is_announced_once_per_thread() -> None:
     life = live(calls=thread_calls("old", "open", answered=["old", "lost"]))
     for call in ("old", "open", "lost"):
         assert life.tool_call("L", call, "search", "m") == []
@@ -102,8 +102,8 @@ def test_a_result_ends_its_call_and_comes_once() -> None:
 def test_parts_become_text_for_peers_from_before_1_0(content: Any, text: str) -> None:
     old, new = live(declared=False, calls=thread_calls("c")), live(calls=thread_calls("c"))
     assert wire(old.result("c", "t", content))[0]["content"] == text
-    told = wire(new.result("c", "t", content))[0]["content"]
-    assert isinstance(told, list) is isinstance(content, list)
+    sent = wire(new.result("c", "t", content))[0]["content"]
+    assert isinstance(sent, list) is isinstance(content, list)
 
 
 # ---------------------------------------------------------------- steps and subagents
@@ -180,9 +180,9 @@ def test_a_tag_that_nobody_announced_is_announced() -> None:
         "g": life.custom("app.event", None, owner="g"),
         "h": life.activity("act", "plan", {}, owner="h"),
     }.items():
-        told = [e for e in wire(events) if e["type"] != "TOOL_CALL_END"]
-        assert told[0] == {"type": "SUBAGENT_STARTED", "subagentRunId": subagent, "name": "subagent"}
-        assert {e["subagentRunId"] for e in told} == {subagent}
+        sent = [e for e in wire(events) if e["type"] != "TOOL_CALL_END"]
+        assert sent[0] == {"type": "SUBAGENT_STARTED", "subagentRunId": subagent, "name": "subagent"}
+        assert {e["subagentRunId"] for e in sent} == {subagent}
     assert life.start_subagent("a", "too late") == []
     assert brief(life.finish()).count("SUBAGENT_FINISHED") == 8
 
@@ -256,7 +256,7 @@ def test_a_snapshot_holds_each_id_once_and_none_that_is_empty() -> None:
     assert wire(live().messages_snapshot(messages))[0]["messages"] == [{"id": "a", "role": "user", "content": "3"}]
 
 
-def test_what_a_snapshot_answers_is_told_before_it() -> None:
+def test_results_of_a_snapshot_are_sent_before_it() -> None:
     life = live()
     life.tool_call("L", "c", "search", "m")
     life.end_lane("L")

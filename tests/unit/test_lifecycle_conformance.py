@@ -197,7 +197,7 @@ def play(options: dict[str, Any], early: list[Fact], sequence: list[Fact]) -> Pl
         try:
             events = getattr(life, name)(*args, **named) or []
         except ValidationError:
-            continue  # a value of a wrong type: nothing was told, so nothing may have changed
+            continue  # a value of a wrong type: nothing was sent, so nothing may have changed
         played.events += events
         started = bool(played.events)
         if name == "text" and isinstance(args[2], str) and args[2] and started and not life.ended:
@@ -220,7 +220,7 @@ def stream_problems(played: Played) -> list[str]:
 
 
 def sender_problems(played: Played) -> list[str]:
-    """What no judge looks at: duties of a sender that clients do not check (AG-UI 1.0, "[spec]")."""
+    """Duties of a sender that neither clients nor other judges check (AG-UI 1.0, "[spec]")."""
     found: list[str] = []
     started: set[Any] = {None}
     open_calls: set[Any] = set()

@@ -9,14 +9,14 @@ import pytest
 from langchain_core import messages as lc
 from langchain_core.messages import AIMessage, HumanMessage
 
-from tests.support.messages import lc_call, told
+from tests.support.messages import as_agui, lc_call
 from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of, message_id
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import tool_content
 from yai_nexus_agentkit.orchestration.client_tools import PENDING
 
 
 def test_a_conversation() -> None:
-    assert told(
+    assert as_agui(
         lc.SystemMessage("be brief", id="s"),
         lc.SystemMessage("d", id="d", additional_kwargs={"__openai_role__": "developer"}),
         HumanMessage("hi", id="u", name="ann"),
@@ -44,14 +44,14 @@ def test_what_is_left_out() -> None:
         type: str = "odd"
 
     pending = lc.ToolMessage("", tool_call_id="c", id="p", additional_kwargs={PENDING: True})
-    assert told(lc.RemoveMessage(id="x"), Odd(content="x", id="o"), pending) == []
+    assert as_agui(lc.RemoveMessage(id="x"), Odd(content="x", id="o"), pending) == []
 
 
 def test_empty_assistant_content_is_absent_and_a_message_of_nothing_is_none() -> None:
     for content in ("", [], [{"type": "tool_use", "id": "c", "name": "f", "input": {}}]):
-        [message] = told(AIMessage(content, id="a", tool_calls=[{"name": "f", "args": {}, "id": "c"}]))
+        [message] = as_agui(AIMessage(content, id="a", tool_calls=[{"name": "f", "args": {}, "id": "c"}]))
         assert message.keys() == {"id", "role", "toolCalls"}
-        assert told(AIMessage(content, id="a")) == []
+        assert as_agui(AIMessage(content, id="a")) == []
 
 
 def test_block_content_of_an_answer_is_joined_text() -> None:
@@ -61,7 +61,7 @@ def test_block_content_of_an_answer_is_joined_text() -> None:
         {"type": "image", "url": "u"},
         {"type": "text", "text": "."},
     ]
-    assert told(AIMessage(content, id="a"))[0]["content"] == "It is sunny."
+    assert as_agui(AIMessage(content, id="a"))[0]["content"] == "It is sunny."
 
 
 def test_invalid_calls_keep_their_text() -> None:
@@ -74,7 +74,7 @@ def test_invalid_calls_keep_their_text() -> None:
             {"name": None, "args": None, "id": None, "error": None},
         ],
     )
-    assert told(message)[0]["toolCalls"] == [
+    assert as_agui(message)[0]["toolCalls"] == [
         {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}},
         {"id": "c2", "type": "function", "function": {"name": "g", "arguments": '{"cut'}},
         {"id": "a-call-2", "type": "function", "function": {"name": "", "arguments": ""}},
@@ -84,29 +84,29 @@ def test_invalid_calls_keep_their_text() -> None:
 def test_arguments_are_json_whatever_they_hold() -> None:
     message = AIMessage("", id="a", tool_calls=[lc_call("c")])
     message.tool_calls[0]["args"] = {"set": {2, 1}, "nan": float("nan"), "half": "\ud83d"}
-    [sent] = told(message)[0]["toolCalls"]
+    [sent] = as_agui(message)[0]["toolCalls"]
     assert json.loads(sent["function"]["arguments"]) == {"set": [1, 2], "nan": None, "half": "\ufffd"}
 
 
 def test_messages_without_id_get_a_stable_one() -> None:
     messages = [HumanMessage("a"), AIMessage("b"), HumanMessage("a"), AIMessage([{"type": "text", "text": "x"}])]
-    first = [message["id"] for message in told(*messages)]
-    assert first == [message["id"] for message in told(*messages)]
+    first = [message["id"] for message in as_agui(*messages)]
+    assert first == [message["id"] for message in as_agui(*messages)]
     assert len(set(first)) == 4
     assert first[0] == message_id(messages[0], 0)
     assert all(first)
 
 
 def test_failed_tools_have_an_error() -> None:
-    [message] = told(lc.ToolMessage("broken", tool_call_id="c", id="t", status="error"))
+    [message] = as_agui(lc.ToolMessage("broken", tool_call_id="c", id="t", status="error"))
     assert (message["content"], message["error"]) == ("broken", "broken")
-    [message] = told(lc.ToolMessage("", tool_call_id="c", id="t", status="error"))
+    [message] = as_agui(lc.ToolMessage("", tool_call_id="c", id="t", status="error"))
     assert message["error"]
 
 
 def test_tool_content() -> None:
     def content(value: Any, declared: bool = True) -> Any:
-        [message] = told(lc.ToolMessage(value, tool_call_id="c", id="t"), declared=declared)
+        [message] = as_agui(lc.ToolMessage(value, tool_call_id="c", id="t"), declared=declared)
         return message["content"]
 
     image = {"type": "image", "base64": "AA", "mime_type": "image/png"}
@@ -127,9 +127,9 @@ def test_tool_content() -> None:
 
 def test_old_peers_get_no_file_handles() -> None:
     content: Any = [{"type": "text", "text": "x"}, {"type": "image", "url": "u"}, {"type": "file", "file_id": "f"}]
-    [message] = told(HumanMessage(content, id="u"), declared=False)
+    [message] = as_agui(HumanMessage(content, id="u"), declared=False)
     assert [part["type"] for part in message["content"]] == ["text", "image"]
-    [message] = told(HumanMessage(content[2:], id="u"), declared=False)
+    [message] = as_agui(HumanMessage(content[2:], id="u"), declared=False)
     assert message["content"] == ""
 
 
@@ -137,12 +137,12 @@ def test_reasoning_can_be_left_out() -> None:
     message = AIMessage(
         [{"type": "thinking", "thinking": "x", "signature": "S"}, {"type": "text", "text": "y"}], id="a"
     )
-    assert [one["role"] for one in told(message)] == ["reasoning", "assistant"]
-    assert told(message, reasoning=False) == [{"id": "a", "role": "assistant", "content": "y"}]
+    assert [one["role"] for one in as_agui(message)] == ["reasoning", "assistant"]
+    assert as_agui(message, reasoning=False) == [{"id": "a", "role": "assistant", "content": "y"}]
 
 
 def test_legacy_kinds_of_message() -> None:
-    assert told(
+    assert as_agui(
         lc.FunctionMessage("42", name="f", id="1"),
         lc.ChatMessage("hi", role="user", id="2"),
         lc.ChatMessage("yes", role="assistant", id="3"),
@@ -162,7 +162,7 @@ def test_legacy_kinds_of_message() -> None:
 def test_chunks_are_messages() -> None:
     chunks = [lc.HumanMessageChunk(content="a", id="1"), lc.AIMessageChunk(content="b", id="2")]
     chunks += [lc.ToolMessageChunk(content="c", id="3", tool_call_id="x"), lc.SystemMessageChunk(content="d", id="4")]
-    assert [message["role"] for message in told(*chunks)] == ["user", "assistant", "tool", "system"]
+    assert [message["role"] for message in as_agui(*chunks)] == ["user", "assistant", "tool", "system"]
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_chunks_are_messages() -> None:
     ],
 )
 def test_every_media_block_becomes_a_part(block: Any, part: dict[str, Any]) -> None:
-    assert told(HumanMessage([block], id="u"))[0]["content"] == [part]
+    assert as_agui(HumanMessage([block], id="u"))[0]["content"] == [part]
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ def test_every_media_block_becomes_a_part(block: Any, part: dict[str, Any]) -> N
     ],
 )
 def test_other_blocks_are_skipped(block: Any) -> None:
-    assert told(HumanMessage([block, "x"], id="u"))[0]["content"] == [{"type": "text", "text": "x"}]
+    assert as_agui(HumanMessage([block, "x"], id="u"))[0]["content"] == [{"type": "text", "text": "x"}]
 
 
 def test_call_ids_that_recur_are_unique_on_the_wire() -> None:
@@ -290,7 +290,7 @@ def test_call_ids_that_recur_are_unique_on_the_wire() -> None:
     for turn in "abc":
         messages += [AIMessage("", id=turn, tool_calls=[lc_call("call_0"), lc_call("call_1")])]
         messages += [lc.ToolMessage(turn, tool_call_id=f"call_{number}", id=f"{turn}{number}") for number in (1, 0)]
-    sent = told(*messages)
+    sent = as_agui(*messages)
     calls = [one["id"] for message in sent for one in message.get("toolCalls", ())]
     assert calls == ["call_0", "call_1", "call_0-b", "call_1-b", "call_0-c", "call_1-c"]
     answers = [(message["content"], message["toolCallId"]) for message in sent if message["role"] == "tool"]
@@ -321,5 +321,5 @@ def test_call_ids_extend_a_thread() -> None:
 
 
 def test_two_calls_with_one_id_in_a_message() -> None:
-    [message] = told(AIMessage("", id="a", tool_calls=[lc_call("c", x=1), lc_call("c", x=2)]))
+    [message] = as_agui(AIMessage("", id="a", tool_calls=[lc_call("c", x=1), lc_call("c", x=2)]))
     assert [one["id"] for one in message["toolCalls"]] == ["c", "a-call-1"]

@@ -25,7 +25,7 @@ from langchain_core import messages as lc
 from langchain_core.messages import AIMessage
 
 from tests.recordings import FILES, load
-from tests.support.messages import assert_stable, call, lc_call, there_and_back, told, wire
+from tests.support.messages import as_agui, assert_stable, call, lc_call, there_and_back, wire
 from yai_nexus_agentkit.adapter.langgraph.messages.content import read_content
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, to_agui, to_langchain
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import Reasoning, form_metadata
@@ -154,7 +154,7 @@ def test_parts_become_standard_blocks() -> None:
 def test_parts_survive_a_change_by_the_graph() -> None:
     [back] = to_langchain([UserMessage(id="u", content=[TextPart(text="a", id="p"), TextPart(text="b", metadata=1)])])
     back.content = [{"type": "text", "text": "only"}]
-    assert told(back)[0]["content"] == [{"type": "text", "text": "only"}]
+    assert as_agui(back)[0]["content"] == [{"type": "text", "text": "only"}]
 
 
 def test_providers_can_be_sent_the_blocks() -> None:

@@ -126,9 +126,9 @@ def test_unknown_roles_and_activities_are_dropped() -> None:
     assert "/messages/1" in warnings[0]
     assert "narrator" in warnings[0]
     assert raw == before
-    told: list[str] = []
-    parse_request(raw, warnings=told)
-    assert told == warnings
+    sent: list[str] = []
+    parse_request(raw, warnings=sent)
+    assert sent == warnings
 
 
 def test_unknown_parts_and_sources_are_dropped() -> None:

@@ -1,4 +1,4 @@
-"""Texts as savers keep them, against texts as clients were told them."""
+"""Texts as savers keep them, against texts as clients have them."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize(("told", "stored", "same"), TEXTS)
-def test_texts_as_savers_keep_them(told: str, stored: str, same: bool) -> None:
-    assert saved_as(told, stored) is same
+@pytest.mark.parametrize(("sent", "stored", "same"), TEXTS)
+def test_texts_as_savers_keep_them(sent: str, stored: str, same: bool) -> None:
+    assert saved_as(sent, stored) is same

@@ -1,4 +1,4 @@
-"""What waits for a slow reader: order kept, deltas merged, errors told."""
+"""Frames that wait for a slow reader: the order stays, deltas are merged, errors are reported."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_what_waits_is_counted_and_what_was_encoded_too() -> None:
     assert len(frames) < 1100
 
 
-def test_an_event_that_cannot_be_encoded_is_told_at_once() -> None:
+def test_an_event_that_cannot_be_encoded_raises_at_once() -> None:
     outbox = Outbox(SSEEncoder())
     with pytest.raises(EncodingError):
         outbox.put(CustomEvent(name="n", value=object()))
@@ -105,7 +105,7 @@ def test_an_event_that_cannot_be_encoded_is_told_at_once() -> None:
     assert len(taken(outbox)) == 1
 
 
-def test_a_merged_delta_that_cannot_be_encoded_is_told_with_the_next_event() -> None:
+def test_a_merged_delta_that_cannot_be_encoded_raises_with_the_next_event() -> None:
     class Picky:
         def encode(self, event: BaseEvent) -> bytes:
             if getattr(event, "delta", "") == "ab":

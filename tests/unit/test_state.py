@@ -84,7 +84,7 @@ def put(node: Any, part: str, value: Any) -> None:
 
 
 def exact(value: Any) -> str:
-    """Text that tells 1, 1.0 and true apart."""
+    """Text that differs for 1, 1.0 and true."""
     return json.dumps(value, sort_keys=True)
 
 
@@ -350,7 +350,7 @@ LOOKALIKES += ["\ud83d", "\ufffd", Agreeable(), Touchy()]
 @pytest.mark.parametrize("old", [1, True, 1.0, "1", "a", [1, 2], {"b": 1}, None, "\ufffd"])
 @pytest.mark.parametrize("new", LOOKALIKES, ids=lambda value: repr(value).partition(" object at ")[0])
 def test_values_that_are_equal_and_not_the_same(old: Any, new: Any) -> None:
-    """What is reused of the last document is what `json_safe` would make, wherever it stands."""
+    """Parts that are reused from the last document equal those that `json_safe` would make, wherever they stand."""
     for wrap in (lambda x: x, lambda x: {"k": x, "kept": [1]}, lambda x: {"k": {"k": [x], "l": x}}):
         tracker = StateTracker()
         tracker.snapshot({"v": wrap(old)})

@@ -57,7 +57,7 @@ async def test_the_same_events_as_v2(origin: Any) -> None:
     assert got.error is None
 
 
-async def test_parallel_subagents_are_told_alike(judge: Judge) -> None:
+async def test_parallel_subagents_look_alike_from_both_sources(judge: Judge) -> None:
     v2, ours = [await hear(agent, source, judge) for source in ("events", "callbacks")]
     same_entities(v2, ours)
     same_outcome(v2, ours, ordered=False)
@@ -67,7 +67,7 @@ async def test_parallel_subagents_are_told_alike(judge: Judge) -> None:
     assert spoken == {*owners, None}
 
 
-async def test_subagents_that_ask_are_told_alike(judge: Judge) -> None:
+async def test_subagents_that_ask_look_alike_from_both_sources(judge: Judge) -> None:
     approve = answer({"decisions": [{"type": "approve"}]})
     v2, ours = [await hear(lambda: agent(asking=True), s, judge, "hi", approve) for s in ("events", "callbacks")]
     same_entities(v2, ours)

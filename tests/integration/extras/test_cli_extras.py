@@ -1,4 +1,4 @@
-"""What the command line does with extras that the core's tests do not install."""
+"""The command line with extras that the core's tests do not install."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def project(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
 
 
 @pytest.mark.parametrize(
-    ("agent", "answer", "told"),
+    ("agent", "answer", "sent"),
     [
         ("boolean", "y", "True"),
         ("boolean", "No", "False"),
@@ -47,11 +47,11 @@ def project(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
         ("choice", "red", "'red'"),
     ],
 )
-def test_the_schema_says_what_an_answer_means(project: Project, agent: str, answer: str, told: str) -> None:
+def test_the_schema_says_what_an_answer_means(project: Project, agent: str, answer: str, sent: str) -> None:
     result = project.run(f"my_agent:{agent}", "hi", "--json", "--answer", answer)
 
     assert result.code == 0
-    assert [event["delta"] for event in result.events if event["type"] == "TEXT_MESSAGE_CONTENT"] == [told]
+    assert [event["delta"] for event in result.events if event["type"] == "TEXT_MESSAGE_CONTENT"] == [sent]
 
 
 @pytest.mark.parametrize(("agent", "answer"), [("boolean", "maybe"), ("integer", "many"), ("choice", "green")])

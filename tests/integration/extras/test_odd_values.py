@@ -189,7 +189,7 @@ async def test_what_functions_return(saver: Any, source: Any, value: Any) -> Non
 
 
 async def test_a_thread_that_such_a_value_stopped_before_goes_on(saver: Any, source: Any) -> None:
-    """What plain LangGraph could not store waits beside the checkpoint."""
+    """Values that plain LangGraph could not store wait beside the checkpoint."""
 
     def write(state: State) -> dict[str, Any]:
         return {"text": NUL, "number": NAN} if len(state["messages"]) == 1 else {}

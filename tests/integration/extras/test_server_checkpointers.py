@@ -128,7 +128,7 @@ async def test_twenty_threads_at_once_and_a_client_that_goes_away(saver: Any) ->
     assert again.types()[-1] == "RUN_FINISHED"
 
 
-async def test_a_database_that_is_gone_is_not_ready_and_tells_nothing(
+async def test_a_database_that_is_gone_is_not_ready_and_reveals_nothing(
     database: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with pool(database) as connections:

@@ -49,14 +49,14 @@ def traced() -> Any:
 async def test_a_run_is_a_span_with_its_figures(spans: InMemorySpanExporter) -> None:
     done = await call(create_app(AGUIAdapter(talker(3))), "POST", "/", run_body(thread="t1", run="r1"))
     span = run_span(spans)
-    told = dict(span.attributes or {})
-    assert told["agui.thread_id"] == "t1"
-    assert told["agui.run_id"] == "r1"
-    assert told["agui.agent"] == "agent"
-    assert told["agui.outcome"] == "success"
-    assert told["agui.events"] == len(done.events)
-    assert 0 < told["agui.first_event_seconds"] < 5  # type: ignore[operator]
-    assert told["agui.bytes"] == len(done.body)
+    sent = dict(span.attributes or {})
+    assert sent["agui.thread_id"] == "t1"
+    assert sent["agui.run_id"] == "r1"
+    assert sent["agui.agent"] == "agent"
+    assert sent["agui.outcome"] == "success"
+    assert sent["agui.events"] == len(done.events)
+    assert 0 < sent["agui.first_event_seconds"] < 5  # type: ignore[operator]
+    assert sent["agui.bytes"] == len(done.body)
     assert span.status.is_ok or span.status.is_unset
 
 

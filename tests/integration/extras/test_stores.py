@@ -1,4 +1,4 @@
-"""What every store promises: memory, SQLite, Redis and PostgreSQL, the real ones."""
+"""The promises of every store: memory, SQLite, Redis and PostgreSQL, the real ones."""
 
 from __future__ import annotations
 

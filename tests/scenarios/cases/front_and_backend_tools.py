@@ -10,7 +10,7 @@ from tests.scenarios.checks import called, consistent, no_duplicates, streamed_i
 from tests.scenarios.kit import stream_calls, streaming, turn, user
 from tests.scenarios.reading import results, snapshot, view
 
-TITLE = "a server tool and a client tool in one message: each told once, each answered once, in order"
+TITLE = "a server tool and a client tool in one message: each streamed once, each answered once, in order"
 SOURCE = "https://github.com/ag-ui-protocol/ag-ui/issues/1412"
 TOOL = {"name": "confirm", "description": "Ask the user", "parameters": {"type": "object", "properties": {}}}
 

@@ -1,4 +1,4 @@
-"""Fragments of two calls arrive alternately; only the index tells them apart after the first."""
+"""Fragments of two calls arrive alternately; after the first only their index differs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graphs and runnables of every kind whose native events the two ways of observing must tell alike."""
+"""Graphs and runnables of every kind whose native events both sources must report alike."""
 
 from __future__ import annotations
 

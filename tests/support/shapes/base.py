@@ -48,7 +48,7 @@ class Case:
     """Over a `configurable` with a thread id; a `configurable` of None leaves it out."""
     graph: bool = True
     beside: bool = True
-    """Whether v2 is observed with our handler beside it. An asynchronous text model tells its start only to handlers
+    """Whether v2 is observed with our handler beside it. An asynchronous text model reports its start only to handlers
     that run inline, if there are any (langchain-core 1.8.3)."""
 
 
