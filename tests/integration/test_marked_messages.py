@@ -13,7 +13,8 @@ from tests.conftest import Judge
 from tests.support.graphs import Graph, in_a_row, scripted
 from tests.support.two_sources import Heard, Source, hear
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, Hooks, RunContext
-from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui, to_langchain
+from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui
+from yai_nexus_agentkit.adapter.langgraph.messages.to_langchain import to_langchain
 from yai_nexus_agentkit.testing import record, run_input
 
 agents = pytest.importorskip("langchain.agents")

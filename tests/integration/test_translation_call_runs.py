@@ -99,7 +99,7 @@ async def test_create_agent_with_a_name_and_a_model_that_cannot_stream(play: Pla
     assert played.stream == snapshot(
         [
             "STEP_STARTED stepName=model",
-            "TEXT_MESSAGE_START messageId=lc_run--#1-0 role=assistant + Looking.",
+            "TEXT_MESSAGE_START messageId=lc_run--#1-0 role=assistant name=forecaster + Looking.",
             'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1-0 + "{\\"city\\":\\"Rome\\"}" END',
             'TOOL_CALL_START toolCallId=call_2 toolCallName=weather parentMessageId=lc_run--#1-0 + "{\\"city\\":\\"Oslo\\"}" END',
             "TEXT_MESSAGE_END messageId=lc_run--#1-0",
@@ -111,7 +111,7 @@ async def test_create_agent_with_a_name_and_a_model_that_cannot_stream(play: Pla
             "STEP_FINISHED stepName=tools",
             "STEP_FINISHED stepName=tools#2",
             "STEP_STARTED stepName=model",
-            'TEXT_MESSAGE_START messageId=lc_run--#4-0 role=assistant + "Sun in both." END',
+            'TEXT_MESSAGE_START messageId=lc_run--#4-0 role=assistant name=forecaster + "Sun in both." END',
             "STEP_FINISHED stepName=model",
         ]
     )

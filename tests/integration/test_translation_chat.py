@@ -398,7 +398,11 @@ async def test_content_as_blocks(play: Player) -> None:
     assert played.stream == snapshot(
         [
             "STEP_STARTED stepName=chat",
-            'TEXT_MESSAGE_START messageId=scripted-0 role=assistant + Hel + lo + " you" + "!" + " Bye." END',
+            'TEXT_MESSAGE_START messageId=scripted-0 role=assistant + Hel + lo + " you" + "!"',
+            'ACTIVITY_SNAPSHOT messageId=scripted-0-media activityType=media content=(messageId=scripted-0 parts=[(type=image source=(type=data value="AA==" mimeType=image/png))])',
+            'TEXT_MESSAGE_CONTENT messageId=scripted-0 delta="\\n\\n Bye."',
+            "TEXT_MESSAGE_END messageId=scripted-0 metadata=(langgraph=(citations=[(url=https://a.b start_index=0 end_index=3)]))",
+            "ACTIVITY_SNAPSHOT messageId=scripted-0-citations activityType=citations content=(messageId=scripted-0 citations=[(url=https://a.b start_index=0 end_index=3)])",
             "STEP_FINISHED stepName=chat",
         ]
     )
@@ -418,8 +422,10 @@ async def test_a_refusal_is_an_answer(play: Player, parts: Any) -> None:
         [
             [
                 "STEP_STARTED stepName=chat",
-                'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "I can" + not. END',
+                'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "I can" + not.',
+                "TEXT_MESSAGE_END messageId=lc_run--#1 metadata=(langgraph=(incomplete=refusal))",
                 "STEP_FINISHED stepName=chat",
+                "RUN_FINISHED metadata=(langgraph=(incomplete=refusal))",
             ],
             [
                 "STEP_STARTED stepName=chat",

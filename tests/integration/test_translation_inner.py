@@ -69,7 +69,7 @@ async def test_a_tool_that_runs_a_graph_is_a_subagent(play: Player) -> None:
             "STEP_STARTED stepName=tools",
             "SUBAGENT_STARTED subagentRunId=#2 name=expert parentToolCallId=call_1 parentMessageId=lc_run--#1",
             "STEP_STARTED subagentRunId=#2 stepName=tools/model",
-            'TEXT_MESSAGE_START subagentRunId=#2 messageId=lc_run--#3 role=assistant + "Hm, "',
+            'TEXT_MESSAGE_START subagentRunId=#2 messageId=lc_run--#3 role=assistant name=expert + "Hm, "',
             'TOOL_CALL_START subagentRunId=#2 toolCallId=call_1-lc_run--#3 toolCallName=lookup parentMessageId=lc_run--#3 + "{\\"q\\": \\"x\\"}" END',
             "TEXT_MESSAGE_END subagentRunId=#2 messageId=lc_run--#3",
             "STEP_FINISHED subagentRunId=#2 stepName=tools/model",
@@ -77,7 +77,7 @@ async def test_a_tool_that_runs_a_graph_is_a_subagent(play: Player) -> None:
             'TOOL_CALL_RESULT subagentRunId=#2 messageId=tool-#4 toolCallId=call_1-lc_run--#3 content="x found" role=tool',
             "STEP_FINISHED subagentRunId=#2 stepName=tools/tools",
             "STEP_STARTED subagentRunId=#2 stepName=tools/model",
-            'TEXT_MESSAGE_START subagentRunId=#2 messageId=lc_run--#5 role=assistant + "Expert " + answer. END',
+            'TEXT_MESSAGE_START subagentRunId=#2 messageId=lc_run--#5 role=assistant name=expert + "Expert " + answer. END',
             "STEP_FINISHED subagentRunId=#2 stepName=tools/model",
             "SUBAGENT_FINISHED subagentRunId=#2",
             'TOOL_CALL_RESULT messageId=tool-#6 toolCallId=call_1 content="Expert answer." role=tool',
@@ -270,7 +270,12 @@ async def test_anthropics_server_tools(play: Player) -> None:
     assert played.stream == snapshot(
         [
             "STEP_STARTED stepName=chat",
-            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Searching. " + "It is " + sunny. END',
+            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Searching. "',
+            'TOOL_CALL_START toolCallId=srvtoolu_1 toolCallName=web_search parentMessageId=lc_run--#1 metadata=(langgraph=(executor=provider form=server_tool_use at=[11 0] provider=anthropic)) + "{\\"query\\": \\"rome\\"}" END',
+            'TOOL_CALL_RESULT messageId=lc_run--#1-provider-0 toolCallId=srvtoolu_1 content="[{\\"type\\":\\"web_search_result\\",\\"url\\":\\"https://a.b\\",\\"title\\":\\"A\\"}]" role=tool metadata=(langgraph=(executor=provider form=web_search_tool_result at=[11 1]))',
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta="\\n\\nIt is " + sunny.',
+            "TEXT_MESSAGE_END messageId=lc_run--#1 metadata=(langgraph=(citations=[(url=https://a.b start_index=13 end_index=25)]))",
+            "ACTIVITY_SNAPSHOT messageId=lc_run--#1-citations activityType=citations content=(messageId=lc_run--#1 citations=[(url=https://a.b start_index=13 end_index=25)])",
             "STEP_FINISHED stepName=chat",
         ]
     )
@@ -287,8 +292,13 @@ async def test_openais_server_tools(play: Player) -> None:
     assert played.stream == snapshot(
         [
             "STEP_STARTED stepName=chat",
-            "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Sunny. + no END",
+            'TOOL_CALL_START toolCallId=ws_1 toolCallName=web_search parentMessageId=lc_run--#1 metadata=(langgraph=(executor=provider form=web_search_call at=[0 0] provider=openai block=(status=completed))) + "{\\"type\\":\\"search\\",\\"query\\":\\"q\\"}" END',
+            "TOOL_CALL_RESULT messageId=lc_run--#1-provider-0 toolCallId=ws_1 content=completed role=tool metadata=(langgraph=(executor=provider form=web_search_call at=[0 1] text=true block=(stands_in=true)))",
+            "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Sunny. + no",
+            "TEXT_MESSAGE_END messageId=lc_run--#1 metadata=(langgraph=(incomplete=refusal citations=[(url=https://a.b start_index=0 end_index=6)]))",
+            "ACTIVITY_SNAPSHOT messageId=lc_run--#1-citations activityType=citations content=(messageId=lc_run--#1 citations=[(url=https://a.b start_index=0 end_index=6)])",
             "STEP_FINISHED stepName=chat",
+            "RUN_FINISHED metadata=(langgraph=(incomplete=refusal))",
         ]
     )
 
@@ -312,6 +322,8 @@ async def test_server_tools_beside_the_applications_own(play: Player) -> None:
     assert played.stream == snapshot(
         [
             "STEP_STARTED stepName=agent",
+            'TOOL_CALL_START toolCallId=srvtoolu_1 toolCallName=web_search parentMessageId=lc_run--#1 metadata=(langgraph=(executor=provider form=server_tool_use at=[0 0] provider=anthropic)) + "{}" END',
+            'TOOL_CALL_RESULT messageId=lc_run--#1-provider-0 toolCallId=srvtoolu_1 content="[]" role=tool metadata=(langgraph=(executor=provider form=web_search_tool_result at=[0 1]))',
             'TOOL_CALL_START toolCallId=toolu_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":" + " \\"Rome\\"}" END',
             "STEP_FINISHED stepName=agent",
             "STEP_STARTED stepName=tools",

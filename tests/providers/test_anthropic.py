@@ -68,7 +68,6 @@ async def test_thinking_is_given_back_with_its_signature_behind_a_tool(
         assert (use["type"], use["input"]) == ("tool_use", {"city": "Rome"})
 
 
-@pytest.mark.xfail(strict=True, reason="server-side tools")
 async def test_a_web_search_is_a_call_of_the_providers_and_parts_the_text(
     judge: Judge, serve: Serve, source: Source
 ) -> None:
@@ -80,7 +79,6 @@ async def test_a_web_search_is_a_call_of_the_providers_and_parts_the_text(
     assert json.loads(result)[0]["url"] == "https://w.example/"
 
 
-@pytest.mark.xfail(strict=True, reason="server-side tools")
 async def test_a_search_streams_its_arguments(judge: Judge, serve: Serve, source: Source) -> None:
     heard = await hear(agent(serve([searching().done()])), source, judge, "hi")
 
@@ -94,7 +92,6 @@ async def test_a_search_streams_its_arguments(judge: Judge, serve: Serve, source
     assert at("TOOL_CALL_RESULT") < after, "the result is shown before the text that rests on it"
 
 
-@pytest.mark.xfail(strict=True, reason="citations")
 async def test_citations_are_metadata_and_an_activity(judge: Judge, serve: Serve, source: Source) -> None:
     heard = await hear(agent(serve([searching().done()])), source, judge, "hi")
 
@@ -106,7 +103,6 @@ async def test_citations_are_metadata_and_an_activity(judge: Judge, serve: Serve
     assert activities(heard, "citations") == [{"messageId": answer["id"], "citations": [citation]}]
 
 
-@pytest.mark.xfail(strict=True, reason="server-side tools, round trip")
 @pytest.mark.parametrize("memory", [True, False], ids=["thread", "no thread"])
 async def test_a_search_is_given_back_with_what_it_found(
     judge: Judge, serve: Serve, source: Source, memory: bool
@@ -124,7 +120,6 @@ async def test_a_search_is_given_back_with_what_it_found(
     assert [m["role"] for m in server.bodies[1]["messages"]] == ["user", "assistant", "user"]
 
 
-@pytest.mark.xfail(strict=True, reason="server-side tools")
 async def test_code_beside_a_tool_of_the_agent(judge: Judge, serve: Serve, source: Source) -> None:
     both = AnthropicStream().code("print(3)", "3\n").call("weather", {"city": "Rome"}, "toolu_1").done("tool_use")
     server = serve([both, AnthropicStream("msg_02").text("Sun.").done()])
@@ -137,7 +132,6 @@ async def test_code_beside_a_tool_of_the_agent(judge: Judge, serve: Serve, sourc
     assert results["toolu_1"] == "sun in Rome"
 
 
-@pytest.mark.xfail(strict=True, reason="refusals, cut answers")
 @pytest.mark.parametrize(("stop", "why"), [("max_tokens", "length"), ("refusal", "refusal")])
 async def test_an_answer_that_is_not_whole_says_so(
     judge: Judge, serve: Serve, source: Source, stop: str, why: str
@@ -148,7 +142,6 @@ async def test_an_answer_that_is_not_whole_says_so(
     assert facts(heard.events[-1])["incomplete"] == why
 
 
-@pytest.mark.xfail(strict=True, reason="refusals")
 async def test_a_refusal_without_text_does_not_look_like_success(judge: Judge, serve: Serve, source: Source) -> None:
     heard = await hear(agent(serve([AnthropicStream().done("refusal")])), source, judge, "hi")
     assert facts(heard.events[-1]) == {"finish_reason": "refusal", "incomplete": "refusal"}

@@ -52,7 +52,6 @@ async def test_reasoning_with_several_parts_is_given_back(
     assert [part["text"] for part in item["summary"]] == ["Weigh options.", "Pick one."]
 
 
-@pytest.mark.xfail(strict=True, reason="server-side tools")
 async def test_a_web_search_is_a_call_of_the_providers_and_parts_the_text(
     judge: Judge, serve: Serve, source: Source
 ) -> None:
@@ -65,7 +64,6 @@ async def test_a_web_search_is_a_call_of_the_providers_and_parts_the_text(
     assert json.loads(arguments) == {"type": "search", "query": "rome weather"}
 
 
-@pytest.mark.xfail(strict=True, reason="citations")
 async def test_citations_are_metadata_and_an_activity(judge: Judge, serve: Serve, source: Source) -> None:
     stream = ResponsesStream().text("So. ", id="msg_0").web_search("rome").text("It is sunny.", annotations=[CITED])
     heard = await hear(chatting(serve([stream.done()])), source, judge, "hi")
@@ -77,7 +75,6 @@ async def test_citations_are_metadata_and_an_activity(judge: Judge, serve: Serve
     assert activities(heard, "citations") == [{"messageId": answer["id"], "citations": [citation]}]
 
 
-@pytest.mark.xfail(strict=True, reason="images")
 async def test_a_picture_is_an_activity(judge: Judge, serve: Serve, source: Source) -> None:
     stream = ResponsesStream().image(IMAGE).text("Here it is.")
     heard = await hear(chatting(serve([stream.done()])), source, judge, "hi")
@@ -87,7 +84,6 @@ async def test_a_picture_is_an_activity(judge: Judge, serve: Serve, source: Sour
     assert activities(heard, "media") == [{"messageId": "resp_1", "parts": [part]}]
 
 
-@pytest.mark.xfail(strict=True, reason="images")
 async def test_a_picture_without_words_is_shown(judge: Judge, serve: Serve, source: Source) -> None:
     server = serve([ResponsesStream().image(IMAGE).done(), ResponsesStream("resp_2").text("Thanks.", id="m2").done()])
     heard = await hear(chatting(server), source, judge, "hi", "nice")
@@ -97,7 +93,6 @@ async def test_a_picture_without_words_is_shown(judge: Judge, serve: Serve, sour
     assert any(item["type"] == "image_generation_call" for item in server.bodies[1]["input"])
 
 
-@pytest.mark.xfail(strict=True, reason="server-side tools")
 async def test_code_and_remote_tools_are_calls_of_the_providers(judge: Judge, serve: Serve, source: Source) -> None:
     stream = ResponsesStream().code("print(1+2)", "3\n").mcp_call("ask", {"q": "x"}, "the answer").text("Three.")
     heard = await hear(chatting(serve([stream.done()])), source, judge, "hi")
@@ -109,7 +104,6 @@ async def test_code_and_remote_tools_are_calls_of_the_providers(judge: Judge, se
     assert (asked[0], json.loads(asked[1]), asked[2]) == ("ask", {"q": "x"}, "the answer")
 
 
-@pytest.mark.xfail(strict=True, reason="server-side tools, round trip")
 async def test_a_search_is_given_back_without_a_thread(judge: Judge, serve: Serve, source: Source) -> None:
     stream = ResponsesStream().text("Let me search.", id="msg_0").web_search("rome weather").text("It is sunny.")
     server = serve([stream.done(), ResponsesStream("resp_2").text("Yes.", id="msg_2").done()])
@@ -122,7 +116,6 @@ async def test_a_search_is_given_back_without_a_thread(judge: Judge, serve: Serv
     assert search["action"] == {"type": "search", "query": "rome weather"}
 
 
-@pytest.mark.xfail(strict=True, reason="server-side tools")
 async def test_a_search_beside_a_tool_of_the_agent(judge: Judge, serve: Serve, source: Source) -> None:
     both = ResponsesStream().web_search("rome weather").call("weather", {"city": "Rome"}, "call_a").done()
     server = serve([both, ResponsesStream("resp_2").text("Sun.", id="msg_2").done()])
@@ -140,7 +133,6 @@ async def test_a_refusal_is_shown(judge: Judge, serve: Serve, source: Source) ->
     assert answer_of(heard)["content"] == "I cannot help with that."
 
 
-@pytest.mark.xfail(strict=True, reason="refusals")
 async def test_a_refusal_says_so(judge: Judge, serve: Serve, source: Source) -> None:
     stream = ResponsesStream().text(refusal="I cannot help with that.")
     heard = await hear(chatting(serve([stream.done()])), source, judge, "hi")
@@ -150,7 +142,6 @@ async def test_a_refusal_says_so(judge: Judge, serve: Serve, source: Source) -> 
 CUT = ResponsesStream().text("Half an ans").done("incomplete", incomplete_details={"reason": "max_output_tokens"})
 
 
-@pytest.mark.xfail(strict=True, reason="cut answers")
 @pytest.mark.parametrize("responses", [True, False], ids=["responses", "chat"])
 async def test_a_cut_answer_says_so(judge: Judge, serve: Serve, source: Source, responses: bool) -> None:
     stream: Answer = CUT if responses else openai_chat.answer("Half an ans", finish="length")
@@ -165,7 +156,6 @@ async def test_a_cut_answer_says_so(judge: Judge, serve: Serve, source: Source, 
     assert facts(heard.events[-1])["incomplete"] == "length"
 
 
-@pytest.mark.xfail(strict=True, reason="finish reasons")
 async def test_every_answer_says_how_it_ended(judge: Judge, serve: Serve, source: Source) -> None:
     server = serve([openai_chat.answer("Hello.")])
     heard = await hear(chatting(server, responses=False), source, judge, "hi")
@@ -173,7 +163,6 @@ async def test_every_answer_says_how_it_ended(judge: Judge, serve: Serve, source
     assert "metadata" not in heard.events[-1]
 
 
-@pytest.mark.xfail(strict=True, reason="filtered answers")
 async def test_a_filtered_answer_without_text_does_not_look_like_success(
     judge: Judge, serve: Serve, source: Source
 ) -> None:

@@ -10,7 +10,8 @@ from ag_ui.core import FunctionCall, Message, ToolCall
 from langchain_core import messages as lc
 from pydantic import TypeAdapter
 
-from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui, to_langchain
+from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui
+from yai_nexus_agentkit.adapter.langgraph.messages.to_langchain import to_langchain
 
 WIRE: TypeAdapter[Any] = TypeAdapter(list[Message])
 

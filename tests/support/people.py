@@ -24,10 +24,11 @@ from tests.support.verifier import ClientRun
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui
 from yai_nexus_agentkit.adapter.run_context import Hooks
+from yai_nexus_agentkit.protocol.activities import CITATIONS, MEDIA
 from yai_nexus_agentkit.protocol.json.json_safe import json_safe
 from yai_nexus_agentkit.testing import Run, WireEvent, record, run_input, wire
 
-__all__ = ["EACH_PEER", "PEERS", "Peer", "Shown", "Tab", "held", "spoken"]
+__all__ = ["EACH_PEER", "PEERS", "Peer", "Shown", "Tab", "held", "is_applications", "spoken"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +259,8 @@ def _inner(state: StateSnapshot) -> Iterable[StateSnapshot]:
 
 
 def spoken(messages: Iterable[Mapping[str, Any]]) -> list[Shown]:
-    """The conversation without reasoning, activities and subagents; arguments by their value, where they have one."""
+    """The conversation without reasoning, subagents, and activities of the application; arguments by their value, where
+    they have one."""
     return [
         {
             "id": m["id"],
@@ -271,8 +273,13 @@ def spoken(messages: Iterable[Mapping[str, Any]]) -> list[Shown]:
             "error": m.get("error"),
         }
         for m in messages
-        if m["role"] not in ("reasoning", "activity") and not m.get("subagentRunId")
+        if m["role"] != "reasoning" and not is_applications(m) and not m.get("subagentRunId")
     ]
+
+
+def is_applications(message: Mapping[str, Any]) -> bool:
+    """An activity that no answer has, so that no thread stores it."""
+    return message["role"] == "activity" and message["activityType"] not in (MEDIA, CITATIONS)
 
 
 def _grouped(messages: Iterable[Shown]) -> list[Shown]:

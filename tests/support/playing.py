@@ -21,6 +21,7 @@ from pydantic import TypeAdapter
 
 from tests.support.conformance import verdict
 from tests.support.lines import brief, named
+from tests.support.people import is_applications
 from tests.support.verifier import ClientRun, Verifier
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui
@@ -194,7 +195,7 @@ class _Conversation:
         foreign = _MESSAGES.validate_python([m for m in view["messages"] if m.get("subagentRunId")])
         stored = to_agui(messages, declared=self.version is not None, foreign=foreign)
         wanted = _shown([wire(m) for m in map(_json, stored)])
-        got = _shown([m for m in view["messages"] if not m.get("subagentRunId") and m["role"] != "activity"])
+        got = _shown([m for m in view["messages"] if not m.get("subagentRunId") and not is_applications(m)])
         if view["terminal"] == "RUN_ERROR":
             known = [m["id"] for m in got]
             assert {m["id"] for m in wanted} <= set(known), f"{label}: the client lacks messages of the thread"

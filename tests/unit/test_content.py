@@ -13,9 +13,13 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 
 from tests.recordings import load
+from tests.support.messages import wire
 from yai_nexus_agentkit.adapter.langgraph.messages.content import Text, minted_call_id, read_content, read_whole
+from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui
+from yai_nexus_agentkit.adapter.langgraph.messages.provider_blocks import BY_NAME
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import Reasoning, reasoning_id
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning_shapes import SHAPES, Block, Form, Shape
+from yai_nexus_agentkit.adapter.langgraph.messages.to_langchain import to_langchain
 
 Piece = Text | Reasoning
 PROVIDERS = [
@@ -43,7 +47,7 @@ def sent(pieces: Iterable[Piece]) -> tuple[str, dict[Hashable, tuple[dict[int, s
     for piece in pieces:
         if isinstance(piece, Text):
             text += piece.text
-        else:
+        elif isinstance(piece, Reasoning):
             sections, encrypted, kind = blocks.get(piece.key, ({}, None, None))
             if piece.text:
                 sections = {**sections, piece.section: sections.get(piece.section, "") + piece.text}
@@ -105,7 +109,7 @@ def test_every_shape_is_read_as_it_is_written(shape: Shape) -> None:
     message = AIMessage([] if shape.outside else written)
     if shape.outside:
         message.additional_kwargs[shape.where] = written
-    [found] = read_whole(message)[1]
+    [found] = read_whole(message).blocks
     assert found.form.name == shape.name
     assert found.text or found.encrypted
 
@@ -143,12 +147,10 @@ def test_reasoning_outside_the_content_comes_first() -> None:
         "",
         [],
         [""],
-        [{"type": "text", "citations": [{"cited_text": "x"}], "index": 2}],
         [{"type": "text", "text": ""}, {"type": "text", "text": None}],
         [{"type": "thinking", "thinking": "", "index": 0}, {"type": "reasoning", "id": "rs_1", "summary": []}],
-        [{"type": "server_tool_use", "name": "web_search", "input": {}}, {"type": "web_search_call", "id": "ws"}],
-        [{"type": "tool_use", "name": "f", "input": {}}, {"type": "input_json_delta", "partial_json": "{"}],
-        [{"type": "image", "url": "u"}, {"type": "non_standard", "value": {"type": "other", "data": "x"}}],
+        [{"type": "tool_use", "name": "f", "input": {}}, {"type": "computer_call", "id": "cu"}],
+        [{"type": "image"}, {"type": "non_standard", "value": {"type": "other", "data": "x"}}],
         [{"no": "type"}, {"type": 5}, {"type": ["text"], "text": "x"}, {"type": None}],
     ],
 )
@@ -166,7 +168,7 @@ def test_blocks_without_index_end_with_their_signature() -> None:
             {"type": "text", "text": "c"},
         ]
     )
-    text, blocks = read_whole(whole)
+    text, blocks, *_ = read_whole(whole)
     assert text == "c"
     assert [(block.text, block.encrypted, block.kind, block.form.name) for block in blocks] == [
         ("a", "S1", "signature", "thinking"),
@@ -179,7 +181,7 @@ def test_blocks_streamed_without_index_are_one() -> None:
     chunks = [AIMessageChunk(content=[{"type": "thinking", "thinking": text}]) for text in ("a", "b")]
     chunks += [AIMessageChunk(content=[{"type": "thinking", "signature": "S"}]), AIMessageChunk(content="answer")]
     assert sent(streamed(chunks)) == sent(read_content(reduce(add, chunks)))
-    assert [block.text for block in read_whole(reduce(add, chunks))[1]] == ["ab"]
+    assert [block.text for block in read_whole(reduce(add, chunks)).blocks] == ["ab"]
 
 
 def test_standard_blocks_with_one_id_are_sections() -> None:
@@ -191,7 +193,7 @@ def test_standard_blocks_with_one_id_are_sections() -> None:
             {"type": "reasoning", "id": "rs_2", "reasoning": "c"},
         ]
     )
-    _, blocks = read_whole(whole)
+    blocks = read_whole(whole).blocks
     assert [(block.sections, block.text, block.encrypted, block.form) for block in blocks] == [
         (("a", "b"), "a\n\nb", "E", Form("reasoning", "rs_1")),
         (("c",), "c", None, Form("reasoning", "rs_2")),
@@ -231,9 +233,25 @@ MEMBERS = st.sampled_from(
         "extras",
         "value",
         "encrypted_content",
+        "annotations",
+        "args",
+        "arguments",
+        "input",
+        "action",
+        "output",
+        "status",
+        "content",
+        "partial_json",
+        "tool_use_id",
+        "tool_call_id",
+        "base64",
+        "image_url",
+        "result",
     ]
 )
-WORDS = st.sampled_from(["text", "thinking", "redacted_thinking", "reasoning", "non_standard", "lc_rs_305f30", "x", ""])
+WORDS = st.sampled_from(
+    ["text", "thinking", "redacted_thinking", "reasoning", "non_standard", "lc_rs_305f30", "x", "", *BY_NAME]
+)
 ANY = st.recursive(
     WORDS | st.none() | st.integers(0, 2) | st.booleans(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(MEMBERS, inner, max_size=5),
@@ -241,16 +259,24 @@ ANY = st.recursive(
 )
 
 
-@given(ANY | st.lists(ANY, max_size=3), st.dictionaries(st.sampled_from(["reasoning", "reasoning_content"]), ANY))
+@given(
+    ANY | st.lists(ANY, max_size=3),
+    st.dictionaries(st.sampled_from(["reasoning", "reasoning_content", "audio", "tool_outputs", "citations"]), ANY),
+)
 def test_any_content_is_read(content: Any, extra: dict[str, Any]) -> None:
     content = content if isinstance(content, str | list) else [content]
     message = AIMessage.model_construct(content=content, additional_kwargs=extra)
     pieces = read_content(message)
     for piece in pieces:
-        assert piece.text or (isinstance(piece, Reasoning) and piece.encrypted)
+        if isinstance(piece, Text):
+            assert piece.text
         if isinstance(piece, Reasoning):
+            assert piece.text or piece.encrypted
             hash(piece.key)
             assert (piece.encrypted is None) == (piece.kind is None)
-    text, blocks = read_whole(message)
-    assert text == sent(pieces)[0]
+    text, blocks, *_ = read_whole(message)
+    assert text.replace("\n\n", "") == sent(pieces)[0]
     assert len(blocks) == len(sent(pieces)[1])
+    message.id, message.response_metadata = "a", {}
+    wire(to_agui([message]))
+    to_langchain(to_agui([message]))

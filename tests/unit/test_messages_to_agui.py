@@ -61,7 +61,12 @@ def test_block_content_of_an_answer_is_joined_text() -> None:
         {"type": "image", "url": "u"},
         {"type": "text", "text": "."},
     ]
-    assert as_agui(AIMessage(content, id="a"))[0]["content"] == "It is sunny."
+    shown, picture = as_agui(AIMessage(content, id="a"))
+    assert shown["content"] == "It is sunny\n\n.", "a picture parts the text"
+    assert picture["content"] == {
+        "messageId": "a",
+        "parts": [{"type": "image", "source": {"type": "url", "value": "u"}}],
+    }
 
 
 def test_invalid_calls_keep_their_text() -> None:

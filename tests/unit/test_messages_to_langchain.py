@@ -26,9 +26,11 @@ from langchain_core.messages import AIMessage
 
 from tests.recordings import FILES, load
 from tests.support.messages import as_agui, assert_stable, call, lc_call, there_and_back, wire
+from yai_nexus_agentkit.adapter.langgraph.messages.answer import is_derived
 from yai_nexus_agentkit.adapter.langgraph.messages.content import read_content
-from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, to_agui, to_langchain
+from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, to_agui
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import Reasoning, form_metadata
+from yai_nexus_agentkit.adapter.langgraph.messages.to_langchain import to_langchain
 
 
 def recorded_messages(value: Any) -> list[lc.BaseMessage]:
@@ -46,7 +48,7 @@ def test_recorded_messages_convert(file: str) -> None:
         sent = to_agui(messages)
         wire(sent)
         shown = [message for message in messages if is_shown(message)]
-        assert len([message for message in sent if message.role != "reasoning"]) == len(shown)
+        assert len([message for message in sent if not is_derived(message)]) == len(shown)
         for message in messages:
             assert_stable([message])
 

@@ -206,7 +206,9 @@ class CallEvents:
     _renamed: list[str] = field(default_factory=list)
     """Pending calls that the client knows by another name in the end (`settle`)."""
 
-    def announce(self, lane: str, call_id: str, name: str, parent: str | None) -> list[BaseEvent]:
+    def announce(
+        self, lane: str, call_id: str, name: str, parent: str | None, metadata: dict[str, Any] | None = None
+    ) -> list[BaseEvent]:
         """``TOOL_CALL_START``, unless the thread has the call: its arguments would double (AG-UI 1.0, tool calls)."""
         if not usable(call_id) or self._thread.is_announced(call_id) or self._thread.is_answered(call_id):
             return []
@@ -216,6 +218,7 @@ class CallEvents:
             tool_call_name=usable(name) or UNNAMED,
             parent_message_id=self._lanes.parent(it, parent, call_id),
             subagent_run_id=it.owner,
+            metadata=metadata,
         )
         events = [*self._lanes.make_room(lane, it), *self._subagents.introduce(it.owner), event]
         call = self.announced[call_id] = self._thread.announce(call_id, event.tool_call_name or "")

@@ -1,16 +1,64 @@
-"""Pure. The questions of a terminal event, and how a run ended by its terminal event."""
+"""Pure. Terminal events: how they are made, the questions in them, and how a run ended by its terminal event."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal, Protocol
 
-from ag_ui.core import BaseEvent, Interrupt, RunErrorEvent
+from ag_ui.core import (
+    BaseEvent,
+    Interrupt,
+    RunErrorEvent,
+    RunFinishedCancelledOutcome,
+    RunFinishedEvent,
+    RunFinishedInterruptOutcome,
+    RunFinishedSuccessOutcome,
+    TokenUsage,
+    aggregate_token_usage,
+)
 
 from yai_nexus_agentkit.errors import Code
 from yai_nexus_agentkit.protocol.message_ids import usable
 
-__all__ = ["outcome_of", "questions", "with_questions"]
+__all__ = ["failed", "finished", "outcome_of", "questions", "with_questions"]
+
+
+class _Run(Protocol):
+    thread_id: str
+    run_id: str
+
+
+def finished(
+    run: _Run,
+    interrupts: Sequence[Interrupt] = (),
+    pending: Sequence[str] = (),
+    *,
+    cancelled: bool = False,
+    result: Any = None,
+    usage: Sequence[TokenUsage] = (),
+    metadata: dict[str, Any] | None = None,
+) -> BaseEvent:
+    """``RUN_FINISHED``: paused at these `interrupts`, cancelled, or done. `pending`: the calls that nobody answered."""
+    outcome: Any = None
+    if cancelled:
+        outcome = RunFinishedCancelledOutcome()
+    elif interrupts:
+        outcome = RunFinishedInterruptOutcome(interrupts=list(interrupts))
+    elif pending:
+        outcome = RunFinishedSuccessOutcome(pending_tool_call_ids=list(pending))
+    return RunFinishedEvent(
+        thread_id=run.thread_id,
+        run_id=run.run_id,
+        outcome=outcome,
+        result=result,
+        usage=aggregate_token_usage(usage) or None,
+        metadata=metadata,
+    )
+
+
+def failed(message: str, code: str, usage: Sequence[TokenUsage]) -> BaseEvent:
+    """``RUN_ERROR``."""
+    return RunErrorEvent(message=message, code=code, usage=aggregate_token_usage(usage) or None)
 
 
 def questions(
@@ -41,7 +89,8 @@ def questions(
 def with_questions(terminal: BaseEvent, ids: Sequence[str], source: str) -> BaseEvent:
     """The terminal event of a run whose questions were sent as events of their own: a success, with their ids in the
     metadata, under `source`."""
-    mark = {**(terminal.metadata or {}), source: {"interruptIds": list(ids)}}
+    facts = terminal.metadata or {}
+    mark = {**facts, source: {**facts.get(source, {}), "interruptIds": list(ids)}}
     return terminal.model_copy(update={"metadata": mark})
 
 

@@ -139,13 +139,16 @@ class Lanes:
             return events
         return [*events, TextMessageStartEvent(**fields, role="assistant", name=lane.speaker)]
 
-    def end_text(self, name: str) -> list[BaseEvent]:
+    def end_text(self, name: str, metadata: dict[str, Any] | None = None) -> list[BaseEvent]:
         """Close the lane's text message, if one is open."""
         lane = self.by_name.get(name)
         if lane is None or not lane.text:
             return []
         message_id, lane.text, lane.ready = lane.text, "", _NOTHING
         self._open.remove(TEXT, name)
+        if metadata is not None:
+            event = TextMessageChunkEvent if self.chunks else TextMessageEndEvent
+            return [event(message_id=message_id, subagent_run_id=lane.owner, metadata=metadata)]
         return [] if self.chunks else [ending(TextMessageEndEvent, message_id=message_id, subagent_run_id=lane.owner)]
 
     def parent(self, lane: Lane, wish: str | None, call_id: str) -> str:
@@ -215,6 +218,12 @@ class Lanes:
             return events  # a snapshot put another kind of message in its place
         owner = self._ids.owner(message_id)
         return [*events, *self._subagents.introduce(owner), *self._writer.encrypted(message_id, owner, value)]
+
+    def encrypted_call(self, call_id: str, owner: str | None, value: str) -> list[BaseEvent]:
+        """Encrypted content of a tool call."""
+        if self._writer is None or not usable(value):
+            return []
+        return self._writer.encrypted(call_id, owner, value, "tool-call")
 
     def end_reasoning(self, name: str) -> list[BaseEvent]:
         """Close the lane's reasoning message, if one is open."""

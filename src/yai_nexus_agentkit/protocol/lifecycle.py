@@ -25,23 +25,16 @@ from ag_ui.core import (
     CustomEvent,
     Interrupt,
     Message,
-    MessagesSnapshotEvent,
-    RunErrorEvent,
-    RunFinishedCancelledOutcome,
-    RunFinishedEvent,
-    RunFinishedInterruptOutcome,
-    RunFinishedSuccessOutcome,
     RunStartedEvent,
     StateDeltaEvent,
     StateSnapshotEvent,
     TokenUsage,
-    aggregate_token_usage,
 )
 
 from yai_nexus_agentkit.errors import Code
 from yai_nexus_agentkit.protocol.activities import Activities
 from yai_nexus_agentkit.protocol.calls import CallEvents, ThreadCalls
-from yai_nexus_agentkit.protocol.endings import questions
+from yai_nexus_agentkit.protocol.endings import failed, finished, questions
 from yai_nexus_agentkit.protocol.entities import OpenEntities
 from yai_nexus_agentkit.protocol.lanes import Lane, Lanes
 from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
@@ -52,7 +45,6 @@ from yai_nexus_agentkit.protocol.subagents import Subagents
 __all__ = ["RunLifecycle", "run_started"]
 
 Metadata = dict[str, Any]
-Outcome = RunFinishedSuccessOutcome | RunFinishedInterruptOutcome | RunFinishedCancelledOutcome
 P = ParamSpec("P")
 Fact = Callable[Concatenate["RunLifecycle", P], list[BaseEvent]]
 
@@ -123,26 +115,28 @@ class RunLifecycle:
         return [run_started(self.thread_id, self.run_id, self.parent_run_id)]
 
     def finish(
-        self, *, interrupts: Sequence[Interrupt] = (), result: Any = None, usage: Sequence[TokenUsage] = ()
+        self,
+        *,
+        interrupts: Sequence[Interrupt] = (),
+        result: Any = None,
+        usage: Sequence[TokenUsage] = (),
+        metadata: Metadata | None = None,
     ) -> list[BaseEvent]:
         """Close everything and end well: paused if there are `interrupts`, else done.
+
+        `metadata`: of the terminal event.
 
         A success names the calls that this run started and nobody answered, to peers that know the field (AG-UI 1.0,
         frontend tools).
         """
-        outcome: Outcome | None = None
-        if interrupts:
-            outcome = RunFinishedInterruptOutcome(
-                interrupts=questions(
-                    interrupts,
-                    is_call=self.calls.is_announced,
-                    is_owner=self._subagents.knows,
-                    may_expire=self.declared,
-                )
-            )
-        elif self.declared and (pending := self.pending_calls):
-            outcome = RunFinishedSuccessOutcome(pending_tool_call_ids=pending)
-        return self._end(self._finished(outcome, result, usage))
+        asked = questions(
+            interrupts,
+            is_call=self.calls.is_announced,
+            is_owner=self._subagents.knows,
+            may_expire=self.declared,
+        )
+        pending = self.pending_calls if self.declared else ()
+        return self._end(finished(self, asked, pending, result=result, usage=usage, metadata=metadata))
 
     def cancel(self, message: str, *, usage: Sequence[TokenUsage] = ()) -> list[BaseEvent]:
         """End a run that was stopped on purpose.
@@ -151,11 +145,11 @@ class RunLifecycle:
         """
         if not self.declared:
             return self.fail(message, Code.CANCELLED, usage=usage)
-        return self._end(self._finished(RunFinishedCancelledOutcome(), None, usage))
+        return self._end(finished(self, cancelled=True, usage=usage))
 
     def fail(self, message: str, code: str, *, usage: Sequence[TokenUsage] = ()) -> list[BaseEvent]:
         """Close everything and end with ``RUN_ERROR``; clients up to 0.0.36 refuse it while a message is open."""
-        return self._end(RunErrorEvent(message=message, code=code, usage=aggregate_token_usage(usage) or None))
+        return self._end(failed(message, code, usage))
 
     def close_all(self) -> list[BaseEvent]:
         """Close whatever is open, innermost first."""
@@ -172,15 +166,6 @@ class RunLifecycle:
         events = [*self.start(), *self.close_all(), terminal]
         self.live, self.ended = False, True
         return events
-
-    def _finished(self, outcome: Outcome | None, result: Any, usage: Sequence[TokenUsage]) -> BaseEvent:
-        return RunFinishedEvent(
-            thread_id=self.thread_id,
-            run_id=self.run_id,
-            outcome=outcome,
-            result=result,
-            usage=aggregate_token_usage(usage) or None,
-        )
 
     # ------------------------------------------------------------------ lanes
 
@@ -241,27 +226,35 @@ class RunLifecycle:
         """Close the lane's reasoning message, if one is open."""
         return self._lanes.end_reasoning(lane)
 
-    def end_lane(self, lane: str) -> list[BaseEvent]:
-        """The model call is over: close what it left open. The lane is forgotten."""
+    def end_lane(self, lane: str, metadata: Metadata | None = None) -> list[BaseEvent]:
+        """The model call is over: close what it left open. The lane is forgotten. `metadata`: of its text message."""
         it = self._by_name.get(lane)
         if it is None:
             return []
         events = self._lanes.end_reasoning(lane)
         for call in list(it.calls):
             events += self._calls.end(call)
-        events += self._lanes.end_text(lane)
+        events += self._lanes.end_text(lane, metadata)
         self._lanes.forget(lane)
         return events
 
     # ------------------------------------------------------------------ tool calls
 
     @_while_live
-    def tool_call(self, lane: str, call_id: str, name: str, parent: str | None = None) -> list[BaseEvent]:
+    def tool_call(
+        self, lane: str, call_id: str, name: str, parent: str | None = None, metadata: Metadata | None = None
+    ) -> list[BaseEvent]:
         """Open a call, once per thread.
 
         `parent` is the id of the model's message, with or without text; None is the lane's newest one.
         """
-        return self._calls.announce(lane, call_id, name, parent)
+        return self._calls.announce(lane, call_id, name, parent, metadata)
+
+    @_while_live
+    def encrypted_call(self, call_id: str, value: str) -> list[BaseEvent]:
+        """The signature of a call of this run, which its provider needs back (AG-UI 1.0, reasoning)."""
+        call = self._by_call.get(call_id)
+        return [] if call is None else self._lanes.encrypted_call(call_id, call.owner, value)
 
     def args(self, call_id: str, delta: str) -> list[BaseEvent]:
         """A piece of the argument text of an open call."""
@@ -369,8 +362,7 @@ class RunLifecycle:
         events = [*self._spans.make_way(unique), *self._calls.restate(unique)]
         self._ids.restate(unique)
         self._lanes.restate(unique)
-        self._activities.restate(unique)
-        return [*events, MessagesSnapshotEvent(messages=unique)]
+        return [*events, *self._activities.snapshot(unique, declared=self.declared)]
 
     def custom(
         self, name: str, value: Any, *, owner: str | None = None, metadata: Metadata | None = None

@@ -31,6 +31,7 @@ from yai_nexus_agentkit.protocol.thinking import (
 __all__ = ["WRITERS", "ReasoningMode", "ReasoningWriter"]
 
 ReasoningMode: TypeAlias = Literal["standard", "thinking", "off"]
+Subtype: TypeAlias = Literal["message", "tool-call"]
 
 
 class ReasoningWriter(Protocol):
@@ -45,7 +46,9 @@ class ReasoningWriter(Protocol):
     def content(self, message_id: str, owner: str | None) -> Callable[[str], list[BaseEvent]]:
         """A function from a delta of this message to its events."""
 
-    def encrypted(self, message_id: str, owner: str | None, value: str) -> list[BaseEvent]: ...
+    def encrypted(
+        self, entity_id: str, owner: str | None, value: str, subtype: Subtype = "message"
+    ) -> list[BaseEvent]: ...
 
     def close_message(self, message_id: str, owner: str | None, metadata: dict[str, Any] | None) -> list[BaseEvent]: ...
 
@@ -72,10 +75,10 @@ class _Standard:
         event_with = deltas(ReasoningMessageContentEvent, message_id=message_id, subagent_run_id=owner)
         return lambda delta: [event_with(delta)]
 
-    def encrypted(self, message_id: str, owner: str | None, value: str) -> list[BaseEvent]:
+    def encrypted(self, entity_id: str, owner: str | None, value: str, subtype: Subtype = "message") -> list[BaseEvent]:
         return [
             ReasoningEncryptedValueEvent(
-                subtype="message", entity_id=message_id, encrypted_value=value, subagent_run_id=owner
+                subtype=subtype, entity_id=entity_id, encrypted_value=value, subagent_run_id=owner
             )
         ]
 
@@ -122,7 +125,7 @@ class _Thinking:
             self._text = (message_id, owner)
         return [*events, ThinkingTextMessageContentEvent(delta=delta, subagent_run_id=owner)]
 
-    def encrypted(self, message_id: str, owner: str | None, value: str) -> list[BaseEvent]:
+    def encrypted(self, entity_id: str, owner: str | None, value: str, subtype: Subtype = "message") -> list[BaseEvent]:
         return []  # the old family has no such event
 
     def close_message(self, message_id: str, owner: str | None, metadata: dict[str, Any] | None) -> list[BaseEvent]:

@@ -17,8 +17,8 @@ from langgraph.errors import GraphRecursionError, is_invalid_resume
 from langgraph.pregel import Pregel
 from pydantic import BaseModel, ValidationError
 
-from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_langchain
 from yai_nexus_agentkit.adapter.langgraph.messages.metadata import SOURCE
+from yai_nexus_agentkit.adapter.langgraph.messages.to_langchain import to_langchain
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes, SideHandler
 from yai_nexus_agentkit.adapter.langgraph.request.graph_input import context_entries, request_tools, second_input
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Held, Idle, Known, Plan, Restate, Resume, Run

@@ -65,6 +65,8 @@ class Reports:
         redact = None if hook is None else guarded(run, "on_state", lambda state: hook(copied(state), run), None)
         self.state = SharedState(shape or OpenState(functional=True), self.life, redact, run.held_state)
         self.usage: list[TokenUsage] = []
+        self.unfinished: Mapping[str, Any] = {}
+        """How the last answer ended, if it is not whole: the end event says it, in its metadata under `source`."""
 
     @cached_property
     def emitted(self) -> Emitted:
@@ -135,7 +137,8 @@ class Reports:
         for interrupt in interrupts if way != "outcome" else ():
             value = (interrupt.metadata or {}).get(key, {}).get("value", interrupt.message)
             events += self.life.custom("on_interrupt", value, metadata={key: {"interruptId": interrupt.id}})
-        finish = partial(self.life.finish, result=result, usage=self.usage)
+        metadata = {key: dict(self.unfinished)} if self.unfinished else None
+        finish = partial(self.life.finish, result=result, usage=self.usage, metadata=metadata)
         if way != "custom":
             return [*events, *finish(interrupts=interrupts)]
         events += finish()

@@ -1,4 +1,4 @@
-"""Text, reasoning and calls of a LangChain message, whatever provider it came from. Pure.
+"""What a LangChain message says, whatever provider it came from. Pure.
 
 Reads the raw ``content`` and ``additional_kwargs``, not ``content_blocks``: that property converts the whole message on
 every access and depends on ``response_metadata``, which only some chunks carry.
@@ -16,15 +16,30 @@ from ag_ui.core import ToolMessage as ShownResult
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 from pydantic_core import from_json
 
+from yai_nexus_agentkit.adapter.langgraph.messages.citations import Cited
+from yai_nexus_agentkit.adapter.langgraph.messages.layout import Layout, Place, Served
+from yai_nexus_agentkit.adapter.langgraph.messages.provider_blocks import (
+    BY_NAME,
+    KINDS,
+    Answered,
+    Argued,
+    Called,
+    Media,
+    Piece,
+    read_audio,
+    read_block,
+)
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import Reasoning
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning_shapes import BLOCKS, OUTSIDE, Block, Form, Part, Shape
 from yai_nexus_agentkit.orchestration.client_tools import PENDING
 from yai_nexus_agentkit.protocol.calls import ThreadCalls
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_text
+from yai_nexus_agentkit.protocol.parts import MediaPart
 
 __all__ = [
     "Joiner",
     "Text",
+    "Whole",
     "calls_made",
     "calls_of",
     "give_result",
@@ -35,10 +50,15 @@ __all__ = [
     "read_content",
     "read_whole",
     "says_nothing",
+    "served_ids",
 ]
 
 _WORDS = ("text", "refusal")
 """Types of the blocks that are words for the user; the member of the same name has them."""
+_SAYING = frozenset((*BLOCKS, *_WORDS, *KINDS))
+"""Types of the blocks that a client sees something of."""
+_OUTPUTS = "tool_outputs"
+"""Member of ``additional_kwargs`` that has the provider's calls of OpenAI's ``output_version`` v0."""
 
 
 class Joiner:
@@ -75,8 +95,23 @@ def minted_call_id(message_id: str, position: int) -> str:
     return f"{message_id}-call-{position}"
 
 
-def read_content(message: BaseMessage) -> list[Text | Reasoning]:
-    """Text and reasoning in order, of a streamed chunk or of a whole message. Other blocks are skipped.
+class Whole(NamedTuple):
+    """A whole message."""
+
+    text: str
+    """As the client shows it."""
+    blocks: Sequence[Block] = ()
+    """Its reasoning."""
+    served: Sequence[Served] = ()
+    media: Sequence[MediaPart] = ()
+    media_first: bool = False
+    """The media begin before text and calls."""
+    cited: Sequence[tuple[Cited, int, int]] = ()
+    """The sources of each text block, and where in the text that begins and ends."""
+
+
+def read_content(message: BaseMessage) -> list[Text | Reasoning | Cited | Piece]:
+    """All that a streamed chunk or whole message says, in order. Unknown blocks are skipped.
 
     Reasoning that a provider keeps outside the content (DeepSeek, OpenAI Responses ``v0``) comes first, as it was made.
     """
@@ -98,20 +133,46 @@ def says_nothing(content: Any) -> bool:
     if type(content) is not list or len(content) != 1:
         return not content
     kind = content[0].get("type") if type(content[0]) is dict else "text"
-    return not isinstance(kind, str) or (kind not in BLOCKS and kind not in _WORDS)
+    return not isinstance(kind, str) or kind not in _SAYING
 
 
-def read_whole(message: BaseMessage) -> tuple[str, list[Block]]:
-    """The text of a whole message, and its reasoning blocks in order."""
+def read_whole(message: BaseMessage) -> Whole:
+    """A whole message as a client shows it."""
     content = message.content
     if isinstance(content, str) and not message.additional_kwargs:
-        return content, []
-    reader = _Reader(message)
-    text = "".join(piece.text for piece in reader.pieces if isinstance(piece, Text))
-    return text, [_block(reader, key) for key in reader.forms]
+        return Whole(content)
+    reader, layout = _Reader(message), Layout()
+    places: dict[Hashable, Place | None] = {}
+    media: list[MediaPart] = []
+    cited: list[tuple[Cited, int, int]] = []
+    first, start, end = False, 0, 0
+    for piece in reader.pieces:
+        if isinstance(piece, Text):
+            layout.said += [layout.joint(piece.text), piece.text]
+            start = end + len(layout.said[-2])
+            end = start + len(piece.text)
+        elif isinstance(piece, Reasoning):
+            if piece.key not in places:
+                places[piece.key] = layout.thought()
+        elif isinstance(piece, Called):
+            layout.called(piece)
+        elif isinstance(piece, Argued):
+            layout.argued(piece)
+        elif isinstance(piece, Answered):
+            layout.answered(piece)
+        elif isinstance(piece, Media):
+            first = first or not (layout.said or layout.served or media)
+            layout.part()
+            media.append(piece.part)
+        else:
+            cited.append((piece, start, end))
+    if (sound := read_audio(message.additional_kwargs.get("audio"))) is not None:
+        media.append(sound.part)
+    blocks = [_block(reader, key, places.get(key)) for key in reader.forms]
+    return Whole("".join(layout.said), blocks, layout.served, media, first, cited)
 
 
-def _block(reader: _Reader, key: Hashable) -> Block:
+def _block(reader: _Reader, key: Hashable, place: Place | None) -> Block:
     sections: dict[int, str] = {}
     encrypted = kind = None
     for piece in reader.pieces:
@@ -119,14 +180,14 @@ def _block(reader: _Reader, key: Hashable) -> Block:
             if piece.text:
                 sections[piece.section] = sections.get(piece.section, "") + piece.text
             encrypted, kind = piece.encrypted or encrypted, piece.kind or kind
-    return Block(tuple(sections.values()), encrypted, kind, reader.forms[key])
+    return Block(tuple(sections.values()), encrypted, kind, reader.forms[key], place=place)
 
 
 class _Reader:
     """One pass over one message."""
 
     def __init__(self, message: BaseMessage) -> None:
-        self.pieces: list[Text | Reasoning] = []
+        self.pieces: list[Text | Reasoning | Cited | Piece] = []
         self.forms: dict[Hashable, Form] = {}
         self._unnamed = 0
         """Number of the current block among those without index and id. A block ends with its encrypted value."""
@@ -136,20 +197,32 @@ class _Reader:
         if message.additional_kwargs:
             self._outside(message.additional_kwargs)
         content = message.content
-        for block in [content] if isinstance(content, str) else content:
+        blocks: Sequence[Any] = [content] if isinstance(content, str) else content
+        if isinstance(outputs := message.additional_kwargs.get(_OUTPUTS), list):
+            blocks = _in_order([*outputs, *blocks])
+        for block in blocks:
             if isinstance(block, str):
                 self._add_text(block)
             elif isinstance(block, Mapping):
-                kind = str(block.get("type"))
-                if kind in _WORDS:
-                    self._add_text(block.get(kind))
-                for shape in BLOCKS.get(kind, ()):
-                    if (parts := shape.read(block)) is not None:
-                        self._add_parts(shape, parts, *self._place(block), block)
-                        break
+                self._add_block(str(block.get("type")), block)
+
+    def _add_block(self, kind: str, block: Mapping[str, Any]) -> None:
+        if kind in _WORDS:
+            self._add_text(block.get(kind))
+            sources = block.get("citations") or block.get("annotations")
+            if isinstance(sources, list) and sources:
+                self.pieces.append(Cited(sources))
+        elif kind in BY_NAME:
+            self.pieces += read_block(block)
+        for shape in BLOCKS.get(kind, ()):
+            if (parts := shape.read(block)) is not None:
+                self._add_parts(shape, parts, *self._place(block), block)
+                break
 
     def _outside(self, extra: Mapping[str, Any]) -> None:
         self._add_text(extra.get("refusal"))  # OpenAI chat completions: words for the user
+        if isinstance(sound := extra.get("audio"), Mapping):
+            self._add_text(sound.get("transcript"))
         for shape in OUTSIDE:
             member = extra.get(shape.where)
             if member is not None and (parts := shape.read(member)) is not None:
@@ -188,6 +261,14 @@ class _Reader:
         key = ("id", own_id)
         self._seen[key] = self._seen.get(key, -1) + 1
         return key, self._seen[key]
+
+
+def _in_order(blocks: Sequence[Any]) -> Sequence[Any]:
+    """By the provider's index, if all have one."""
+    indexes = [block.get("index") if isinstance(block, Mapping) else None for block in blocks]
+    if not all(isinstance(index, int) for index in indexes):
+        return blocks
+    return sorted(blocks, key=lambda block: int(block["index"]))
 
 
 def _decoded(index: str) -> tuple[Hashable, int]:
@@ -232,9 +313,36 @@ def calls_of(
                 for raw, made in model_calls(message, own_id):
                     scope, name, args = scopes.get(own_id, ""), made.get("name") or "", made.get("args")
                     calls.made(own_id, raw, scope=scope, name=name, args=args).announced = True
+            if _serves(message):
+                _record_served(calls, message, message_id(message, position), scopes)
         elif isinstance(message, ToolMessage) and not message.additional_kwargs.get(PENDING):
             give_result(calls, message, message_id(message, position), scopes.get(message.id or "", ""))
     return calls
+
+
+def _serves(message: AIMessage) -> bool:
+    """The message may have calls of the provider's tools."""
+    content = message.content
+    if type(content) is list and any(type(block) is dict and block.get("type") in KINDS for block in content):
+        return True
+    return bool(message.additional_kwargs) and _OUTPUTS in message.additional_kwargs
+
+
+def _record_served(calls: ThreadCalls, message: AIMessage, own_id: str, scopes: Mapping[str, str]) -> None:
+    """A provider's calls are never open: each has a result on the wire, whatever became of it."""
+    for served in (whole := read_whole(message)).served:
+        raw, result = served_ids(own_id, served, whole.served)
+        call = calls.made(own_id, raw, scope=scopes.get(own_id, ""), name=served.call.name, args=served.args)
+        call.announced, call.result = True, result
+
+
+def served_ids(own_id: str, served: Served, others: Sequence[Served]) -> tuple[str, str]:
+    """Raw id of a call of a provider's tool, and the id of its result's message. `own_id`: the answer's. `others`: its
+    calls; one that has the id of an earlier one gets another."""
+    raw = clean_text(served.call.id)
+    if not raw or any(clean_text(other.call.id) == raw for other in others[: served.number]):
+        raw = f"{own_id}-provider-call-{served.number}"
+    return raw, f"{own_id}-provider-{served.number}"
 
 
 def give_result(calls: ThreadCalls, message: ToolMessage, own_id: str, scope: str = "") -> None:

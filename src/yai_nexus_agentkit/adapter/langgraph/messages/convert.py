@@ -1,4 +1,4 @@
-"""Messages between LangChain and AG-UI, total in both directions. Pure.
+"""Messages of LangChain as AG-UI's; `to_langchain` is the way back. Total in both directions. Pure.
 
 Members without a field in LangChain's messages (metadata, encrypted values, ids of parts, error texts) stays in
 ``additional_kwargs["agui"]``, which no provider is sent, so that a snapshot gives the client back what it had: a
@@ -12,16 +12,14 @@ Left out: reasoning that does not say its provider's form, activities, subagents
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from ag_ui.core import (
     AssistantMessage,
     DeveloperMessage,
     FunctionCall,
     Message,
-    ReasoningMessage,
     SystemMessage,
     ToolCall,
     ToolMessage,
@@ -31,21 +29,34 @@ from ag_ui.core.types import ContentPart
 from langchain_core import messages as lc
 from langgraph.prebuilt.tool_node import msg_content_output
 
-from yai_nexus_agentkit.adapter.langgraph.messages.blocks import content_of
-from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of, message_id, model_calls, read_whole
-from yai_nexus_agentkit.adapter.langgraph.messages.marks import is_marked, mark_of, marks_in
-from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import reasoning_message, restore
+from yai_nexus_agentkit.adapter.langgraph.messages.answer import (
+    activities,
+    answer_facts,
+    served_call,
+    served_result,
+    with_facts,
+)
+from yai_nexus_agentkit.adapter.langgraph.messages.content import (
+    Whole,
+    calls_of,
+    message_id,
+    model_calls,
+    read_whole,
+    served_ids,
+)
+from yai_nexus_agentkit.adapter.langgraph.messages.marks import mark_of
+from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import SIGNATURES, reasoning_message
 from yai_nexus_agentkit.orchestration.client_tools import PENDING
 from yai_nexus_agentkit.protocol.calls import ThreadCalls
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe, json_text
 from yai_nexus_agentkit.protocol.parts import for_old_peer, part_from_block, parts_text
 
-__all__ = ["KEPT", "is_shown", "result_content", "to_agui", "to_langchain", "tool_content"]
+__all__ = ["DEVELOPER", "KEPT", "is_shown", "result_content", "to_agui", "tool_content"]
 
 KEPT = "agui"
 """Key in ``additional_kwargs`` of what LangChain has no field for."""
 
-_DEVELOPER = "__openai_role__"
+DEVELOPER = "__openai_role__"
 """LangChain's own mark of a developer message, in ``additional_kwargs`` of a system message."""
 
 
@@ -67,7 +78,10 @@ def to_agui(
     for position, message in enumerate(messages):
         convert = _TO_AGUI.get(message.type)
         if convert is not None:
+            if convert is not _ToAGUI.tool:
+                pass_.flush()
             convert(pass_, message, message_id(message, position))
+    pass_.flush()
     return pass_.out
 
 
@@ -83,7 +97,8 @@ def is_shown(message: lc.BaseMessage) -> bool:
         return not isinstance(message, lc.RemoveMessage)
     if isinstance(message.content, str) and not message.additional_kwargs:
         return bool(message.content)
-    return bool(read_whole(message)[0])
+    whole = read_whole(message)
+    return bool(whole.text or whole.served)
 
 
 def tool_content(message: lc.ToolMessage, *, declared: bool = True) -> str | list[ContentPart]:
@@ -120,6 +135,8 @@ class _ToAGUI:
     def __init__(self, declared: bool, reasoning: bool, marked: str, calls: ThreadCalls) -> None:
         self.out: list[Message] = []
         self._marked = marked
+        self._behind: list[Message] = []
+        """Activities of an answer, which stand behind it and the results of its calls."""
         self._declared = declared
         self._reasoning = reasoning
         self._calls = calls
@@ -139,29 +156,60 @@ class _ToAGUI:
         self.out.append(UserMessage(id=own_id, content=parts or "", **_named(message)))
 
     def system(self, message: lc.BaseMessage, own_id: str) -> None:
-        developer = message.additional_kwargs.get(_DEVELOPER) == "developer"
+        developer = message.additional_kwargs.get(DEVELOPER) == "developer"
         model = DeveloperMessage if developer else SystemMessage
         self.out.append(model(id=own_id, content=_plain(message), **_named(message)))
 
     def ai(self, message: lc.BaseMessage, own_id: str) -> None:
-        text, blocks = read_whole(message)
-        if self._reasoning and blocks:
+        whole, fields = read_whole(message), _named(message)
+        if self._reasoning and whole.blocks:
             provider = message.response_metadata.get("model_provider")
-            self.out += [reasoning_message(own_id, n, block, provider) for n, block in enumerate(blocks)]
-        fields = _named(message)
+            self.out += [reasoning_message(own_id, n, block, provider) for n, block in enumerate(whole.blocks)]
+        served = self._served(whole, message, own_id) if whole.served else ()
+        calls = [call for call, _ in served]
         if isinstance(message, lc.AIMessage) and (message.tool_calls or message.invalid_tool_calls):
-            fields["tool_calls"] = self._tool_calls(message, own_id)
-        if text or "tool_calls" in fields:  # else it would be an empty bubble (AG-UI 1.0, section 5)
-            self.out.append(AssistantMessage(id=own_id, content=clean_text(text) or None, **fields))
+            calls += self._tool_calls(message, own_id)
+        if calls:
+            fields["tool_calls"] = calls
+        metadata = fields.get("metadata")
+        if message.response_metadata or message.additional_kwargs or whole.cited:
+            metadata = with_facts(metadata, answer_facts(message, whole))
+            if metadata and whole.text:
+                fields["metadata"] = metadata
+        extras = activities(own_id, whole, metadata) if metadata or whole.media else []
+        if extras and whole.media_first:
+            self.out.append(extras.pop(0))
+        if whole.text or calls:  # else it would be an empty bubble (AG-UI 1.0, section 5)
+            self.out.append(AssistantMessage(id=own_id, content=clean_text(whole.text) or None, **fields))
+        self.out += [result for _, result in served]
+        self._behind += extras
+
+    def flush(self) -> None:
+        """The results of the last answer's calls are complete."""
+        if self._behind:
+            self.out += self._behind
+            self._behind = []
+
+    def _served(self, whole: Whole, message: lc.BaseMessage, own_id: str) -> list[tuple[ToolCall, ToolMessage]]:
+        """The calls of the provider's tools, and their results."""
+        provider, found = message.response_metadata.get("model_provider"), []
+        for one in whole.served:
+            raw, result = served_ids(own_id, one, whole.served)
+            call = self._calls.made(own_id, raw)
+            call.result = result
+            found.append((served_call(one, call.id, provider), served_result(one, call.id, result)))
+        return found
 
     def _tool_calls(self, message: lc.AIMessage, own_id: str) -> list[ToolCall]:
-        kept = _kept(message).get("calls")
+        kept, signatures = _kept(message).get("calls"), message.additional_kwargs.get(SIGNATURES)
         calls = []
         for raw_id, call in model_calls(message, own_id):
             args = call.get("args")
             arguments = json_text(args) if isinstance(args, Mapping) else clean_text(args or "")
             function = FunctionCall(name=clean_text(call.get("name") or ""), arguments=arguments)
             extra = kept.get(raw_id) if isinstance(kept, Mapping) else None
+            if extra is None and isinstance(signatures, Mapping) and raw_id in signatures:
+                extra = {"encrypted_value": signatures[raw_id]}
             calls.append(ToolCall(id=self._calls.made(own_id, raw_id).id, function=function, **_extra(extra)))
         return calls
 
@@ -267,116 +315,3 @@ def _with_kept(parts: list[ContentPart], kept: Any) -> list[ContentPart]:
         own = json_safe(extra) if isinstance(extra, Mapping) else {}
         out.append(part.model_copy(update={key: own[key] for key in ("id", "metadata") if key in own}))
     return out
-
-
-def to_langchain(messages: Sequence[Message]) -> list[lc.BaseMessage]:
-    """The messages as a model can be given them; subagents' messages and activities are left out."""
-    own = [message for message in messages if message.subagent_run_id is None]
-    thoughts = _thoughts(own)
-    names: dict[str, str] = {}
-    out: list[lc.BaseMessage] = []
-    for message in own:
-        match message:
-            case UserMessage():
-                content, kept = content_of(message.content)
-                extra = _keep(message, kept)
-                out.append(lc.HumanMessage(content, id=message.id, name=message.name, additional_kwargs=extra))
-            case SystemMessage() | DeveloperMessage():
-                extra, text = _keep(message, {}), clean_text(message.content)
-                if isinstance(message, DeveloperMessage) and is_marked(message):
-                    out.append(lc.HumanMessage(text, id=message.id, name=message.name, additional_kwargs=extra))
-                    continue
-                if isinstance(message, DeveloperMessage):
-                    extra[_DEVELOPER] = "developer"
-                out.append(lc.SystemMessage(text, id=message.id, name=message.name, additional_kwargs=extra))
-            case AssistantMessage():
-                names |= {call.id: call.function.name for call in message.tool_calls or ()}
-                out.append(_assistant(message, thoughts.get(message.id, [])))
-            case ToolMessage():
-                out.append(_tool(message, names.get(message.tool_call_id)))
-    return out
-
-
-def _assistant(message: AssistantMessage, thoughts: list[ReasoningMessage]) -> lc.AIMessage:
-    valid: list[dict[str, Any]] = []
-    invalid: list[dict[str, Any]] = []
-    calls: dict[str, Any] = {}
-    for call in message.tool_calls or ():
-        entry = {"name": call.function.name, "id": call.id}
-        try:
-            valid.append({**entry, "args": _arguments(call.function.arguments), "type": "tool_call"})
-        except (ValueError, RecursionError) as error:
-            invalid.append({**entry, "args": call.function.arguments, "error": str(error), "type": "invalid_tool_call"})
-        extra = {"metadata": call.metadata, "encrypted_value": call.encrypted_value}
-        if any(value is not None for value in extra.values()):
-            calls[call.id] = {key: value for key, value in extra.items() if value is not None}
-    restored = restore(thoughts)
-    text = clean_text(message.content or "")
-    blocks: list[str | dict[str, Any]] = [*restored.blocks, *([{"type": "text", "text": text}] if text else [])]
-    return lc.AIMessage(
-        content=blocks if restored.blocks else text,
-        id=message.id,
-        name=message.name,
-        tool_calls=valid,
-        invalid_tool_calls=invalid,
-        additional_kwargs={**restored.additional_kwargs, **_keep(message, {"calls": calls} if calls else {})},
-        response_metadata=restored.response_metadata,
-    )
-
-
-def _tool(message: ToolMessage, name: str | None) -> lc.ToolMessage:
-    content, kept = content_of(message.content)
-    if message.error is not None:
-        kept["error"] = message.error
-        if not content and message.error:  # models are sent the content alone
-            content, kept["blank"] = clean_text(message.error), True
-    return lc.ToolMessage(
-        content=content,
-        id=message.id,
-        tool_call_id=message.tool_call_id,
-        name=name,  # Gemini refuses results without the function's name
-        status="success" if message.error is None else "error",
-        additional_kwargs=_keep(message, kept),
-    )
-
-
-def _thoughts(messages: Sequence[Message]) -> dict[str, list[ReasoningMessage]]:
-    """Reasoning messages by the assistant message they belong to: the one their id names, else the next one."""
-    answers = {message.id for message in messages if isinstance(message, AssistantMessage)}
-    found: dict[str, list[ReasoningMessage]] = {}
-    waiting: list[ReasoningMessage] = []
-    for message in messages:
-        if isinstance(message, ReasoningMessage):
-            owner, _, number = message.id.rpartition("-reasoning-")
-            if owner in answers and number.isdecimal():
-                found.setdefault(owner, []).append(message)
-            else:
-                waiting.append(message)
-        else:
-            if isinstance(message, AssistantMessage) and waiting:
-                found.setdefault(message.id, []).extend(waiting)
-            waiting = []
-    return found
-
-
-def _arguments(text: str) -> dict[str, Any]:
-    """The arguments of a call; no text is no arguments. Raises `ValueError`."""
-    parsed = json.loads(text, parse_constant=_refuse) if text.strip() else {}
-    if not isinstance(parsed, dict):
-        raise ValueError("the arguments are not a JSON object")
-    return parsed
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON")
-
-
-def _keep(message: Message, kept: dict[str, Any]) -> dict[str, Any]:
-    """``additional_kwargs`` for what LangChain has no field for, and the mark of middleware."""
-    mark, metadata = marks_in(message.metadata), message.metadata
-    if mark and isinstance(metadata, Mapping):
-        metadata = {key: value for key, value in metadata.items() if key not in mark} or None
-    for key, value in (("metadata", metadata), ("encrypted_value", getattr(message, "encrypted_value", None))):
-        if value is not None:
-            kept[key] = value
-    return {**mark, KEPT: kept} if kept else mark

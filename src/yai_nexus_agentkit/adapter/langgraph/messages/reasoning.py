@@ -2,7 +2,8 @@
 
 The shape of a block travels with its message, in ``metadata["langgraph"]``: ``form`` (the shape's name), ``id`` (the
 provider's own id of the block), ``kind`` (of the encrypted value), ``sections`` (their lengths, where there are
-several), ``provider`` (``model_provider`` of the message).
+several), ``provider`` (``model_provider`` of the message), ``at`` (its place in the answer, if it does not
+stand in front of it).
 """
 
 from __future__ import annotations
@@ -14,11 +15,27 @@ from typing import Any, NamedTuple
 
 from ag_ui.core import ReasoningMessage
 
+from yai_nexus_agentkit.adapter.langgraph.messages.layout import FRONT, Place
 from yai_nexus_agentkit.adapter.langgraph.messages.metadata import SOURCE, metadata
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning_shapes import BY_KIND, BY_NAME, SEPARATOR, Block, Form
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text
 
-__all__ = ["Reasoning", "Restored", "Thought", "form_metadata", "reasoning_id", "reasoning_message", "restore"]
+__all__ = [
+    "SIGNATURES",
+    "Reasoning",
+    "Restored",
+    "Thought",
+    "form_metadata",
+    "place_of",
+    "reasoning_id",
+    "reasoning_message",
+    "restore",
+]
+
+
+SIGNATURES = "__gemini_function_call_thought_signatures__"
+"""Member of ``additional_kwargs`` with the signatures of Gemini's function calls, by call id. Gemini refuses a call
+that comes back without its signature; a call's ``encryptedValue`` carries it (AG-UI 1.0, section 7)."""
 
 
 class Reasoning(NamedTuple):
@@ -46,7 +63,11 @@ def reasoning_id(message_id: str, n: int) -> str:
 
 
 def form_metadata(
-    form: Form, provider: Any = None, kind: str | None = None, lengths: Sequence[int] = ()
+    form: Form,
+    provider: Any = None,
+    kind: str | None = None,
+    lengths: Sequence[int] = (),
+    place: Place | None = None,
 ) -> dict[str, Any]:
     """Metadata for a reasoning message: enough to put the reasoning back, and known from its first chunk on.
 
@@ -61,6 +82,8 @@ def form_metadata(
         facts["sections"] = list(lengths)
     if kind is not None:
         facts["kind"] = kind
+    if place is not None:
+        facts["at"] = list(place)
     return metadata(facts)
 
 
@@ -71,7 +94,7 @@ def reasoning_message(message_id: str, n: int, block: Block, provider: Any) -> R
         id=reasoning_id(message_id, n),
         content=SEPARATOR.join(sections),
         encrypted_value=None if block.encrypted is None else clean_text(block.encrypted),
-        metadata=form_metadata(block.form, provider, block.kind, [len(section) for section in sections]),
+        metadata=form_metadata(block.form, provider, block.kind, [len(section) for section in sections], block.place),
     )
 
 
@@ -83,6 +106,8 @@ class Thought:
     """Of the reasoning message."""
     form: Form
     provider: Any
+    place: Place | None = None
+    """Where it stands in the answer."""
     kind: str | None = None
     lengths: dict[int, int] = field(default_factory=dict)
     """Of its sections so far."""
@@ -105,7 +130,7 @@ class Thought:
     @property
     def metadata(self) -> dict[str, Any]:
         """Metadata of the message, as far as the block is known."""
-        return form_metadata(self.form, self.provider, self.kind, list(self.lengths.values()))
+        return form_metadata(self.form, self.provider, self.kind, list(self.lengths.values()), self.place)
 
     def expect(self, message: Any, piece: Reasoning) -> bool:
         """Note what the next chunk is like, if it goes on with the only piece of this one; False if that cannot be
@@ -134,8 +159,8 @@ class Thought:
 class Restored(NamedTuple):
     """Parts of an `AIMessage` that hold its reasoning."""
 
-    blocks: list[dict[str, Any]]
-    """In front of the message's text."""
+    blocks: list[tuple[Place, list[Any], bool]]
+    """With their places (`layout.arrange`)."""
 
     additional_kwargs: dict[str, Any]
     response_metadata: dict[str, Any]
@@ -159,7 +184,7 @@ def restore(messages: Sequence[ReasoningMessage]) -> Restored:
         if shape.outside:
             restored.additional_kwargs[shape.where] = written
         else:
-            restored.blocks.extend(written)
+            restored.blocks.append((place_of(facts.get("at")), written, False))
         if shape.version is not None:
             restored.response_metadata["output_version"] = shape.version
     return restored
@@ -173,6 +198,13 @@ def _sections(content: str, lengths: Any) -> list[str]:
         if SEPARATOR.join(sections) == content:
             return sections
     return [content] if content else []
+
+
+def place_of(value: Any) -> Place:
+    """A place as metadata has it; in front of everything if there is none."""
+    if isinstance(value, list) and len(value) == 2 and all(isinstance(n, int) for n in value):
+        return value[0], value[1]
+    return FRONT
 
 
 def _string(value: Any) -> str | None:

@@ -34,7 +34,9 @@ class Block(NamedTuple):
     kind: str | None
     form: Form
     number: int = 0
-    """Its place among the blocks of the message."""
+    """Its number among the blocks of the message."""
+    place: tuple[int, int] | None = None
+    """Where it stands in the answer (`layout.Place`); None in front of everything."""
 
     @property
     def text(self) -> str:

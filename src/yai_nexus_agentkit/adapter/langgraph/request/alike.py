@@ -8,7 +8,8 @@ from typing import Any
 from ag_ui.core import Message
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui, to_langchain
+from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui
+from yai_nexus_agentkit.adapter.langgraph.messages.to_langchain import to_langchain
 from yai_nexus_agentkit.protocol.calls import ThreadCalls
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text
 

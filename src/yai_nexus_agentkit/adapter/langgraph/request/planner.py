@@ -16,8 +16,10 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.types import Command
 
 from yai_nexus_agentkit.adapter.hook_calls import shown_messages, shown_state
+from yai_nexus_agentkit.adapter.langgraph.messages.answer import own_messages
 from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of, give_result
-from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui, to_langchain
+from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui
+from yai_nexus_agentkit.adapter.langgraph.messages.to_langchain import to_langchain
 from yai_nexus_agentkit.adapter.langgraph.request.answers import answered_ids, answers, has_answers, leaves
 from yai_nexus_agentkit.adapter.langgraph.request.graph_input import changed_state, graph_input
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Held, Idle, Known, Plan, Restate, Resume, Run
@@ -288,15 +290,16 @@ class Planner:
 
     def _stray_result(self, calls: ThreadCalls) -> RunInputError | None:
         """The request ends with the result of a call that neither the thread nor the client knows."""
-        own = [(n, m) for n, m in enumerate(self._request) if m.role not in ("reasoning", "activity")]
-        number, last = own[-1] if own else (0, None)
+        own = own_messages(self._request)
+        last = own[-1] if own else None
         if last is None or last.role != "tool" or last.subagent_run_id is not None:
             return None
-        made = {call.id for _, m in own if m.role == "assistant" for call in m.tool_calls or ()}
+        made = {call.id for m in own if m.role == "assistant" for call in m.tool_calls or ()}
         call = calls.get(last.tool_call_id)
         if last.tool_call_id in made or (call is not None and call.maker):
             return None
-        error = NoToolResultsError("this is the result of a call that nobody made", path=f"/messages/{number}")
+        path = f"/messages/{self._request.index(last)}"
+        error = NoToolResultsError("this is the result of a call that nobody made", path=path)
         _logger.warning("%s: %s", error.code, error)
         return error
 

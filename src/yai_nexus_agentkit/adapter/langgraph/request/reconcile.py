@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from ag_ui.core import Message
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
+from yai_nexus_agentkit.adapter.langgraph.messages.answer import own_messages
 from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of, message_id
-from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, to_langchain
+from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown
 from yai_nexus_agentkit.adapter.langgraph.messages.marks import is_marked, is_users
+from yai_nexus_agentkit.adapter.langgraph.messages.to_langchain import to_langchain
 from yai_nexus_agentkit.adapter.langgraph.request.alike import alike, repeats, same_content, text_of, was_saved_as
 from yai_nexus_agentkit.orchestration.client_tools import is_pending
 from yai_nexus_agentkit.protocol.calls import Call, ThreadCalls
@@ -83,7 +85,7 @@ def reconcile(
     beyond the thread is not new, and what it lacks nobody can send back.
     """
     stored = [m for m in thread if is_shown(m)]
-    own = [m for m in request if m.role not in ("reasoning", "activity") and m.subagent_run_id is None]
+    own = [m for m in own_messages(request) if m.subagent_run_id is None]
     shown = stored
     if redacted is not None:
         ids = {m.id for m in stored}

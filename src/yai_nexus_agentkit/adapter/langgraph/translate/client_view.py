@@ -13,9 +13,11 @@ from enum import Enum
 from operator import attrgetter, is_
 from typing import Any
 
-from ag_ui.core import Message
+from ag_ui.core import AssistantMessage, Message
+from ag_ui.core import ToolMessage as ShownResult
 from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolMessage
 
+from yai_nexus_agentkit.adapter.langgraph.messages.answer import is_derived
 from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_made, calls_of
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, to_agui, tool_content
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Known
@@ -327,7 +329,7 @@ class ClientView:
         A client keeps the messages it holds where they are and appends the others (AG-UI 1.0 §11). So messages that
         must move are taken away first.
         """
-        wanted = [m.id for m in messages if m.subagent_run_id is None and m.role != "reasoning"]
+        wanted = [m.id for m in messages if m.subagent_run_id is None and not is_derived(m)]
         known = set(wanted)
         shown = [i for i in self._client_order(self._held) if i in known]
         present = set(shown)
@@ -337,6 +339,9 @@ class ClientView:
         while right < len(shown) and shown[right] == wanted[right]:
             right += 1
         keep = set(wanted[:right])
+        kept = [m for m in messages if m.id in keep]
+        calls = {c.id for m in kept if isinstance(m, AssistantMessage) for c in m.tool_calls or ()}
+        keep |= {m.id for m in messages if isinstance(m, ShownResult) and m.tool_call_id in calls and is_derived(m)}
         return [m for m in messages if m.id in keep or m.subagent_run_id is not None]
 
     def accept(self, messages: Sequence[Message], keep: Keep) -> None:

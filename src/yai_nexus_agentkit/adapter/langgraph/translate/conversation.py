@@ -24,7 +24,7 @@ from yai_nexus_agentkit.adapter.langgraph.request.alike import saved_as
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Held, Plan, Restate, Resume, Run
 from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView, Judgement, Keep
-from yai_nexus_agentkit.adapter.langgraph.translate.model_calls import ModelLane
+from yai_nexus_agentkit.adapter.langgraph.translate.model_lane import ModelLane
 from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolRuns
 from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
 from yai_nexus_agentkit.adapter.shared.reports import Reports
