@@ -71,6 +71,18 @@ CHUNKS: dict[str, tuple[list[Any], dict[str, str]]] = {
         [tool_call_part("weather", ""), tool_call_part(None, "", "call_1"), tool_call_part(None, '{"city":"Rome"}')],
         ONE,
     ),
+    "arguments before the name": (
+        [tool_call_part(None, '{"city":', "call_1"), tool_call_part("weather", '"Rome"'), tool_call_part(None, "}")],
+        ONE,
+    ),
+    "arguments before id and name": (
+        [tool_call_part(None, '{"city":'), tool_call_part("weather", '"Rome"}', "call_1")],
+        ONE,
+    ),
+    "the name last": (
+        [tool_call_part(None, '{"city":', "call_1"), tool_call_part(None, '"Rome"}'), tool_call_part("weather", "")],
+        ONE,
+    ),
     "no arguments, no chunk for them": (tool_call_parts("ping", {}, "call_1", pieces=0), {"call_1": "pong"}),
     "no arguments, a chunk for them": (tool_call_parts("ping", {}, "call_1", pieces=1), {"call_1": "pong"}),
     "one without arguments, one with": (
@@ -208,6 +220,15 @@ async def test_calls_in_chunks(play: Player, name: str) -> None:
                 "TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta=ing.",
                 'TOOL_CALL_ARGS toolCallId=call_1 delta="\\"Rome\\"}" END',
                 "TEXT_MESSAGE_END messageId=lc_run--#1",
+            ],
+            "arguments before the name": [
+                'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":\\"Rome\\"" + "}" END'
+            ],
+            "arguments before id and name": [
+                'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":\\"Rome\\"}" END'
+            ],
+            "the name last": [
+                'TOOL_CALL_START toolCallId=call_1 toolCallName=weather parentMessageId=lc_run--#1 + "{\\"city\\":\\"Rome\\"}" END'
             ],
         }
     )

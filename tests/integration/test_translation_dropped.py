@@ -10,14 +10,14 @@ import pytest
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.runnables import Runnable, RunnableLambda
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
-from langgraph.types import RetryPolicy
+from langgraph.types import Command, RetryPolicy
 
 from tests.support.graphs import Graph, chat_node, in_a_row, scripted
 from tests.support.playing import Played, Player
@@ -159,6 +159,44 @@ async def test_only_calls_that_the_thread_holds_are_pending(
     assert set(waiting) <= set(held), "the client holds the calls that it is asked to answer"
     own = {m["toolCallId"] for m in played.messages if m["role"] == "tool" and not m.get("subagentRunId")}
     assert own <= set(held), "no result is left without its call"
+
+
+@tool
+async def leave(how: str) -> Any:
+    """Leave this agent."""
+    return Command(graph=Command.PARENT, goto="other", update={"messages": [AIMessage("On it.")]} if how else None)
+
+
+def leaving(*, sync: bool, saver: bool, how: str) -> Callable[[], Graph]:
+    """An agent whose tool goes to another node of the graph around, without a result."""
+
+    def build() -> Graph:
+        model = chat_node(scripted(tool_call_parts("leave", {"how": how}, "call_1")))
+        inner = in_a_row({"agent": model, "tools": ToolNode([leave])}, checkpointer=None)
+
+        def run_sync(state: MessagesState, config: RunnableConfig) -> Any:
+            return inner.invoke(state, config)
+
+        builder: StateGraph[Any, Any, Any, Any] = StateGraph(MessagesState)
+        builder.add_node("inner", inner if not sync else RunnableLambda(run_sync, afunc=inner.ainvoke))
+        builder.add_node("other", lambda state: {"messages": [AIMessage("Hello.")]})
+        builder.add_edge(START, "inner")
+        return builder.compile(checkpointer=InMemorySaver() if saver else None)
+
+    return build
+
+
+@pytest.mark.parametrize("saver", [True, False], ids=["saver", "no saver"])
+@pytest.mark.parametrize("sync", [True, False], ids=["called", "node"])
+@pytest.mark.parametrize("how", ["", "with a message"])
+async def test_a_tool_that_ran_and_left_its_graph_was_not_dropped(
+    play: Player, how: str, sync: bool, saver: bool
+) -> None:
+    played = await play(leaving(sync=sync, saver=saver, how=how), in_step=False)
+    [result] = [e for e in played.events if e["type"] == "TOOL_CALL_RESULT"]
+    assert result["content"] == "The tool ran, and the conversation went on without its result."
+    assert result["metadata"] == {"langgraph": {"status": "left"}}
+    assert pending(played) == []
 
 
 async def test_the_client_answers_the_call_of_the_second_attempt(play: Player) -> None:

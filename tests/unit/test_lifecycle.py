@@ -92,7 +92,7 @@ def test_calls_that_nobody_can_answer_are_dropped_before_the_end() -> None:
     for call in ("c1", "c2", "c3"):
         life.tool_call("L", call, "ask", "m")
     life.result("c1", "t", "done")
-    [dropped] = wire(life.settle_calls(["c3", "again"], {"desk": {"status": "dropped"}}))[-1:]
+    [dropped] = wire(life.settle_calls(["c3", "again"], lambda status: {"desk": {"status": status}}))[-1:]
     assert (dropped["type"], dropped["toolCallId"]) == ("TOOL_CALL_RESULT", "c2")
     assert dropped["metadata"] == {"desk": {"status": "dropped"}}
     assert life.settle_calls(["c3", "again"]) == []

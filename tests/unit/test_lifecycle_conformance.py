@@ -139,7 +139,6 @@ OTHERS = [
         ["researcher", "", 5],
         parent=OWNERS,
         call_id=[None, *CALLS],
-        message_id=[None, "x", ""],
     ),
     facts("end_subagent", SUBAGENTS, error=[None, None, "broken", 5], suspended=[None, (), ("x", "")]),
     facts("state_snapshot", [{}, {"k": 1}]),

@@ -33,6 +33,8 @@ __all__ = ["Call", "CallEvents", "ThreadCalls"]
 
 DROPPED = "This call was dropped before it ran."
 """Result of a call that is not part of the conversation any more (`CallEvents.settle`)."""
+LEFT = "The tool ran, and the conversation went on without its result."
+"""The same, if a tool ran for the call: it may have left its graph by a ``Command``."""
 UNNAMED = "tool"
 """Name of a call that the model gave none. Clients refuse a chunk without, and show nothing for an empty one."""
 
@@ -60,6 +62,8 @@ class Call:
     """The client has the call: this run or an earlier one sent it."""
     run: str | None = None
     """The tool run that executes it."""
+    ran: bool = False
+    """A tool run for it began."""
     result: str | None = None
     """Id of the tool message that answers it."""
     parent: str | None = None
@@ -82,6 +86,10 @@ class ThreadCalls:
     """By message and raw id."""
     _alike: dict[str, list[Call]] = field(default_factory=dict)
     """By raw id, oldest first."""
+    _unanswered: dict[str, Call] = field(default_factory=dict)
+    """Those without a result."""
+    _idle: dict[str, Call] = field(default_factory=dict)
+    """Those of them that no tool run executes."""
     renumbered: bool = False
     """Some call has another id on the wire than its model gave it."""
 
@@ -123,7 +131,20 @@ class ThreadCalls:
         """Record that this tool message is the result of a call. Threads are trimmed: the call may be missing."""
         call = self._recorded(call_id)
         call.result = call.result or message_id
+        self._unanswered.pop(call_id, None)
+        self._idle.pop(call_id, None)
         return call
+
+    def runs(self, call: Call, run: str) -> None:
+        """Record that a tool run executes the call."""
+        call.run, call.ran = run, True
+        self._idle.pop(call.id, None)
+
+    def failed(self, call: Call) -> None:
+        """Record that its tool run failed. It may be tried again, before those behind it."""
+        call.run = None
+        if call.result is None:
+            self._idle = {call.id: call, **self._idle}
 
     def _register(self, call: Call, maker: str, raw: str, scope: str | None) -> Call:
         call.raw, call.maker, call.scope = raw, maker, scope
@@ -133,7 +154,11 @@ class ThreadCalls:
         return call
 
     def _recorded(self, call_id: str) -> Call:
-        return self._calls.setdefault(call_id, Call(call_id, call_id))
+        call = self._calls.get(call_id)
+        if call is None:
+            call = Call(call_id, call_id)
+            self._calls[call_id] = self._unanswered[call_id] = self._idle[call_id] = call
+        return call
 
     # ------------------------------------------------------------------ asking
 
@@ -185,7 +210,11 @@ class ThreadCalls:
 
     def open(self) -> list[Call]:
         """The calls that have no result."""
-        return [call for call in self._calls.values() if call.result is None]
+        return list(self._unanswered.values())
+
+    def idle(self) -> Iterable[Call]:
+        """The open calls that no tool run executes."""
+        return self._idle.values()
 
 
 @dataclass(slots=True, eq=False)
@@ -269,7 +298,7 @@ class CallEvents:
             subagent_run_id=owner,
             metadata=metadata,
         )
-        call.result = event.message_id
+        self._thread.answer(call_id, event.message_id)
         return [*self.end(call_id), *self._subagents.introduce(owner), event]
 
     def parent(self, call_id: str | None) -> str | None:
@@ -282,14 +311,20 @@ class CallEvents:
         """The calls that this run announced and nobody answered, in order (AG-UI 1.0, frontend tools)."""
         return [call for call in (*self.announced, *self._renamed) if not self._thread.is_answered(call)]
 
-    def settle(self, live: Sequence[str], metadata: dict[str, Any] | None) -> list[BaseEvent]:
-        """Answer all pending calls as dropped, except `live` (ids as the client knows them at the end). A client that
-        gets no list of pending calls counts the unanswered ones itself. `metadata`: of the results."""
+    def settle(
+        self, live: Sequence[str], metadata: Callable[[str], dict[str, Any] | None] = lambda status: None
+    ) -> list[BaseEvent]:
+        """Answer all pending calls, except `live` (ids as the client knows them at the end): their results will not
+        come. A client that gets no list of pending calls counts the unanswered ones itself. `metadata`: of such a
+        result, by its status: ``left`` if a tool ran, else ``dropped``."""
         events: list[BaseEvent] = []
+        known = set(live)
         for call_id, call in self.announced.items():
-            if call_id not in live and not self._thread.is_answered(call_id):
+            if call_id not in known and not self._thread.is_answered(call_id):
+                text, status = (LEFT, "left") if call.ran else (DROPPED, "dropped")
                 # Not from the call's id alone, which may recur when no thread has it.
-                events += self.result(call_id, f"{call.lane}-{call_id}", DROPPED, call.owner, metadata)
+                own_id = f"{call.lane}-{call_id}"
+                events += self.result(call_id, own_id, text, call.owner, metadata(status))
         self._renamed = [call_id for call_id in dict.fromkeys(live) if call_id not in self.announced]
         return events
 

@@ -287,9 +287,11 @@ class RunLifecycle:
         return self._calls.pending
 
     @_while_live
-    def settle_calls(self, live: Sequence[str], metadata: Metadata | None = None) -> list[BaseEvent]:
-        """At the run's end: only these pending calls can still be answered. The others are answered as dropped, by
-        results with this metadata."""
+    def settle_calls(
+        self, live: Sequence[str], metadata: Callable[[str], Metadata | None] = lambda status: None
+    ) -> list[BaseEvent]:
+        """At the run's end: only these pending calls can still be answered. The others are answered as ``dropped`` or,
+        if their tool ran, as ``left``; `metadata` is the metadata of such a result."""
         return self._calls.settle(live, metadata)
 
     # ------------------------------------------------------------------ steps, spans, subagents
@@ -319,18 +321,11 @@ class RunLifecycle:
 
     @_while_live
     def start_subagent(
-        self,
-        subagent: str,
-        name: str,
-        *,
-        parent: str | None = None,
-        call_id: str | None = None,
-        message_id: str | None = None,
+        self, subagent: str, name: str, *, parent: str | None = None, call_id: str | None = None
     ) -> list[BaseEvent]:
         """Announce an invocation, before any event is tagged with it. `call_id`: the tool call that spawned it."""
         call = call_id if self.calls.is_announced(call_id) else None
-        carrier = usable(message_id) or self._calls.parent(call)
-        return self._subagents.start(subagent, name, parent=parent, call_id=call, message_id=carrier)
+        return self._subagents.start(subagent, name, parent=parent, call_id=call, message_id=self._calls.parent(call))
 
     def end_subagent(
         self, subagent: str, *, error: str | None = None, suspended: Sequence[str] | None = None

@@ -34,6 +34,8 @@ class MessageIds:
     """Id to role of every message that the client or the thread holds."""
     _owners: dict[str, str | None] = field(default_factory=dict)
     """Owner by id, of the messages that were made or restated in this run; of the others it is not known."""
+    _numbers: dict[str, int] = field(default_factory=dict)
+    """By the id that was wished for: how often another one had to be made of it."""
 
     def kind(self, message_id: str) -> str | None:
         """Role of the message with this id (``span`` for a reasoning span), None if there is none."""
@@ -54,10 +56,11 @@ class MessageIds:
     def claim(self, wish: object, kind: str, owner: str | None, *, spare: str) -> str:
         """A new id, recorded: `wish` if it is usable and free, else one made from it, or from `spare`."""
         base = usable(wish) or spare
-        unique, n = base, 1
+        unique, n = base, self._numbers.get(base, 1)
         while unique in self._kinds:
             n += 1
             unique = f"{base}-{n}"
+            self._numbers[base] = n
         self.own(unique, kind, owner)
         return unique
 

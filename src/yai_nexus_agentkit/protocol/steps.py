@@ -24,21 +24,24 @@ class Steps:
 
     _open: OpenEntities
     _subagents: Subagents
-    _steps: dict[str, tuple[str, str | None]] = field(default_factory=dict)
-    """Name and owner of the open steps."""
+    _steps: dict[str, tuple[StepStartedEvent, str, int]] = field(default_factory=dict)
+    """The open steps: start event, given name, and number among the steps of that name."""
+    _names: set[str] = field(default_factory=set)
+    _free: dict[str, int] = field(default_factory=dict)
+    """By given name, the first number that may be free; 1 for names that are missing."""
 
     def start(self, step: str, name: str, owner: str | None, metadata: dict[str, Any] | None) -> list[BaseEvent]:
         """``STEP_STARTED`` under a name that no open step has; clients before 0.0.59 have one space of names."""
         if step in self._steps:
             return []
         owner = usable(owner)
-        taken = {open_name for open_name, _ in self._steps.values()}
-        unique, n = name, 1
-        while unique in taken:
+        n = self._free.get(name, 1)
+        while (unique := name if n == 1 else f"{name}#{n}") in self._names:
             n += 1
-            unique = f"{name}#{n}"
+        self._free[name] = n + 1
+        self._names.add(unique)
         event = StepStartedEvent(step_name=unique, subagent_run_id=owner, metadata=metadata)
-        self._steps[step] = (unique, owner)
+        self._steps[step] = event, name, n
         self._open.add(STEP, step, owner, self.finish)
         return [*self._subagents.introduce(owner), event]
 
@@ -46,9 +49,11 @@ class Steps:
         """``STEP_FINISHED`` with exactly the tag of the start: here an absent one does not agree (AG-UI 1.0, steps)."""
         if step not in self._steps:
             return []
-        name, owner = self._steps.pop(step)
+        start, name, n = self._steps.pop(step)
+        self._names.remove(start.step_name)
+        self._free[name] = min(n, self._free[name])
         self._open.remove(STEP, step)
-        return [ending(StepFinishedEvent, step_name=name, subagent_run_id=owner)]
+        return [ending(StepFinishedEvent, step_name=start.step_name, subagent_run_id=start.subagent_run_id)]
 
 
 @dataclass(slots=True, eq=False)

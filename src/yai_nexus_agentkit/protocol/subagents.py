@@ -67,7 +67,7 @@ class Subagents:
             name=name or UNNAMED,
             parent_subagent_run_id=spawner,
             parent_tool_call_id=call_id,
-            parent_message_id=usable(message_id),
+            parent_message_id=message_id,
         )
         self._started.add(subagent)
         self._open.add(SUBAGENT, subagent, spawner, self.end)

@@ -39,6 +39,13 @@ class RunTree:
     ) -> None:
         """`inside`, `named`: as in `RunNotes`."""
         self._runs: dict[str, NativeRun] = {}
+        self._children: dict[NativeRun, dict[NativeRun, None]] = {}
+        self._steps: dict[tuple[NativeRun | None, RunKind], Any] = {}
+        """The step of the nodes, or tasks, of a run. All that are open are of this step (`replaced`)."""
+        self._tasks: dict[tuple[RunKind, str], NativeRun] = {}
+        """The newest node and task of each checkpoint namespace."""
+        self._graphs: dict[str, NativeRun] = {}
+        """Open subgraphs by checkpoint namespace."""
         self.root: NativeRun | None = None
         """The first run that started."""
         self._inside, self._named = inside, named
@@ -83,6 +90,7 @@ class RunTree:
             self.root = run
         else:
             run.owner, run.path, run.scope, run.silent = parent.owner, parent.path, parent.scope, parent.silent
+            self._children.setdefault(parent, {})[run] = None
         if kind in (RunKind.NODE, RunKind.TASK):
             run.path, run.given = (*run.path, run.name), native["data"].get("input")
         run.settled = kind is not RunKind.CHAIN
@@ -100,6 +108,7 @@ class RunTree:
             return None
         if child is RunKind.NODE:
             run.kind = RunKind.GRAPH
+            self._graphs.setdefault(run.checkpoint_ns, run)
             namespace = str((native.get("metadata") or {}).get("langgraph_checkpoint_ns") or "").rpartition("|")[0]
             run.scope = run.id if namespace in run.scopes else namespace
             host = run.host
@@ -111,22 +120,47 @@ class RunTree:
 
     def end(self, run: NativeRun) -> list[NativeRun]:
         """Forget a run and whatever is still known inside it. Returns them, innermost first."""
-        inside = [other for other in self._runs.values() if other is run or run in other.ancestors()]
-        for other in inside:
+        if self._runs.get(run.id) is not run:
+            return []
+        if run.parent is not None:
+            del self._children[run.parent][run]
+        inside = [run]
+        for other in inside:  # grows meanwhile
+            inside += self._children.pop(other, ())
             del self._runs[other.id]
+            self._steps.pop((other, RunKind.NODE), None)
+            self._steps.pop((other, RunKind.TASK), None)
+            if self._tasks.get((other.kind, other.checkpoint_ns)) is other:
+                del self._tasks[other.kind, other.checkpoint_ns]
+            if self._graphs.get(other.checkpoint_ns) is other:
+                del self._graphs[other.checkpoint_ns]
         return inside[::-1]
+
+    def replaced(self, run: NativeRun) -> list[NativeRun]:
+        """The nodes or tasks beside this new one that will not end, and of which v2 says nothing: the first attempt of
+        a task that is retried, and those of an earlier step."""
+        step, place = run.metadata.get("langgraph_step"), (run.kind, run.checkpoint_ns)
+        same_step = self._steps.get((run.parent, run.kind)) == step
+        self._steps[run.parent, run.kind] = step
+        first, self._tasks[place] = self._tasks.get(place), run
+        if same_step and not run.name.startswith(ERROR_HANDLER):
+            return [first] if first is not None and first.parent is run.parent else []
+        beside = [other for other in self._beside(run) if other.kind is run.kind and other is not run]
+        if same_step:
+            return [other for other in beside if other is first or run.name == f"{ERROR_HANDLER}{other.name}"]
+        return beside
+
+    def _beside(self, run: NativeRun) -> Iterable[NativeRun]:
+        return self._children.get(run.parent, ()) if run.parent is not None else ()
 
     def graph(self, namespace: Sequence[str]) -> NativeRun | None:
         """The open subgraph run of this namespace."""
-        wanted = "|".join(namespace)
-        for run in self._runs.values():
-            if run.kind is RunKind.GRAPH and run.checkpoint_ns == wanted:
-                return run
-        return None
+        return self._graphs.get("|".join(namespace))
 
     def root_nodes(self) -> list[NativeRun]:
         """The nodes of the root that have not ended."""
-        return [run for run in self._runs.values() if run.kind is RunKind.NODE and run.parent is self.root]
+        inside = self._children.get(self.root, ()) if self.root is not None else ()
+        return [run for run in inside if run.kind is RunKind.NODE]
 
     def open(self) -> list[NativeRun]:
         """Every run that has not ended, in the order of starting."""

@@ -59,7 +59,8 @@ class _Sent:
     speaker: str | None = None
     """The name that a text started with."""
 
-    def complete(self, message: BaseMessage) -> None:
+    def complete(self, message: BaseMessage, speaker: str | None) -> None:
+        self.speaker = speaker
         self.message, self.content, self.calls = message, message.content, calls_made(message)
         self.shown = tool_content(message) if isinstance(message, ToolMessage) else None
 
@@ -94,6 +95,8 @@ class ClientView:
         self._base: dict[str, int] = {}
         """Position by id."""
         self._sent: dict[str, _Sent] = {}
+        self._made_in: dict[NativeRun, list[str]] = {}
+        """Ids of the agent's own messages that were streamed inside a run."""
         self._thoughts: dict[str, _Sent] = {}
         """Messages of this run that are nothing but reasoning."""
         self._hidden: set[str] = set()
@@ -133,17 +136,23 @@ class ClientView:
         self, message_id: str, run: NativeRun, message: BaseMessage | None = None, *, speaker: str | None = None
     ) -> None:
         """Something of a message was sent, or (with `message`) all of it. `speaker`: the name that it was sent with."""
-        sent = self._sent.get(message_id)
-        if sent is None:
-            sent = self._sent[message_id] = _Sent(run)
+        if message_id not in self._sent:
+            self._add(message_id, run)
         if message is not None:
-            sent.complete(message)
-            sent.speaker = speaker
+            self._sent[message_id].complete(message, speaker)
+
+    def _add(self, message_id: str, run: NativeRun) -> None:
+        self._sent[message_id] = _Sent(run)
+        for around in (run, *run.ancestors()) if run.owner is None else ():
+            self._made_in.setdefault(around, []).append(message_id)
 
     def placed(self, message_id: str, run: NativeRun) -> None:
         """The first text or call of a message was sent. The client puts it behind all others, however long its model
         had reasoned while others answered."""
-        self._sent[message_id] = self._sent.pop(message_id, _Sent(run))
+        if message_id in self._sent:
+            self._sent[message_id] = self._sent.pop(message_id)
+        else:
+            self._add(message_id, run)
 
     def reasoned(self, message_id: str, run: NativeRun, message: BaseMessage) -> None:
         """The model ended without an answer: nothing of its message is shown but the reasoning."""
@@ -226,10 +235,7 @@ class ClientView:
         """A message streamed inside this node is not among what the node wrote: it rebuilt its answer, or dropped
         it."""
         ids = {m.id for m in written}
-        return any(
-            sent.run.owner is None and message_id not in ids and (sent.run is run or run in sent.run.ancestors())
-            for message_id, sent in self._sent.items()
-        )
+        return any(made not in ids and made in self._sent for made in self._made_in.get(run, ()))
 
     # ------------------------------------------------------------------ the whole conversation
 
@@ -266,19 +272,22 @@ class ClientView:
         """Ids of the client's messages in its order: what it held, then what was sent. A result stands behind its call
         and the results there, others at the end."""
         behind = {call.result: call.maker for call in self._life.calls if call.result is not None}
-        order = list(held)
-        seen = set(order)
+        order = dict.fromkeys(held)
+        answers: dict[str, list[str]] = {}
         for message_id in self._sent:
-            if message_id in seen:
-                continue
-            at, maker = len(order), behind.get(message_id)
-            if maker in seen:
-                at = order.index(maker) + 1
-                while at < len(order) and order[at] in behind:
-                    at += 1
-            order.insert(at, message_id)
-            seen.add(message_id)
-        return order
+            if (maker := behind.get(message_id)) in order and message_id not in order:
+                answers.setdefault(maker, []).append(message_id)
+            else:
+                order[message_id] = None
+        placed: list[str] = []
+        waiting: list[str] = []
+        for message_id in order:
+            if message_id not in behind:
+                placed += waiting
+                waiting = []
+            placed.append(message_id)
+            waiting += answers.get(message_id, ())
+        return placed + waiting
 
     def _begins_as_before(self, final: Sequence[BaseMessage]) -> bool:
         """The messages of the beginning are still the first, and the same."""

@@ -73,15 +73,12 @@ class Conversation:
         other nodes in this run."""
         events: list[BaseEvent] = []
         messages = [m for m in written if isinstance(m, BaseMessage) and m.id]
+        # Beside a message that replaces a streamed answer, new ones come with the snapshot too.
+        streams = at_root and not run.silent and not self._view.orphans(run, [*beside, *messages])
         for message in messages:
             if isinstance(message, ToolMessage):
                 events += self._calls.result(message, run)
-            elif (
-                at_root
-                and not run.silent
-                and isinstance(message, AIMessage)
-                and self._is_unsent(message, run, [*beside, *messages])
-            ):
+            elif streams and isinstance(message, AIMessage) and self._is_unsent(message):
                 events += self._stream_stored(message, run)
         return [*events, *self._calls.node_ended(run)]
 
@@ -162,11 +159,9 @@ class Conversation:
             return False
         return self._view.judge(message) is not Judgement.KNOWN
 
-    def _is_unsent(self, message: AIMessage, run: NativeRun, written: Sequence[BaseMessage]) -> bool:
-        """The message is new and can be streamed now. A snapshot brings messages that replace a streamed answer or were
-        not streamed on purpose."""
-        hidden = self._view.is_silent(message.id or "")
-        return self._is_new(message) and not hidden and not self._view.orphans(run, written)
+    def _is_unsent(self, message: AIMessage) -> bool:
+        """The message is new and can be streamed. A snapshot brings those that were not streamed on purpose."""
+        return self._is_new(message) and not self._view.is_silent(message.id or "")
 
     def _is_new(self, message: BaseMessage) -> bool:
         return self._view.judge(message) is Judgement.NEW

@@ -87,6 +87,10 @@ class ModelLane:
         """The block that the next chunk may go on with, by a short way."""
         self._by_index: dict[Any, _Arriving] = {}
         self._arriving: list[_Arriving] = []
+        self._reached = 0
+        """How many of them were announced, or passed by later ones."""
+        self._raws: set[str] = set()
+        """The model's ids of those that were announced."""
         within = tuple(a.id for a in run.ancestors() if a.span)
         life.lane(self.key, owner=run.owner, within=within, speaker=speaker(run))
         self._lane = life.lane_of(self.key)
@@ -293,8 +297,6 @@ class ModelLane:
         one = self._by_index.get(index)
         events: list[BaseEvent] = []
         if one is None or _is_next(one, index, raw, name):
-            if raw is None and name is None:
-                return []  # arguments of a call that never began
             if one is not None and one.call is not None:
                 events = self._life.end_call(one.call.id)
             one = self._by_index[index] = _Arriving(len(self._arriving))
@@ -302,22 +304,26 @@ class ModelLane:
         one.raw = one.raw or raw
         if name and one.call is None:
             one.name = (one.name or "") + name  # it may come in pieces; the arguments begin when it is whole
-        args = chunk.get("args") or ""
-        if args and one.name:  # calls before it without arguments first: clients keep the order
-            for waiting in self._arriving[: one.position + 1]:
+        if not (args := chunk.get("args")):
+            return events
+        one.pieces.append(one.joiner.join(args))
+        if one.call is not None:
+            return [*events, *self._life.args(one.call.id, one.pieces[-1])]
+        if one.name:  # calls before it without arguments first: clients keep the order
+            for waiting in (*self._arriving[self._reached : one.position], one):
                 events += self._announce(waiting, waiting.name) if waiting.call is None and waiting.name else []
-        if args and one.call is not None:
-            one.pieces.append(one.joiner.join(args))
-            events += self._life.args(one.call.id, one.pieces[-1])
+            self._reached = max(self._reached, one.position + 1)
         return events
 
     def _announce(self, one: _Arriving, name: str) -> list[BaseEvent]:
+        """Announce a call, with the arguments that came before its name."""
         self._place()
         self._plain = False
-        taken = {call.raw for call in self.made()}
-        raw = one.raw if one.raw and one.raw not in taken else minted_call_id(self.message_id, one.position)
+        raw = one.raw if one.raw and one.raw not in self._raws else minted_call_id(self.message_id, one.position)
         one.call = self._life.calls.made(self.message_id, raw, scope=self.run.scope, name=name)
-        return self._life.tool_call(self.key, one.call.id, name, self.message_id)
+        self._raws.add(raw)
+        events = self._life.tool_call(self.key, one.call.id, name, self.message_id)
+        return [*events, *self._life.args(one.call.id, "".join(one.pieces))] if one.pieces else events
 
     def _complete(self, output: BaseMessage) -> list[BaseEvent]:
         """Announce the calls that were not streamed, and give the arguments that were not."""

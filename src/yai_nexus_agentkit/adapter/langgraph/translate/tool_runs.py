@@ -6,7 +6,7 @@ node around the tool may still rewrite it, in what the node writes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +54,8 @@ class ToolRuns:
         self._calls = life.calls
         self._works: dict[str, _Work] = {}
         """By tool run, until that ends."""
+        self._hidden_in: tuple[Any, list[Call]] = (None, [])
+        """The thread's messages as they were last, and the calls there of models that the client did not see."""
         self._held: dict[str, list[_Work]] = {}
         """Ended tool runs whose results wait for the end of their node, by node run."""
 
@@ -89,14 +91,14 @@ class ToolRuns:
         work = _Work(run, call or self._by_hand(run, raw), by_hand=raw is None and call is None, borrowed=raw is None)
         if not run.silent and not work.call.announced:
             events = self._announce(run, work.call, tool_input)
-        work.call.run = run.id
+        self._calls.runs(work.call, run.id)
         self._works[run.id] = work
         return events
 
     def _call_with(self, raw: str, run: NativeRun) -> Call | None:
         call = self.call_meant(raw, run, run.name)
         if call is None or not call.announced:
-            call = next((hidden for hidden in self._hidden() if hidden.raw == raw), call)
+            call = next((one for one in self._hidden() if one.raw == raw and not one.announced), call)
         return call
 
     def _open_call(self, run: NativeRun, tool_input: Any) -> Call | None:
@@ -106,16 +108,23 @@ class ToolRuns:
         result does not answer the model's.
         """
         text = self._notes.texts.get(run.id)
-        for call in (*self._calls.open(), *self._hidden()):
-            if call.name != run.name or call.run is not None or not isinstance(call.args, Mapping):
+        for call in self._candidates():
+            if call.name != run.name or not isinstance(call.args, Mapping):
                 continue
             if call.args == tool_input if text is None else list(map(str, call.args.values())) == [text]:
                 return call
         return None
 
+    def _candidates(self) -> Iterator[Call]:
+        yield from self._calls.idle()
+        yield from (call for call in self._hidden() if call.run is None and not call.announced)
+
     def _hidden(self) -> list[Call]:
         """The calls of the thread's newest messages that the client does not have: a hidden model made them."""
-        found: list[Call] = []
+        latest, found = self._hidden_in
+        if latest is self._view.latest:
+            return found
+        found = []
         for message in self._view.latest[-8:]:
             if isinstance(message, AIMessage) and message.tool_calls and message.id:
                 for raw, made in model_calls(message, message.id):
@@ -123,7 +132,8 @@ class ToolRuns:
                     if twin is None or twin.maker == message.id or twin.result is not None:
                         name, args = made.get("name") or "", made.get("args")
                         found.append(self._calls.made(message.id, raw, name=name, args=args))
-        return [call for call in found if not call.announced]
+        self._hidden_in = self._view.latest, found
+        return found
 
     def _by_hand(self, run: NativeRun, raw: str | None) -> Call:
         """A new call, which no message made."""
@@ -173,7 +183,7 @@ class ToolRuns:
         work = self._works.pop(run.id, None)
         if work is None:
             return []
-        work.call.run = None  # the node may try again
+        self._calls.failed(work.call)
         return self._give_value(work, f"Error: {error!r}", failed=True) if work.by_hand else []
 
     def node_ended(self, node: NativeRun) -> list[BaseEvent]:
@@ -270,9 +280,9 @@ class ToolRuns:
         return any((call := self._calls.of(held.maker, held.raw)) and call.id != held.id for held in thread)
 
     def _settled(self, live: list[str]) -> list[BaseEvent]:
-        events = self._life.settle_calls(live, metadata({"status": "dropped"}))
+        events = self._life.settle_calls(live, lambda status: metadata({"status": status}))
         if events:
-            self._view.drifted("no thread has the results of dropped calls")
+            self._view.drifted("no thread has the results of these calls")
         for event in events:
             if isinstance(event, ToolCallResultEvent) and event.subagent_run_id is not None:
                 self._view.add_foreign([ShownResult(**event.model_dump(exclude={"type"}, exclude_none=True))])

@@ -17,7 +17,7 @@ from ag_ui.core import BaseEvent
 from langchain_core.messages import BaseMessage
 from langgraph.errors import GraphBubbleUp
 
-from yai_nexus_agentkit.adapter.langgraph.native.run_tree import ERROR_HANDLER, RunTree, is_node
+from yai_nexus_agentkit.adapter.langgraph.native.run_tree import RunTree, is_node
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.native.written import written_messages
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Idle, Plan, Restate, Run
@@ -109,6 +109,8 @@ class LangGraphTranslator:
 
     def begin_pass(self) -> None:
         """The graph runs once more in this run, with messages that the client holds already."""
+        if self._tree.root is not None:
+            self._tree.end(self._tree.root)
         self._tree.root = None
         self._conversation.begin_pass()
 
@@ -183,14 +185,7 @@ class LangGraphTranslator:
 
     def _restart(self, run: NativeRun) -> list[BaseEvent]:
         """End what v2 leaves open: the first attempt of a task that is retried, and the nodes of an earlier step."""
-        events: list[BaseEvent] = []
-        step = run.metadata.get("langgraph_step")
-        for other in self._tree.open():
-            if other is run or other.kind is not run.kind or other.parent is not run.parent:
-                continue
-            again = other.checkpoint_ns == run.checkpoint_ns or run.name == f"{ERROR_HANDLER}{other.name}"
-            if again or other.metadata.get("langgraph_step") != step:
-                events += self._leave(other)
+        events = [event for other in self._tree.replaced(run) for event in self._leave(other)]
         if run.kind is RunKind.NODE and run.parent is self._tree.root:
             events += self._steps.settle()
         return events
