@@ -167,4 +167,5 @@ def build(checkpointer: Any) -> Any:
 def one_worker() -> Any:
     """A server whose runs go on when their viewers leave. Its log of the run that shall fail is of no interest."""
     logging.getLogger("yai_nexus_agentkit").addHandler(logging.NullHandler())
-    return create_app(AGUIAdapter(build(InMemorySaver())), settings=ServerSettings(disconnect="continue"))
+    agent = AGUIAdapter(build(InMemorySaver()))
+    return create_app(agent, settings=ServerSettings(disconnect="continue"), copilotkit="/copilotkit")

@@ -16,7 +16,7 @@ from ipaddress import ip_address
 from yai_nexus_agentkit import __version__
 from yai_nexus_agentkit.cli.arguments import AGENT, add_agent_arguments
 from yai_nexus_agentkit.cli.failures import CommandError, report, warn
-from yai_nexus_agentkit.cli.serving import INSPECTOR, application, inspector_wanted, named_specs
+from yai_nexus_agentkit.cli.serving import COPILOTKIT, INSPECTOR, application, inspector_wanted, named_specs
 from yai_nexus_agentkit.cli.terminal import Terminal
 
 __all__ = ["configure", "execute"]
@@ -51,6 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         help="serve a page to try the agents, at /inspector/ (default: if it is installed)",
     )
+    parser.add_argument("--copilotkit", action="store_true", help="serve pages made with CopilotKit, at /copilotkit")
     parser.add_argument("--identity", metavar="SPEC", help="module:function that returns the Identity of a request")
     parser.add_argument("--per-request", action="store_true", help="call the agents' functions for each request")
     parser.add_argument("--expose-errors", action="store_true", help="send clients the text of unexpected exceptions")
@@ -69,7 +70,7 @@ def execute(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C. Returns the exit code."""
     if find_spec("uvicorn") is None or find_spec("starlette") is None:
         raise CommandError("serve needs an extra: pip install 'yai-nexus-agentkit[server]'")
-    named_specs(args.agents)
+    named_specs(args)
     inspector_wanted(args)
     with _bound(args.host, args.port) as listening:
         if not args.identity and not ip_address(listening.getsockname()[0]).is_loopback:
@@ -139,11 +140,13 @@ def _serve_again(args: argparse.Namespace, sockets: Sequence[socket.socket]) -> 
 def _banner(args: argparse.Namespace, listening: socket.socket) -> str:
     host, port = listening.getsockname()[:2]
     base = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    specs = named_specs(args.agents)
+    specs = named_specs(args)
     lines = [
         f"yai-nexus-agentkit {__version__}",
         *(f"  POST {base}/{name or ''}  {spec}" for name, spec in specs.items()),
     ]
+    if args.copilotkit:
+        lines.append(f"  CopilotKit {base}{COPILOTKIT}")
     if inspector_wanted(args):
         lines.append(f"  page {base}/{INSPECTOR}/")
     return "\n".join(lines) + "\n"

@@ -27,23 +27,26 @@ if TYPE_CHECKING:
     from yai_nexus_agentkit.server.agents import Agent
     from yai_nexus_agentkit.server.settings import Resolver
 
-__all__ = ["INSPECTOR", "application", "inspector_wanted", "named_specs"]
+__all__ = ["COPILOTKIT", "INSPECTOR", "application", "inspector_wanted", "named_specs"]
 
 INSPECTOR = "inspector"
 """The path of the page; no agent can have this name."""
+COPILOTKIT = "/copilotkit"
+"""The path for pages made with CopilotKit, if they are served."""
 
 _NAMED = re.compile(r"([A-Za-z0-9._~-]+)=(.+)")
 
 
-def named_specs(given: list[str]) -> dict[str | None, str]:
+def named_specs(args: argparse.Namespace) -> dict[str | None, str]:
     """``name=module:attribute``, or one spec without a name (None). Raises `CommandError`."""
-    named: dict[str | None, str] = {}
+    given, named = args.agents, dict[str | None, str]()
+    taken = {INSPECTOR, COPILOTKIT.strip("/")} if args.copilotkit else {INSPECTOR}
     for text in given:
         match = _NAMED.fullmatch(text)
         name, spec = (match[1], match[2]) if match else (None, text)
         if name is None and len(given) > 1:
             raise CommandError(f"several agents need names: write name={text}")
-        if name in named or name == INSPECTOR:
+        if name in named or name in taken:
             raise CommandError(f"the name {name!r} is taken")
         named[name] = spec
     return named
@@ -63,7 +66,7 @@ async def application(args: argparse.Namespace, address: str) -> AsyncIterator[S
     `CommandError`."""
     from yai_nexus_agentkit.server import ServerSettings, create_app
 
-    specs = named_specs(args.agents)
+    specs = named_specs(args)
     found = {name: find(parse_spec(spec)) for name, spec in specs.items()}
     try:
         settings = ServerSettings(
@@ -80,7 +83,11 @@ async def application(args: argparse.Namespace, address: str) -> AsyncIterator[S
                 continue
             agents[name] = await stack.enter_async_context(loaded(found[name], spec, attributes, args))
         only = agents.get(None)
-        app = create_app(only or {name: agent for name, agent in agents.items() if name}, settings=settings)
+        app = create_app(
+            only or {name: agent for name, agent in agents.items() if name},
+            settings=settings,
+            copilotkit=COPILOTKIT if args.copilotkit else None,
+        )
         if inspector_wanted(args):
             _add_inspector(app, specs)
         yield app

@@ -12,7 +12,7 @@ if find_spec("starlette") is None:
     raise ImportError('yai_nexus_agentkit.server needs starlette: pip install "yai-nexus-agentkit[server]"')
 
 from yai_nexus_agentkit.runs.identity import Identity
-from yai_nexus_agentkit.server.app import add_agui_routes, create_app
+from yai_nexus_agentkit.server.app import add_agui_routes, add_copilotkit_routes, create_app
 from yai_nexus_agentkit.server.settings import ServerSettings
 
-__all__ = ["Identity", "ServerSettings", "add_agui_routes", "create_app"]
+__all__ = ["Identity", "ServerSettings", "add_agui_routes", "add_copilotkit_routes", "create_app"]

@@ -21,6 +21,7 @@ from yai_nexus_agentkit.runs.janitor import Janitor
 from yai_nexus_agentkit.runs.limits import Capacity
 from yai_nexus_agentkit.runs.service import RunService, ServiceSettings
 from yai_nexus_agentkit.server.agents import Agent, ServedAgent
+from yai_nexus_agentkit.server.copilotkit import CopilotKit
 from yai_nexus_agentkit.server.endpoints import Endpoints
 from yai_nexus_agentkit.server.origins import HostCheck
 from yai_nexus_agentkit.server.problems import client_text, refused
@@ -29,7 +30,7 @@ from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.transport.agui_sse import AGUIWire
 from yai_nexus_agentkit.transport.wire import Wire
 
-__all__ = ["add_agui_routes", "create_app"]
+__all__ = ["add_agui_routes", "add_copilotkit_routes", "create_app"]
 
 _DEFAULTS = ServerSettings()
 _NAME = re.compile(r"[A-Za-z0-9._~-]+")
@@ -38,12 +39,17 @@ _ONLY = "agent"
 
 
 def create_app(
-    agents: Agent | Mapping[str, Agent], *, settings: ServerSettings = _DEFAULTS, wire: Wire | None = None
+    agents: Agent | Mapping[str, Agent],
+    *,
+    settings: ServerSettings = _DEFAULTS,
+    wire: Wire | None = None,
+    copilotkit: str | None = None,
 ) -> Starlette:
     """An ASGI application that serves one agent at ``/``, or each of several at ``/{name}``.
 
     An agent is an `AGUIAdapter`, or a function from `Identity` to one. Runs of all agents count towards the same
     limits; their `RunService` is ``app.state.agui``. `wire`: what clients post and read; default: AG-UI over SSE.
+    `copilotkit`: a path, ``/copilotkit`` for example, under which pages made with CopilotKit find the same agents.
 
     Raises ValueError for names that cannot stand in a path.
     """
@@ -52,6 +58,8 @@ def create_app(
     for name in named:
         if not _NAME.fullmatch(name):
             raise ValueError(f"{name!r} cannot be an agent's name: letters, digits, '.', '_', '~' and '-' only")
+        if isinstance(agents, Mapping) and f"/{name}" == copilotkit:
+            raise ValueError(f"{name!r} cannot be an agent's name: {copilotkit} is CopilotKit's path")
 
     spoken = wire or AGUIWire(settings.event_lines)
 
@@ -70,6 +78,8 @@ def create_app(
     for name, agent in named.items():
         path = f"/{name}" if isinstance(agents, Mapping) else ""
         add_agui_routes(app, agent, path or "/", settings=settings, name=name, service=service, wire=spoken)
+    if copilotkit is not None:
+        add_copilotkit_routes(app, agents, copilotkit, settings=settings, service=service)
     return app
 
 
@@ -92,22 +102,17 @@ def add_agui_routes(
 
     Raises TypeError for other applications, and for dependencies without FastAPI.
     """
-    _require(settings)
-    if not path.startswith("/"):
-        raise ValueError(f"a path begins with '/', not {path!r}")
-    path = path.rstrip("/")
+    path = _checked(path, settings)
     served = ServedAgent(name or path.strip("/") or _ONLY, agent, settings)
     running = service or _service(settings)
     endpoints = Endpoints(served, running, settings, wire or AGUIWire(settings.event_lines))
-    router = app if isinstance(app, Router) else getattr(app, "router", None)
-    if not isinstance(router, Router):
-        raise TypeError(f"the application is neither FastAPI nor Starlette but {type(app).__name__}")
+    router = _router(app)
     if hasattr(app, "add_api_route"):
         from yai_nexus_agentkit.server.fastapi_routes import add_routes
 
         add_routes(app, endpoints, path, dependencies)
     elif dependencies:
-        raise TypeError("dependencies are FastAPI's; a Starlette application has middleware")
+        raise _no_dependencies()
     else:
         router.routes.extend(starlette_routes(endpoints, path))
     if service is None:
@@ -116,6 +121,66 @@ def add_agui_routes(
     if janitor is not None:
         _live_with(router, janitor.working)
     return running
+
+
+def add_copilotkit_routes(
+    app: Any,
+    agents: Agent | Mapping[str, Agent],
+    path: str = "/copilotkit",
+    *,
+    dependencies: Sequence[Any] = (),
+    settings: ServerSettings = _DEFAULTS,
+    service: RunService | None = None,
+) -> RunService:
+    """Serve agents to pages made with CopilotKit, without its Node runtime: `path` is their ``runtimeUrl``. `app`: a
+    FastAPI or Starlette application, or a FastAPI ``APIRouter``.
+
+    One agent without a name is CopilotKit's ``default``. Threads are the same as those of `add_agui_routes` if the
+    agent has the same name there, and `service` is what that call returned. Runs go on when the page is gone;
+    CopilotKit stops them by a request. `dependencies`: FastAPI's, for all these routes.
+
+    Raises TypeError for other applications, and for dependencies without FastAPI; ValueError for no agents.
+    """
+    path, router = _checked(path, settings), _router(app)
+    named = agents if isinstance(agents, Mapping) else {_ONLY: agents}
+    if not named:
+        raise ValueError("CopilotKit needs an agent")
+    running = service or _service(settings)
+    served = {name: ServedAgent(name, agent, settings) for name, agent in named.items()}
+    shown = served if isinstance(agents, Mapping) else {"default": served[_ONLY]}
+    routes = CopilotKit(shown, running, settings).routes(path)
+    if hasattr(app, "add_api_route"):
+        from yai_nexus_agentkit.server.fastapi_routes import add_undescribed
+
+        add_undescribed(app, routes, dependencies)
+    elif dependencies:
+        raise _no_dependencies()
+    else:
+        router.routes.extend(routes)
+    if service is None:
+        _live_with(router, partial(_until_the_end, running))
+        for agent in served.values():
+            if (janitor := _janitor(running, agent, settings)) is not None:
+                _live_with(router, janitor.working)
+    return running
+
+
+def _checked(path: str, settings: object) -> str:
+    _require(settings)
+    if not path.startswith("/"):
+        raise ValueError(f"a path begins with '/', not {path!r}")
+    return path.rstrip("/")
+
+
+def _router(app: Any) -> Router:
+    router = app if isinstance(app, Router) else getattr(app, "router", None)
+    if not isinstance(router, Router):
+        raise TypeError(f"the application is neither FastAPI nor Starlette but {type(app).__name__}")
+    return router
+
+
+def _no_dependencies() -> TypeError:
+    return TypeError("dependencies are FastAPI's; a Starlette application has middleware")
 
 
 def _require(settings: object) -> None:

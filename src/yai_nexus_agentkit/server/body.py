@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from starlette.requests import Request
 
@@ -15,7 +15,7 @@ from yai_nexus_agentkit.protocol.json.reader import TooManyValuesError, read_jso
 from yai_nexus_agentkit.server.settings import LEAST_BODY, ServerSettings
 from yai_nexus_agentkit.transport.wire import Refusal
 
-__all__ = ["PATCHES", "beside_the_loop", "parse_body", "receive_body"]
+__all__ = ["PATCHES", "Body", "beside_the_loop", "parse_body", "receive_body"]
 
 T = TypeVar("T")
 
@@ -30,6 +30,14 @@ _PARSERS = ThreadPoolExecutor(2, thread_name_prefix="agui-parser")
 
 PATCHES = ThreadPoolExecutor(1, thread_name_prefix="agui-patch")
 """For patches of large states, which cannot be interrupted: requests are parsed meanwhile."""
+
+
+class Body(NamedTuple):
+    """The body of a request."""
+
+    data: Any
+    """The JSON data, or the part of it that counts."""
+    raw: bytes
 
 
 async def beside_the_loop(body: bytes, work: Callable[[], T]) -> T:

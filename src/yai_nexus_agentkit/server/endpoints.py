@@ -11,7 +11,7 @@ from functools import partial, wraps
 from typing import Any, Concatenate, TypeVar
 
 from ag_ui.core import BaseEvent
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from yai_nexus_agentkit.errors import OverloadedError, ThreadBusyError, ThreadNotFoundError
@@ -21,7 +21,7 @@ from yai_nexus_agentkit.runs.live_run import Disconnect, LiveRun, RunRequest
 from yai_nexus_agentkit.runs.restored import restored
 from yai_nexus_agentkit.runs.service import OperationCancelledError, RunService
 from yai_nexus_agentkit.server.agents import ServedAgent
-from yai_nexus_agentkit.server.body import PATCHES, beside_the_loop, parse_body, receive_body
+from yai_nexus_agentkit.server.body import PATCHES, Body, beside_the_loop, parse_body, receive_body
 from yai_nexus_agentkit.server.caller import Caller, StoredThread
 from yai_nexus_agentkit.server.origins import is_same_site
 from yai_nexus_agentkit.server.problems import refused
@@ -44,16 +44,14 @@ Handler = Callable[[Request], Awaitable[Response]]
 def _answered(
     handler: Callable[Concatenate[Endpoints, Request, ...], Awaitable[Response]],
 ) -> Callable[[Endpoints, Request], Awaitable[Response]]:
-    """Turn what a handler raises into a refusal of its wire. Those for a limit or a busy thread are counted."""
+    """Turn what a handler raises into a refusal of its wire."""
 
     @wraps(handler)
     async def answer(self: Endpoints, request: Request) -> Response:
         try:
             return await handler(self, request)
         except Exception as error:
-            if isinstance(error, OverloadedError | ThreadBusyError):
-                self.service.count_refused(self.agent.name, error)
-            return refused(error, self.wire, self.settings)
+            return self.refusal(error)
 
     return answer
 
@@ -67,9 +65,14 @@ class Endpoints:
     @_answered
     async def run(self, request: Request) -> Response:
         """A run: the request is checked, then the events stream."""
-        caller = await self._caller(request)
-        posted = await self._posted(request, caller)
-        adapter = await caller.adapter()
+        caller = await self.caller(request)
+        async with self.received(request) as body:
+            posted = await self.posted(caller, body)
+        return await self.started(caller, posted)
+
+    async def started(self, caller: Caller, posted: Posted) -> Response:
+        """The stream of a new run."""
+        request, adapter = caller.request, await caller.adapter()
         thread = caller.thread(posted.run_input.thread_id)
         wanted = RunRequest(
             adapter=adapter,
@@ -84,7 +87,7 @@ class Endpoints:
         service = self.service
         return RunResponse(partial(service.start, wanted), service.launch, posted.encoder(), self.wire, self.settings)
 
-    def _disconnect(self, request: Request) -> Disconnect:
+    def _disconnect(self, request: HTTPConnection) -> Disconnect:
         """What becomes of the run when its viewers have left: by the settings, or by ``?disconnect=``."""
         wanted = request.query_params.get("disconnect")
         if wanted is None:
@@ -99,10 +102,14 @@ class Endpoints:
     async def connect(self, request: Request) -> Response:
         """The thread's run under way, from its beginning; without one, the thread as it stands. The model is not
         called."""
-        caller = await self._caller(request)
-        posted = await self._posted(request, caller)
-        asked = posted.run_input
-        adapter = await caller.adapter()
+        caller = await self.caller(request)
+        async with self.received(request) as body:
+            posted = await self.posted(caller, body)
+        return await self.joined(caller, posted)
+
+    async def joined(self, caller: Caller, posted: Posted) -> Response:
+        """The stream of a further viewer."""
+        asked, adapter = posted.run_input, await caller.adapter()
         thread = caller.thread(asked.thread_id)
         run = self.service.live_run(thread.key)
         if run is not None and run.task is not None and not run.feed.joinable:
@@ -119,19 +126,25 @@ class Endpoints:
     @_answered
     async def runs(self, request: Request) -> Response:
         """The runs that a thread has under way."""
-        caller = await self._caller(request)
+        caller = await self.caller(request)
         run = self.service.live_run(caller.thread(request.path_params["thread_id"]).key)
         return JSONResponse([] if run is None else [_shown_run(run)])
 
-    async def _posted(self, request: Request, caller: Caller) -> Posted:
-        settings = self.settings
+    @asynccontextmanager
+    async def received(self, request: Request, *, optional: bool = False) -> AsyncIterator[Body]:
+        """The body of a request; None if it is empty and `optional`. It counts towards `ServerSettings.max_bodies`
+        while the block lasts."""
         with self.service.capacity.body() as take:
-            body = await receive_body(request, settings, take)
-            data = await beside_the_loop(body, partial(parse_body, body, settings))
-            wanted = self.wire.needs_history(data)
-            history = () if wanted is None else await self._in_time(caller.history(wanted))
-            parse = partial(self.wire.parse, data, history, settings.request_limits)
-            posted = await beside_the_loop(body, parse)
+            raw = await receive_body(request, self.settings, take)
+            data = await beside_the_loop(raw, partial(parse_body, raw, self.settings)) if raw or not optional else None
+            yield Body(data, raw)
+
+    async def posted(self, caller: Caller, body: Body) -> Posted:
+        """The request that a body makes on this wire."""
+        wanted = self.wire.needs_history(body.data)
+        history = () if wanted is None else await self._in_time(caller.history(wanted))
+        parse = partial(self.wire.parse, body.data, history, self.settings.request_limits)
+        posted = await beside_the_loop(body.raw, parse)
         for warning in posted.warnings:
             _logger.warning("request of run %r: %s", posted.run_input.run_id, warning)
         return posted
@@ -139,7 +152,7 @@ class Endpoints:
     @_answered
     async def capabilities(self, request: Request) -> Response:
         """The capabilities that the agent declares (AG-UI 1.0)."""
-        adapter = await (await self._caller(request)).adapter()
+        adapter = await (await self.caller(request)).adapter()
         return JSONResponse(adapter.capabilities().model_dump(mode="json", by_alias=True, exclude_none=True))
 
     async def health(self, request: Request) -> Response:
@@ -163,7 +176,7 @@ class Endpoints:
     @_answered
     async def threads(self, request: Request) -> Response:
         """The user's threads, last used first."""
-        caller = await self._caller(request)
+        caller = await self.caller(request)
         limit = _number(request, "limit", 100)
         if not 1 <= limit <= _MAX_LIST:
             raise Refusal(422, "INVALID_QUERY", f"limit is between 1 and {_MAX_LIST}")
@@ -228,7 +241,7 @@ class Endpoints:
         """Stop the thread's run. Its stream ends with the cancelled outcome."""
         if not is_same_site(request.headers, self.settings.cors):
             raise Refusal(403, "FORBIDDEN", "a page of another origin must send content-type: application/json")
-        caller = await self._caller(request)
+        caller = await self.caller(request)
         thread = caller.thread(request.path_params["thread_id"])
         if await self.service.cancel(thread.key):
             return JSONResponse({"status": "cancelling"}, status_code=202)
@@ -240,7 +253,7 @@ class Endpoints:
     @_answered
     async def agent_state(self, request: Request) -> Response:
         """State and messages of a thread in one answer, in the shape of older integrations."""
-        caller = await self._caller(request)
+        caller = await self.caller(request)
         body = await self._json(request)
         thread_id = body.get("threadId") if isinstance(body, Mapping) else None
         if not isinstance(thread_id, str):
@@ -258,17 +271,23 @@ class Endpoints:
         shown = messages.model_dump(mode="json", by_alias=True)["messages"]
         return JSONResponse(answer | {"threadExists": True, "state": state.snapshot, "messages": shown})
 
-    async def _caller(self, request: Request) -> Caller:
+    def refusal(self, error: Exception) -> Response:
+        """The wire's answer to what a handler raised. Those for a limit or a busy thread are counted."""
+        if isinstance(error, OverloadedError | ThreadBusyError):
+            self.service.count_refused(self.agent.name, error)
+        return refused(error, self.wire, self.settings)
+
+    async def caller(self, request: Request) -> Caller:
+        """Who sends the request. Raises what the application's resolver raises."""
         return await Caller.of(request, self.agent, self.settings)
 
     async def _thread(self, request: Request) -> StoredThread:
         """The thread that the path names. Raises `ThreadNotFoundError` if the agent keeps no threads."""
-        return await (await self._caller(request)).stored(request.path_params["thread_id"])
+        return await (await self.caller(request)).stored(request.path_params["thread_id"])
 
     async def _json(self, request: Request) -> Any:
-        with self.service.capacity.body() as take:
-            body = await receive_body(request, self.settings, take)
-            return await beside_the_loop(body, partial(parse_body, body, self.settings))
+        async with self.received(request) as body:
+            return body.data
 
     async def _in_time(self, answer: Awaitable[T]) -> T:
         """The answer of the storage of threads. Raises `Refusal` 504 if there is none in time."""

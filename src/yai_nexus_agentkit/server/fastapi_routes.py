@@ -9,12 +9,13 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from yai_nexus_agentkit.server.endpoints import Endpoints, Handler
 from yai_nexus_agentkit.server.routes import entries, paths_of, refusals
 from yai_nexus_agentkit.transport.agui_sse import AGUIWire
 
-__all__ = ["add_routes"]
+__all__ = ["add_routes", "add_undescribed"]
 
 
 def add_routes(app: Any, endpoints: Endpoints, path: str, dependencies: Sequence[Any]) -> None:
@@ -39,6 +40,19 @@ def add_routes(app: Any, endpoints: Endpoints, path: str, dependencies: Sequence
             )
     router = getattr(app, "router", app)
     router.routes.extend(refusals(endpoints, path, prefix))
+
+
+def add_undescribed(app: Any, routes: Sequence[Route], dependencies: Sequence[Any]) -> None:
+    """Add routes that the document leaves out. `dependencies` guard all of them."""
+    for route in routes:
+        app.add_api_route(
+            route.path,
+            _endpoint(route.endpoint),
+            methods=sorted(route.methods or ()),
+            dependencies=list(dependencies),
+            response_class=Response,
+            include_in_schema=False,
+        )
 
 
 def _operation_id(route: Any) -> str:
