@@ -15,11 +15,10 @@ import pytest
 from dirty_equals import IsPartialDict
 from langchain_core.messages import HumanMessage
 from langchain_core.tools import BaseTool, tool
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, RetryPolicy, interrupt
 
 from tests.support.approving import KINDS, SEPARATE, Kind, agent_graph, drive, results, tools_graph
+from tests.support.graphs import in_a_row
 from tests.support.histories import calls, strict_model, transcript
 from yai_nexus_agentkit.orchestration.approvals import APPROVAL, require_approval
 
@@ -495,10 +494,7 @@ def test_inside_a_subgraph(kind: Kind) -> None:
         inner = pytest.importorskip("langchain.agents").create_agent(model, [require_approval(shop.pay)])
     else:
         inner = tools_graph(kind, model, [require_approval(shop.pay, expires_in=timedelta(minutes=1))]).compile()
-    builder = StateGraph(MessagesState)
-    builder.add_node("inner", inner)
-    builder.add_edge(START, "inner")
-    state, _ = drive(builder.compile(checkpointer=InMemorySaver()), lambda q: {"approved": q["args"]["amount"] == 2})
+    state, _ = drive(in_a_row({"inner": inner}), lambda q: {"approved": q["args"]["amount"] == 2})
     assert shop.ran == [(2, "shop")]
     assert [m.additional_kwargs.get(APPROVAL) for m in results(state)] == ["denied", None]
 

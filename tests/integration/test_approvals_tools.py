@@ -13,13 +13,14 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, InjectedToolArg, InjectedToolCallId, StructuredTool, Tool, tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph import MessagesState
 from langgraph.prebuilt import InjectedState, InjectedStore, ToolRuntime
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 from pydantic import BaseModel, Field, field_validator
 
 from tests.support.approving import KINDS, Kind, agent_graph, drive, results, tools_graph
+from tests.support.graphs import in_a_row
 from tests.support.histories import calls, strict_model, transcript
 from yai_nexus_agentkit.orchestration.approvals import APPROVAL, require_approval
 
@@ -334,11 +335,8 @@ def test_called_by_hand_in_a_node() -> None:
         second = await asking.ainvoke({"x": 1})
         return {"messages": [HumanMessage(f"{first} / {second}")]}
 
-    builder = StateGraph(MessagesState)
-    builder.add_node("node", node)
-    builder.add_edge(START, "node")
     answers = iter([True, False])
-    state, pauses = drive(builder.compile(checkpointer=InMemorySaver()), lambda _: next(answers))
+    state, pauses = drive(in_a_row({"node": node}), lambda _: next(answers))
     assert [[q["tool_call_id"] for q in pause] for pause in pauses] == [[None], [None]]
     first, second = state["messages"][-1].text.split(" / ")
     assert first == "1 from a function"
@@ -351,10 +349,7 @@ def test_run_asks_too() -> None:
     def node(state: MessagesState) -> dict[str, Any]:
         return {"messages": [HumanMessage(str(asking.run({"x": 1}, tool_call_id="c1").text))]}
 
-    builder = StateGraph(MessagesState)
-    builder.add_node("node", node)
-    builder.add_edge(START, "node")
-    state, pauses = drive(builder.compile(checkpointer=InMemorySaver()), lambda _: YES, asynchronous=False)
+    state, pauses = drive(in_a_row({"node": node}), lambda _: YES, asynchronous=False)
     assert [[q["tool_call_id"] for q in pause] for pause in pauses] == [["c1"]]
     assert state["messages"][-1].text == "1 from a function"
 

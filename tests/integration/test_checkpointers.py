@@ -15,11 +15,11 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph import MessagesState
 from langgraph.graph.message import add_messages
 from langgraph.types import interrupt
 
-from tests.support.graphs import Graph
+from tests.support.graphs import Graph, in_a_row
 from tests.support.people import EACH_PEER, Peer, Tab
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
 from yai_nexus_agentkit.adapter.langgraph.threads.savers import RunSaver, StagedSaver
@@ -132,10 +132,7 @@ def asking(saver: Any, state: type = Noted) -> Graph:
             text = f"counted {int(interrupt('How many?'))}"
         return {"messages": [AIMessage(f"re: {text}")], "notes": [text]}
 
-    builder: StateGraph[Any, Any, Any, Any] = StateGraph(state)
-    builder.add_node("reply", reply)
-    builder.add_edge(START, "reply")
-    return builder.compile(checkpointer=saver)
+    return in_a_row({"reply": reply}, state, checkpointer=saver)
 
 
 @pytest.mark.parametrize("state", [Noted, Deltas], ids=["whole", "deltas"])

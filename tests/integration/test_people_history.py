@@ -16,7 +16,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph, add_messages
 from langgraph.prebuilt import ToolNode, tools_condition
 from langgraph.types import interrupt
 
-from tests.support.graphs import Graph, tool_loop
+from tests.support.graphs import Graph, in_a_row, tool_loop
 from tests.support.histories import strict_model
 from tests.support.people import EACH_PEER, Peer, Tab, held
 from yai_nexus_agentkit import AdapterOptions
@@ -227,10 +227,7 @@ async def test_what_the_user_changes_of_the_state_goes_into_the_branch(peer: Pee
     def count(state: Own) -> dict[str, Any]:
         return {"turns": 1, "messages": [AIMessage(f"wish {state.get('wish')}", id=f"said-{len(state['messages'])}")]}
 
-    builder: StateGraph[Any, Any, Any, Any] = StateGraph(Own)
-    builder.add_node("count", count)
-    builder.add_edge(START, "count")
-    tab = Tab(builder.compile(checkpointer=InMemorySaver()), peer)
+    tab = Tab(in_a_row({"count": count}, Own), peer)
     await said(tab, "a", "b", "c")
     assert tab.state["turns"] == 3
     await tab.edit(1, "x", state={**tab.state, "wish": "tea"})
@@ -511,10 +508,7 @@ async def test_a_graph_that_trims_its_own_messages(peer: Peer) -> None:
     def agent(state: Short) -> dict[str, Any]:
         return {"turns": 1, "messages": [AIMessage(f"re {state['messages'][-1].text}")]}
 
-    builder: StateGraph[Any, Any, Any, Any] = StateGraph(Short)
-    builder.add_node("agent", agent)
-    builder.add_edge(START, "agent")
-    tab = Tab(builder.compile(checkpointer=InMemorySaver()), peer)
+    tab = Tab(in_a_row({"agent": agent}, Short), peer)
     await said(tab, "a", "b", "c")
     assert [text for _, text in tab.said] == ["b", "re b", "c", "re c"]
     await tab.edit(1, "x")

@@ -22,6 +22,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 
+from tests.support.graphs import in_a_row
 from tests.support.serving import JSON, Exchange, call, failing, living, post, run_body, talker
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, EventEmitter, Hooks
 from yai_nexus_agentkit.errors import RunInputError
@@ -82,10 +83,7 @@ async def test_run_started_is_written_before_the_agent_works() -> None:
         await may_go.wait()
         return {"messages": [("ai", "done")]}
 
-    builder = StateGraph(MessagesState)
-    builder.add_node("agent", agent)
-    builder.add_edge(START, "agent")
-    exchange = post(app_of(builder.compile()), run_body())
+    exchange = post(app_of(in_a_row({"agent": agent}, checkpointer=None)), run_body())
     await exchange.until(lambda it: b"RUN_STARTED" in it.body)
     await started.wait()
     assert not exchange.complete
@@ -221,10 +219,7 @@ def emitting(events: int, size: int, *, together: bool) -> Any:
             EventEmitter().emit("chart", {"n": n, "data": "x" * size})
         return {}
 
-    builder = StateGraph(MessagesState)
-    builder.add_node("agent", agent)
-    builder.add_edge(START, "agent")
-    return builder.compile(checkpointer=InMemorySaver())
+    return in_a_row({"agent": agent})
 
 
 async def test_frames_that_wait_are_joined_into_one_write() -> None:
@@ -268,10 +263,7 @@ class Watched:
                 raise
             return {}
 
-        builder = StateGraph(MessagesState)
-        builder.add_node("agent", agent)
-        builder.add_edge(START, "agent")
-        return builder.compile(checkpointer=InMemorySaver())
+        return in_a_row({"agent": agent})
 
 
 async def test_a_client_that_goes_away_cancels_the_agent_within_100_ms() -> None:
@@ -327,10 +319,7 @@ async def test_a_request_waits_up_to_two_seconds_for_a_run_that_is_ending(cleanu
             await asyncio.sleep(cleanup)
         return {}
 
-    builder = StateGraph(MessagesState)
-    builder.add_node("agent", agent)
-    builder.add_edge(START, "agent")
-    app = app_of(builder.compile(checkpointer=InMemorySaver()), ending_wait=1.5)
+    app = app_of(in_a_row({"agent": agent}), ending_wait=1.5)
     first = post(app, run_body(run="r1"))
     await running.wait()
     assert (await call(app, "POST", "/threads/t1/cancel")).status == 202
@@ -350,10 +339,7 @@ async def test_a_sync_node_is_left_behind_and_its_result_dropped() -> None:
             may_end.wait(10)
         return {"messages": [("ai", f"turn {len(turns)}")]}
 
-    builder = StateGraph(MessagesState)
-    builder.add_node("agent", agent)
-    builder.add_edge(START, "agent")
-    app = app_of(builder.compile(checkpointer=InMemorySaver()))
+    app = app_of(in_a_row({"agent": agent}))
     exchange = post(app, run_body(run="r1"))
     await asyncio.to_thread(entered.wait, 10)
     exchange.disconnect()
@@ -444,10 +430,7 @@ async def test_a_blocked_event_loop_costs_no_run_its_thread(busy: Any) -> None:
             await asyncio.sleep(1)
         return {"messages": [("ai", f"answer {len(state['messages'])}")]}
 
-    builder = StateGraph(MessagesState)
-    builder.add_node("agent", agent)
-    builder.add_edge(START, "agent")
-    app = app_of(builder.compile(checkpointer=InMemorySaver()), lease=0.3, busy=busy)
+    app = app_of(in_a_row({"agent": agent}), lease=0.3, busy=busy)
     first = post(app, run_body(run="r1"))
     other = post(app, run_body(run="r1", thread="t2"))
     early = post(app, run_body("early", run="r2")) if busy == "wait" else None
@@ -697,10 +680,31 @@ async def test_a_failure_is_logged_once(caplog: pytest.LogCaptureFixture, way: s
     assert exchange.events[-1]["message"] in logged.getMessage()
 
 
-async def test_texts_can_be_exposed() -> None:
-    app = app_of(failing(ValueError("the password is swordfish")), expose_errors=True)
-    exchange = await call(app, "POST", "/", run_body())
-    assert exchange.events[-1]["message"] == "the password is swordfish"
+async def refuse(run: Any) -> None:
+    raise RunInputError("this tenant has no budget left", path="/threadId")
+
+
+def fail(*_: Any) -> Any:
+    raise KeyError("swordfish")
+
+
+@pytest.mark.parametrize(
+    ("hooks", "expose", "code", "text"),
+    [
+        (Hooks(), True, "AGENT_ERROR", "the password is swordfish"),
+        (Hooks(before_run=refuse), False, "INVALID_INPUT", "/threadId: this tenant has no budget left"),
+        (Hooks(config=fail), False, "HOOK_ERROR", "internal error (id "),
+        (Hooks(on_error=lambda error, run: "please try again"), False, "AGENT_ERROR", "please try again"),
+        (Hooks(on_error=fail), False, "AGENT_ERROR", "internal error (id "),
+    ],
+    ids=["exposed", "our own error", "a failing hook", "the application's text", "a failing text"],
+)
+async def test_the_text_that_clients_get(hooks: Hooks, expose: bool, code: str, text: str) -> None:
+    graph = failing(ValueError("the password is swordfish"))
+    exchange = await call(app_of(graph, hooks=hooks, expose_errors=expose), "POST", "/", run_body())
+    assert exchange.events[-1]["code"] == code
+    assert exchange.events[-1]["message"].startswith(text)
+    assert (b"swordfish" in exchange.body) is expose
 
 
 @pytest.mark.parametrize("expose", [True, False])
@@ -712,32 +716,3 @@ async def test_what_fails_outside_a_run_is_logged(caplog: pytest.LogCaptureFixtu
     assert (refused.status, b"swordfish" in refused.body) == (500, expose)
     [logged] = [record for record in caplog.records if record.exc_info]
     assert refused.json["detail"]["error_description"] in logged.getMessage()
-
-
-async def test_clients_get_the_text_of_our_own_errors() -> None:
-    async def refuse(run: Any) -> None:
-        raise RunInputError("this tenant has no budget left", path="/threadId")
-
-    exchange = await call(app_of(talker(), hooks=Hooks(before_run=refuse)), "POST", "/", run_body())
-    assert exchange.events[-1]["code"] == "INVALID_INPUT"
-    assert "no budget left" in exchange.events[-1]["message"]
-
-
-async def test_a_hook_that_fails_ends_the_run_and_says_nothing() -> None:
-    def broken(run: Any) -> Any:
-        raise KeyError("swordfish")
-
-    exchange = await call(app_of(talker(), hooks=Hooks(config=broken)), "POST", "/", run_body())
-    assert exchange.events[-1]["code"] == "HOOK_ERROR"
-    assert b"swordfish" not in exchange.body
-
-
-async def test_an_on_error_hook_decides_and_its_failure_uncovers_nothing() -> None:
-    app = app_of(failing(ValueError("swordfish")), hooks=Hooks(on_error=lambda error, run: "please try again"))
-    assert (await call(app, "POST", "/", run_body())).events[-1]["message"] == "please try again"
-
-    def broken(error: BaseException, run: Any) -> str:
-        raise TypeError
-
-    app = app_of(failing(ValueError("swordfish")), hooks=Hooks(on_error=broken))
-    assert b"swordfish" not in (await call(app, "POST", "/", run_body())).body

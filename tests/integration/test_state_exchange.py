@@ -57,26 +57,78 @@ def states(played: Any) -> list[list[str]]:
     return named(*([e for e in run["events"] if e["type"].startswith("STATE_")] for run in played.runs))
 
 
-async def test_state_that_the_client_sends_back_changes_nothing(play: Player) -> None:
-    played = await play(logging_graph, says(1, city="Rome"), says(2), says(3))
+ROME = says(1, city="Rome")
 
-    assert states(played) == snapshot(
-        [
-            [
-                "STATE_SNAPSHOT snapshot=(city=Rome log=[])",
-                'STATE_DELTA delta=[(op=add path="/log" value=["in Rome"])]',
-            ],
-            [
-                'STATE_SNAPSHOT snapshot=(city=Rome log=["in Rome"])',
-                'STATE_DELTA delta=[(op=add path="/log" value=["in Rome" "in Rome"])]',
-            ],
-            [
-                'STATE_SNAPSHOT snapshot=(city=Rome log=["in Rome" "in Rome"])',
-                'STATE_DELTA delta=[(op=add path="/log" value=["in Rome" "in Rome" "in Rome"])]',
-            ],
-        ]
-    )
-    assert played.state == {"city": "Rome", "log": ["in Rome"] * 3}
+
+@pytest.mark.parametrize(
+    ("turns", "streams", "end"),
+    [
+        pytest.param(
+            [ROME, says(2), says(3)],
+            snapshot(
+                [
+                    [
+                        "STATE_SNAPSHOT snapshot=(city=Rome log=[])",
+                        'STATE_DELTA delta=[(op=add path="/log" value=["in Rome"])]',
+                    ],
+                    [
+                        'STATE_SNAPSHOT snapshot=(city=Rome log=["in Rome"])',
+                        'STATE_DELTA delta=[(op=add path="/log" value=["in Rome" "in Rome"])]',
+                    ],
+                    [
+                        'STATE_SNAPSHOT snapshot=(city=Rome log=["in Rome" "in Rome"])',
+                        'STATE_DELTA delta=[(op=add path="/log" value=["in Rome" "in Rome" "in Rome"])]',
+                    ],
+                ]
+            ),
+            {"city": "Rome", "log": ["in Rome"] * 3},
+            id="sent back as it came: no change",
+        ),
+        pytest.param(
+            [ROME, says(2, city="Oslo", log=["mine"]), says(3, log=[], plan={"a": [1, {"b": None}]})],
+            snapshot(
+                [
+                    [
+                        "STATE_SNAPSHOT snapshot=(city=Rome log=[])",
+                        'STATE_DELTA delta=[(op=add path="/log" value=["in Rome"])]',
+                    ],
+                    [
+                        "STATE_SNAPSHOT snapshot=(city=Oslo log=[mine])",
+                        'STATE_DELTA delta=[(op=add path="/log" value=[mine "in Oslo"])]',
+                    ],
+                    [
+                        "STATE_SNAPSHOT snapshot=(city=Oslo log=[] plan=(a=[1 (b=null)]))",
+                        'STATE_DELTA delta=[(op=add path="/log" value=["in Oslo"])]',
+                    ],
+                ]
+            ),
+            {"city": "Oslo", "log": ["in Oslo"], "plan": {"a": [1, {"b": None}]}},
+            id="changed, past reducers: a list that the client set is the list",
+        ),
+        pytest.param(
+            [says(1, city="Rome", plan={"a": 1}), says(2, city=None, plan=None, log=None)],
+            snapshot(
+                [
+                    [
+                        "STATE_SNAPSHOT snapshot=(city=Rome log=[] plan=(a=1))",
+                        'STATE_DELTA delta=[(op=add path="/log" value=["in Rome"])]',
+                    ],
+                    [
+                        'STATE_SNAPSHOT snapshot=(city=Rome log=["in Rome"] plan=(a=1))',
+                        'STATE_DELTA delta=[(op=add path="/log" value=["in Rome" "in Rome"])]',
+                    ],
+                ]
+            ),
+            {"city": "Rome", "plan": {"a": 1}, "log": ["in Rome"] * 2},
+            id="keys left out stay",
+        ),
+    ],
+)
+async def test_state_that_the_client_sends(play: Player, turns: list[Turn], streams: Any, end: Any) -> None:
+    played = await play(logging_graph, *turns)
+
+    assert states(played) == streams
+    assert played.state == end
 
 
 async def test_the_default_of_a_channel_that_nobody_wrote_is_no_change(play: Player) -> None:
@@ -91,54 +143,6 @@ async def test_the_default_of_a_channel_that_nobody_wrote_is_no_change(play: Pla
     played = await play(lambda: in_a_row({"count": count}, Shared), says(1), visit)
     assert all("STATE_SNAPSHOT snapshot=(log=[])" in stream for stream in played.streams)
     assert [any("counted" in line for line in stream) for stream in played.streams] == [True, False]
-
-
-async def test_state_that_the_client_changes(play: Player) -> None:
-    """Past reducers: a list that the client set is the list, not something to append."""
-    played = await play(
-        logging_graph,
-        says(1, city="Rome"),
-        says(2, city="Oslo", log=["mine"]),
-        says(3, log=[], plan={"a": [1, {"b": None}]}),
-    )
-
-    assert states(played) == snapshot(
-        [
-            [
-                "STATE_SNAPSHOT snapshot=(city=Rome log=[])",
-                'STATE_DELTA delta=[(op=add path="/log" value=["in Rome"])]',
-            ],
-            [
-                "STATE_SNAPSHOT snapshot=(city=Oslo log=[mine])",
-                'STATE_DELTA delta=[(op=add path="/log" value=[mine "in Oslo"])]',
-            ],
-            [
-                "STATE_SNAPSHOT snapshot=(city=Oslo log=[] plan=(a=[1 (b=null)]))",
-                'STATE_DELTA delta=[(op=add path="/log" value=["in Oslo"])]',
-            ],
-        ]
-    )
-    assert played.state == {"city": "Oslo", "log": ["in Oslo"], "plan": {"a": [1, {"b": None}]}}
-
-
-async def test_keys_that_the_client_leaves_out_stay(play: Player) -> None:
-    played = await play(
-        logging_graph, says(1, city="Rome", plan={"a": 1}), says(2, city=None, plan=None, log=None), says(3)
-    )
-
-    assert states(played)[1:] == snapshot(
-        [
-            [
-                'STATE_SNAPSHOT snapshot=(city=Rome log=["in Rome"] plan=(a=1))',
-                'STATE_DELTA delta=[(op=add path="/log" value=["in Rome" "in Rome"])]',
-            ],
-            [
-                'STATE_SNAPSHOT snapshot=(city=Rome log=["in Rome" "in Rome"] plan=(a=1))',
-                'STATE_DELTA delta=[(op=add path="/log" value=["in Rome" "in Rome" "in Rome"])]',
-            ],
-        ]
-    )
-    assert played.state == {"city": "Rome", "plan": {"a": 1}, "log": ["in Rome"] * 3}
 
 
 @pytest.mark.parametrize("state", [None, [], "text", 7, {"messages": ["x"], "nothing": 1, "tools": [], "__proto__": 1}])
@@ -220,35 +224,20 @@ async def test_the_state_is_sent_before_a_graph_without_input_runs(play: Player,
 
     played = await play(build, "hi", "again")
 
-    expected = snapshot(
-        {
-            "True": [
-                [
-                    "STATE_SNAPSHOT snapshot=()",
-                    'STATE_DELTA delta=[(op=add path="/guess" value=soon)]',
-                    'STATE_DELTA delta=[(op=add path="/turns" value=1) (op=remove path="/guess")]',
-                ],
-                [
-                    "STATE_SNAPSHOT snapshot=(turns=1)",
-                    'STATE_DELTA delta=[(op=add path="/guess" value=soon)]',
-                    'STATE_DELTA delta=[(op=add path="/turns" value=2) (op=remove path="/guess")]',
-                ],
+    assert states(played) == snapshot(
+        [
+            [
+                "STATE_SNAPSHOT snapshot=()",
+                'STATE_DELTA delta=[(op=add path="/guess" value=soon)]',
+                'STATE_DELTA delta=[(op=add path="/turns" value=1) (op=remove path="/guess")]',
             ],
-            "False": [
-                [
-                    "STATE_SNAPSHOT snapshot=()",
-                    'STATE_DELTA delta=[(op=add path="/guess" value=soon)]',
-                    'STATE_DELTA delta=[(op=add path="/turns" value=1) (op=remove path="/guess")]',
-                ],
-                [
-                    "STATE_SNAPSHOT snapshot=(turns=1)",
-                    'STATE_DELTA delta=[(op=add path="/guess" value=soon)]',
-                    'STATE_DELTA delta=[(op=add path="/turns" value=2) (op=remove path="/guess")]',
-                ],
+            [
+                "STATE_SNAPSHOT snapshot=(turns=1)",
+                'STATE_DELTA delta=[(op=add path="/guess" value=soon)]',
+                'STATE_DELTA delta=[(op=add path="/turns" value=2) (op=remove path="/guess")]',
             ],
-        }
+        ]
     )
-    assert states(played) == expected[str(checkpointer)]
 
 
 class Color(enum.Enum):

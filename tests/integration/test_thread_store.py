@@ -14,6 +14,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.message import add_messages
 from pydantic import BaseModel
 
+from tests.support.graphs import in_a_row
 from yai_nexus_agentkit import AGUIAdapter, Hooks, RunContext
 from yai_nexus_agentkit.errors import StatePatchError, ThreadNotFoundError, ThreadPausedError
 from yai_nexus_agentkit.testing import collect, run_input
@@ -219,10 +220,7 @@ async def test_a_thread_that_failed_can_be_patched() -> None:
             raise ValueError("bad name")
         return {"log": ["worked"]}
 
-    builder = StateGraph(Listed)
-    builder.add_node("work", work)
-    builder.add_edge(START, "work")
-    thread = Thread(builder.compile(checkpointer=InMemorySaver()))
+    thread = Thread(in_a_row({"work": work}, Listed))
     assert (await thread.run(state={"name": "bad"}))[-1]["type"] == "RUN_ERROR"
     assert not await thread.store.paused("t")
     await thread.patch({"op": "replace", "path": "/name", "value": "good"})

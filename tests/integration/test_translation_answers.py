@@ -114,10 +114,7 @@ def agent_with_a_memory_of_its_own() -> Graph:
         answered = await inner.ainvoke(given)
         return {"messages": [AIMessage(answered["messages"][-1].text)]}
 
-    builder: StateGraph[Any, Any, Any, Any] = StateGraph(Asked)
-    builder.add_node("ask", ask)
-    builder.add_edge(START, "ask")
-    return builder.compile(checkpointer=InMemorySaver())
+    return in_a_row({"ask": ask}, Asked)
 
 
 @pytest.mark.parametrize(

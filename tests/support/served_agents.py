@@ -10,9 +10,10 @@ from langchain.agents import create_agent
 from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph import MessagesState
 from langgraph.types import interrupt
 
+from tests.support.graphs import in_a_row
 from tests.support.serving import last_text, talker
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
 from yai_nexus_agentkit.orchestration.middleware import ClientToolsMiddleware
@@ -54,10 +55,7 @@ def approval() -> Any:
         answer = interrupt({"question": "Send the mail?"})
         return {"messages": [("ai", f"answered {answer}")]}
 
-    builder = StateGraph(MessagesState)
-    builder.add_node("ask", ask)
-    builder.add_edge(START, "ask")
-    return builder.compile(checkpointer=InMemorySaver())
+    return in_a_row({"ask": ask})
 
 
 class Counting:
@@ -78,10 +76,7 @@ class Counting:
                 self.cancelled += 1
                 raise
 
-        builder = StateGraph(MessagesState)
-        builder.add_node("agent", agent)
-        builder.add_edge(START, "agent")
-        return builder.compile(checkpointer=InMemorySaver())
+        return in_a_row({"agent": agent})
 
 
 def everything() -> Any:

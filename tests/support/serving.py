@@ -21,6 +21,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
+from tests.support.graphs import in_a_row
 from yai_nexus_agentkit.testing import ScriptedChatModel, parse_sse, run_input
 
 JSON = {"content-type": "application/json"}
@@ -213,10 +214,7 @@ def asker(checkpointer: BaseCheckpointSaver[Any] | None = None) -> Any:
         answer = interrupt({"question": "really?"})
         return {"messages": [("ai", f"you said {answer}")], "count": 1}
 
-    builder = StateGraph(Noted)
-    builder.add_node("ask", ask)
-    builder.add_edge(START, "ask")
-    return builder.compile(checkpointer=checkpointer or InMemorySaver())
+    return in_a_row({"ask": ask}, Noted, checkpointer=checkpointer or InMemorySaver())
 
 
 def failing(error: BaseException) -> Any:
@@ -225,10 +223,7 @@ def failing(error: BaseException) -> Any:
     async def agent(state: MessagesState) -> dict[str, Any]:
         raise error
 
-    builder = StateGraph(MessagesState)
-    builder.add_node("agent", agent)
-    builder.add_edge(START, "agent")
-    return builder.compile(checkpointer=InMemorySaver())
+    return in_a_row({"agent": agent})
 
 
 def last_text(messages: Sequence[BaseMessage]) -> str:

@@ -6,12 +6,13 @@ import asyncio
 from typing import Any
 
 import pytest
-from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph import MessagesState
 from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from tests.support.graphs import in_a_row
 from tests.support.serving import call, failing, post, run_body, talker
 from yai_nexus_agentkit import AGUIAdapter
 from yai_nexus_agentkit.server import create_app
@@ -40,10 +41,7 @@ def traced() -> Any:
             await asyncio.sleep(0)
         return {"messages": [("ai", "done")]}
 
-    builder = StateGraph(MessagesState)
-    builder.add_node("agent", agent)
-    builder.add_edge(START, "agent")
-    return builder.compile()
+    return in_a_row({"agent": agent}, checkpointer=None)
 
 
 async def test_a_run_is_a_span_with_its_figures(spans: InMemorySpanExporter) -> None:
