@@ -247,6 +247,7 @@ SET: dict[str, Any] = {
     "config": no_config,
     "custom_events": "all",
     "durability": "exit",
+    "hold": "answer",
     "marked_messages": "user",
     "messages_snapshot": "never",
     "source": "callbacks",

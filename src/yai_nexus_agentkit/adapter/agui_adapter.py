@@ -43,6 +43,8 @@ class AGUIAdapter:
     source: Source
     options: AdapterOptions
     hooks: Hooks
+    effective_hooks: Hooks
+    """`hooks`, behind what the agent itself redacts: those of every run, and of the stored threads."""
 
     def __init__(
         self,
@@ -59,7 +61,9 @@ class AGUIAdapter:
             if not isinstance(value, kind):
                 raise TypeError(f"options and hooks are AdapterOptions and Hooks, not {type(value).__name__}")
         check_honoured(source, options, hooks)
-        for name, value in (("source", source), ("options", options), ("hooks", hooks)):
+        effective = source.redacting(hooks, options)
+        fields = {"source": source, "options": options, "hooks": hooks, "effective_hooks": effective}
+        for name, value in fields.items():
             object.__setattr__(self, name, value)
 
     def replace(self, *, options: AdapterOptions | None = None, hooks: Hooks | None = None) -> Self:
@@ -144,7 +148,7 @@ class AGUIAdapter:
             run_input,
             control,
             options=self.options,
-            hooks=self.hooks,
+            hooks=self.effective_hooks,
             config=config,
             context=context,
             request=request or {},

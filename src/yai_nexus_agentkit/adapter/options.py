@@ -56,6 +56,10 @@ class AdapterOptions:
     marks them, and their metadata have the mark (``lc_source``). Chats do not show developer messages. LangGraph
     only."""
 
+    hold: Literal["declared", "answer", "never"] = "declared"
+    """When an answer waits until the middleware behind the model is done with it: in agents whose middleware declares
+    that it rewrites answers (LangChain's `PIIMiddleware` does), always, or never. LangGraph only."""
+
     final_state_snapshot: bool = False
     """Send a ``STATE_SNAPSHOT`` at the end of each run, even if the deltas sent everything. For clients that ignore
     deltas."""

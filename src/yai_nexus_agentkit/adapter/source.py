@@ -27,6 +27,7 @@ OPTIONAL = frozenset(
         "config",
         "custom_events",
         "durability",
+        "hold",
         "marked_messages",
         "messages_snapshot",
         "source",
@@ -101,6 +102,10 @@ class Source(Protocol):
     async def prepare(self, run: RunContext, /) -> SourceRun:
         """Read what the thread holds and decide what this request means. Raises `RunInputError` or `ResumeError`;
         nothing ran then."""
+
+    def redacting(self, hooks: Hooks, options: AdapterOptions) -> Hooks:
+        """The application's hooks, behind what the agent itself redacts. Called once for an adapter."""
+        return hooks
 
     def merged(self, under: Mapping[str, Any], over: Mapping[str, Any], /) -> Any:
         """Two configurations of a run as one; `over` wins."""

@@ -104,7 +104,7 @@ class Caller:
             run_input=asked,
             declared=peer_declares(asked),
             options=adapter.options,
-            hooks=adapter.hooks,
+            hooks=adapter.effective_hooks,
             context=self.identity.context,
             request=self.facts(thread),
         )

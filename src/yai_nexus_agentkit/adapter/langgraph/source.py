@@ -19,7 +19,9 @@ from pydantic import BaseModel, ValidationError
 
 from yai_nexus_agentkit.adapter.langgraph.messages.metadata import SOURCE
 from yai_nexus_agentkit.adapter.langgraph.messages.to_langchain import to_langchain
+from yai_nexus_agentkit.adapter.langgraph.middleware import AgentMiddlewares
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes, SideHandler
+from yai_nexus_agentkit.adapter.langgraph.redaction import redacting
 from yai_nexus_agentkit.adapter.langgraph.request.graph_input import context_entries, request_tools, second_input
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Held, Idle, Known, Plan, Restate, Resume, Run
 from yai_nexus_agentkit.adapter.langgraph.request.planner import Planner, message_roles
@@ -27,8 +29,9 @@ from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, Graph, GraphSha
 from yai_nexus_agentkit.adapter.langgraph.threads.branches import MESSAGE_KEY
 from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import breakpoints
 from yai_nexus_agentkit.adapter.langgraph.threads.savers import at_head
+from yai_nexus_agentkit.adapter.langgraph.translate.holding import Hold
 from yai_nexus_agentkit.adapter.langgraph.translate.translator import LangGraphTranslator
-from yai_nexus_agentkit.adapter.run_context import RunContext
+from yai_nexus_agentkit.adapter.run_context import Hooks, RunContext
 from yai_nexus_agentkit.adapter.shared.reports import Reports
 from yai_nexus_agentkit.adapter.source import OPTIONAL, Source, SourceRun
 from yai_nexus_agentkit.errors import Code, ResumeError
@@ -60,19 +63,25 @@ class LangGraphSource(Source):
         self.agent = agent
         self.graph: Graph | None = _graph_of(agent)
         self.shape = GraphShape.of(self.graph) if self.graph is not None else None
+        self._middleware = AgentMiddlewares(agent)
 
     async def prepare(self, run: RunContext, /) -> LangGraphRun:
         """Read the thread and decide what the request means for it."""
-        notes = RunNotes(complete=True)
+        notes, hold = RunNotes(complete=True), self._middleware.hold(run.options.hold)
         config = self._config(run, SideHandler(notes) if run.options.source == "events" else None)
         if self.graph is None or self.shape is None:
             known = Known(request=run.run_input.messages, roles=message_roles(run.run_input.messages, ()))
             given = _runnable_input(self.agent, run)
             plan: Plan = Run(known=known, input=given) if given else Idle(known=known, held=Held())
-            return LangGraphRun(run, self.agent, config, plan, notes, None)
+            return LangGraphRun(run, self.agent, config, plan, notes, None, hold)
         planner = Planner(run, self.graph, self.shape, config)
         plan = await planner.plan()
-        return LangGraphRun(run, planner.agent, planner.config, plan, notes, self.shape)
+        return LangGraphRun(run, planner.agent, planner.config, plan, notes, self.shape, hold)
+
+    def redacting(self, hooks: Hooks, options: AdapterOptions) -> Hooks:
+        """The hooks, behind the redaction of the agent's own `PIIMiddleware`."""
+        redactors = self._middleware.redactors if options.hold != "never" else ()
+        return redacting(redactors, hooks) if redactors else hooks
 
     def merged(self, under: Any, over: Any, /) -> RunnableConfig:
         """Two configurations as one, as LangChain merges them; `over` wins."""
@@ -130,6 +139,7 @@ class LangGraphRun(SourceRun):
         plan: Plan,
         notes: RunNotes,
         shape: GraphShape | None,
+        hold: Hold | None,
     ) -> None:
         self._run, self._agent, self._config, self._plan, self._shape = run, agent, config, plan, shape
         self._notes = notes
@@ -140,7 +150,7 @@ class LangGraphRun(SourceRun):
             taken=plan.known.roles,
             calls=plan.known.calls,
         )
-        self.translator = LangGraphTranslator(plan, reports, notes, shape=shape)
+        self.translator = LangGraphTranslator(plan, reports, notes, shape=shape, hold=hold)
 
     def oldest_tool(self) -> float | None:
         return self._notes.oldest_tool()

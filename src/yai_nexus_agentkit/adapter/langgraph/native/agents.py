@@ -6,7 +6,7 @@ from __future__ import annotations
 from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text
 
-__all__ = ["is_hook", "speaker"]
+__all__ = ["is_hook", "is_hook_name", "speaker"]
 
 _HOOKS = (".before_agent", ".before_model", ".after_model", ".after_agent")
 """Ends of the names of the nodes that ``create_agent`` makes of hooks; before them stands the middleware's name."""
@@ -16,7 +16,12 @@ _MODEL_NODE = "model"
 
 def is_hook(run: NativeRun) -> bool:
     """The run is the node of a hook of middleware."""
-    return run.kind is RunKind.NODE and run.name.endswith(_HOOKS)
+    return run.kind is RunKind.NODE and is_hook_name(run.name)
+
+
+def is_hook_name(node: str) -> bool:
+    """The name is that of such a node."""
+    return node.endswith(_HOOKS)
 
 
 def speaker(run: NativeRun) -> str | None:

@@ -264,9 +264,9 @@ class ClientView:
     def _is_misnamed(self, message: BaseMessage) -> bool:
         """The text was sent under another name. A message of calls alone has no place for one."""
         sent = self._sent.get(message.id or "")
-        return (
-            sent is not None and bool(message.text) and (message.name or None) != sent.speaker and message.type == "ai"
-        )
+        if sent is None or message.type != "ai" or not message.text:
+            return False
+        return (message.name or None) != sent.speaker
 
     def _client_order(self, held: Iterable[str]) -> list[str]:
         """Ids of the client's messages in its order: what it held, then what was sent. A result stands behind its call
@@ -315,15 +315,15 @@ class ClientView:
             self.drifted("the thread did not get what a subgraph held")
             self._nested = {i: m for i, m in self._nested.items() if i in kept}
 
-    def snapshot(self, keep: Keep, unsaid: Sequence[BaseMessage] = ()) -> list[Message]:
-        """The conversation as the client shall hold it."""
+    def snapshot(self, keep: Keep, unsaid: Sequence[BaseMessage] = (), without: Collection[Any] = ()) -> list[Message]:
+        """The conversation as the client shall hold it, but for messages with the ids `without`."""
         ids = {m.id for m in self.latest}
         inner = [m for message_id, m in self._nested.items() if message_id not in ids]
         sent = {**self._sent, **self._thoughts}
         inner += [one.message for one in _unstored(sent, ids, keep).values() if one.message is not None]
         # Whole, since a message that is not shown may have reasoning that is.
         own = to_agui(
-            [*self.latest, *inner, *unsaid],
+            [*(m for m in self.latest if m.id not in without), *inner, *unsaid],
             declared=self._life.declared,
             reasoning=self._reasoning,
             marked=self._marked,

@@ -1,4 +1,4 @@
-"""State, messages and questions of one run: what the root's chunks say of them, and the snapshots that follow. Pure.
+"""State and messages of one run: what the root's chunks say of them, and the snapshots that follow. Pure.
 
 Only chunks of the root graph count; a subgraph's arrive too late to be in order. A message that a node wrote and nobody
 streamed is streamed at once. Other changes (an edit, a removal, a message by another role) need a snapshot, which waits
@@ -7,31 +7,29 @@ for the end of the step.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from ag_ui.core import BaseEvent, Interrupt, Message
+from ag_ui.core import BaseEvent, Message
 from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolMessage
-from langgraph.types import Interrupt as NativeInterrupt
 
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown
 from yai_nexus_agentkit.adapter.langgraph.messages.raw import UNREADABLE
 from yai_nexus_agentkit.adapter.langgraph.native.run_tree import RunTree
 from yai_nexus_agentkit.adapter.langgraph.native.written import written_messages
-from yai_nexus_agentkit.adapter.langgraph.questions import Breakpoint, describe, describe_breakpoint
 from yai_nexus_agentkit.adapter.langgraph.request.alike import saved_as
-from yai_nexus_agentkit.adapter.langgraph.request.plan import Held, Plan, Restate, Resume, Run
+from yai_nexus_agentkit.adapter.langgraph.request.plan import Held, Plan, Resume, Run
 from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView, Judgement, Keep
+from yai_nexus_agentkit.adapter.langgraph.translate.holding import Holding
 from yai_nexus_agentkit.adapter.langgraph.translate.model_lane import ModelLane
 from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolRuns
 from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
 from yai_nexus_agentkit.adapter.shared.reports import Reports
 from yai_nexus_agentkit.protocol.json.json_safe import json_safe
-from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
-__all__ = ["Conversation", "Ending"]
+__all__ = ["Conversation"]
 
 
 class Conversation:
@@ -46,6 +44,7 @@ class Conversation:
         calls: ToolRuns,
         *,
         shape: GraphShape | None,
+        holding: Holding | None = None,
     ) -> None:
         self._known, self._reports, self._tree, self._view = plan.known, reports, tree, view
         self._ids = frozenset(m.id for m in plan.known.request)
@@ -53,7 +52,9 @@ class Conversation:
         self._resumes = isinstance(plan, Resume)
         """The graph has not shown its first values, and they are those of a thread that stopped in a step."""
         self._life, self._state, self._calls = reports.life, reports.state, calls
-        self._shape = shape
+        self._shape, self._holding = shape, holding
+        self._late: Any = None
+        """The values of a step whose state waits with the answers."""
         self._snapshot_due = False
         """A node changed messages in a way that needs a snapshot, which follows at the end of the step."""
         self._unsaid: Sequence[BaseMessage] = plan.later if isinstance(plan, Resume) else ()
@@ -73,13 +74,18 @@ class Conversation:
         other nodes in this run."""
         events: list[BaseEvent] = []
         messages = [m for m in written if isinstance(m, BaseMessage) and m.id]
+        if self._holding:
+            self._holding.wrote(messages)
         # Beside a message that replaces a streamed answer, new ones come with the snapshot too.
         streams = at_root and not run.silent and not self._view.orphans(run, [*beside, *messages])
         for message in messages:
             if isinstance(message, ToolMessage):
                 events += self._calls.result(message, run)
             elif streams and isinstance(message, AIMessage) and self._is_unsent(message):
-                events += self._stream_stored(message, run)
+                if self._holding is None:
+                    events += self._stream_stored(message, run)
+                elif not self._holding.waits(message):
+                    events += self._holding.answer(message, run, lambda held: self._stream_stored(held, run))
         return [*events, *self._calls.node_ended(run)]
 
     def _stream_stored(self, message: AIMessage, run: NativeRun) -> list[BaseEvent]:
@@ -192,6 +198,8 @@ class Conversation:
         messages = self._messages_of(values)
         if self._shape is not None and self._shape.messages and not self._unreadable:
             self._view.stepped(messages)
+        if self._holding:
+            self._holding.wrote(messages)
         if paused or not self.waits:
             return []
         self.waits = False
@@ -212,7 +220,7 @@ class Conversation:
     def stepped(self, values: Any) -> list[BaseEvent]:
         """The rest of that chunk: the state, and a snapshot if messages changed in a way that needs one."""
         events = self._step_state(values)
-        if self._snapshot_due and self._life.quiet:
+        if self._snapshot_due and self._life.quiet and not self._holding:
             self._snapshot_due = False
             events += self._snapshot(self._still_running)
         return events
@@ -224,10 +232,28 @@ class Conversation:
 
     def _step_state(self, values: Any) -> list[BaseEvent]:
         """The state after a superstep. A call that the thread does not hold by then will have no result."""
+        self._late = values if self._holding else None
+        if self._holding:
+            return []
         awaited = self._state.awaited_calls
         if awaited and self._keeps_messages:
             self._state.release(awaited - self._calls.stored(awaited).keys())
         return self._state.step(values)
+
+    def let_go(self, output: Any, *, done: Callable[[NativeRun], bool] | None) -> list[BaseEvent]:
+        """The run ends: send what waits and the thread holds, and the state that waited with it. `output`: the root's
+        return value. `done`: as in `Holding.let_go`."""
+        if self._holding is None:
+            return []
+        ids = {m.id for m in self._view.latest} if self._holding and self._keeps_messages else None
+        own = self._functional and self._returns(output)
+        kept = (lambda message: not own) if ids is None else (lambda message: message.id in ids)
+        events = self._holding.let_go(kept, done)
+        return events if self._late is None or self._holding else [*events, *self._step_state(self._late)]
+
+    def _returns(self, output: Any) -> bool:
+        """`returned` shows something of this."""
+        return isinstance(output, str) or any(isinstance(m, BaseMessage) for m in written_messages(output))
 
     def begin_held(self, held: Held) -> list[BaseEvent]:
         """Start from what the thread holds: the graph does not run, or does not show it before its first step."""
@@ -306,7 +332,8 @@ class Conversation:
     def _snapshot(self, keep: Keep = lambda run: False) -> list[BaseEvent]:
         if self._unreadable:
             return []
-        messages = self._reports.shown(self._as_sent(self._view.snapshot(keep, self._unsaid)))
+        without = self._holding.ids if self._holding else ()
+        messages = self._reports.shown(self._as_sent(self._view.snapshot(keep, self._unsaid, without)))
         if messages is None:
             return []
         first = self._view.prelude(messages)
@@ -321,58 +348,3 @@ class Conversation:
             if sent is not None and isinstance(message.content, str) and saved_as(sent, message.content):
                 message.content = sent
         return messages
-
-
-class Ending:
-    """The questions of one run. The same interrupt shows once per graph level and stream mode, under one id."""
-
-    def __init__(self, plan: Plan, tree: RunTree, calls: ToolRuns) -> None:
-        self._tree, self._calls = tree, calls
-        self._asked: dict[str, tuple[NativeInterrupt, tuple[str, ...]]] = {}
-        """Question and the deepest namespace it was seen in."""
-        self._breakpoints: list[Breakpoint] = []
-        self.at_breakpoint = False
-        """The graph stopped at a static interrupt, which does not say where."""
-        if isinstance(plan, Restate):
-            self.asked(plan.questions or None, ())
-            self.stopped_at(plan.breakpoints)
-
-    @property
-    def paused(self) -> bool:
-        """The graph asked something, or stopped at a breakpoint."""
-        return bool(self._asked or self._breakpoints or self.at_breakpoint)
-
-    def asked(self, interrupts: Any, namespace: Sequence[str]) -> None:
-        """An ``__interrupt__`` entry of a chunk; None if it had none."""
-        if interrupts is None:
-            return
-        if not interrupts:
-            self.at_breakpoint = True
-        for interrupt in interrupts:
-            known = self._asked.get(interrupt.id)
-            if known is None or len(namespace) > len(known[1]):
-                self._asked[interrupt.id] = (interrupt, tuple(namespace))
-
-    def stopped_at(self, breakpoints: Sequence[Breakpoint]) -> None:
-        """Where the graph stopped, as its state says."""
-        self._breakpoints = list(breakpoints)
-
-    def interrupts(self, *, declared: bool) -> list[Interrupt]:
-        """The questions for the client."""
-        questions = []
-        for native, namespace in self._asked.values():
-            graph = self._tree.graph(namespace)
-            owner = graph.owner if graph is not None else None
-            calls = self._calls.askable(graph or self._tree.top)
-            questions.append(describe(native, owner=owner, calls=calls, declared=declared))
-        return [*questions, *map(describe_breakpoint, self._breakpoints)]
-
-    def suspend_subagents(self, life: RunLifecycle, interrupts: Sequence[Interrupt]) -> list[BaseEvent]:
-        """Close the open subagents as suspended, innermost first, each with the questions it asked itself (AG-UI 1.0
-        §9)."""
-        events: list[BaseEvent] = []
-        for run in reversed(self._tree.open()):
-            if run.kind is RunKind.GRAPH and run.owner == run.id:
-                own = [i.id for i in interrupts if i.subagent_run_id == run.id]
-                events += life.end_subagent(run.id, suspended=own)
-        return events

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from ag_ui.core import BaseEvent, token_usage_from_langchain_metadata
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
 from yai_nexus_agentkit.adapter.langgraph.messages.finish import finish_of
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView
+from yai_nexus_agentkit.adapter.langgraph.translate.holding import Holding, whole_text
 from yai_nexus_agentkit.adapter.langgraph.translate.model_lane import ModelLane
 from yai_nexus_agentkit.adapter.native_run import NativeRun
 from yai_nexus_agentkit.adapter.shared.reports import Reports
@@ -21,8 +22,9 @@ __all__ = ["ModelCalls"]
 class ModelCalls:
     """The model calls under way: a lane for each that is shown, by run id."""
 
-    def __init__(self, reports: Reports, view: ClientView, notes: RunNotes) -> None:
+    def __init__(self, reports: Reports, view: ClientView, notes: RunNotes, holding: Holding | None = None) -> None:
         self._reports, self._life, self._view, self._notes = reports, reports.life, view, notes
+        self._holding = holding
         self._lanes: dict[str, ModelLane] = {}
         self._failed: dict[NativeRun | None, list[str]] = {}
         """Failed model calls whose lanes are open, by the run around them."""
@@ -36,9 +38,11 @@ class ModelCalls:
         events = [event for attempt in self._failed.pop(run.parent, ()) for event in self.abandon(attempt)]
         if run.id in self._notes.structured:
             run.silent = True
-        if not run.silent:
-            if run.owner is None:
-                self._reports.unfinished = {}
+        if not run.silent and run.owner is None:
+            self._reports.unfinished = {}
+        if self._holding is not None:
+            events += self._holding.model_began(run)
+        elif not run.silent:
             self._lanes[run.id] = ModelLane(run, self._life, self._view)
         return events
 
@@ -65,14 +69,26 @@ class ModelCalls:
             self._count(run, message)
         lane = self._lanes.pop(run_id, None)
         if lane is None:
+            if self._holding is not None and run is not None and not run.silent:
+                return self._held(self._holding, run, output)
             if message is not None and message.id:
                 self._view.kept_silent(message.id)
             return []
         if message is not None and not lane.spoke and self._view.holds(message.id or ""):
             return self._life.end_lane(lane.key)  # a cached answer under the id of an old message, which it replaces
+        self._note_finish(run, message)
+        return lane.end(message)
+
+    def _note_finish(self, run: NativeRun | None, message: BaseMessage | None) -> None:
         if run is not None and run.owner is None and "incomplete" in (facts := finish_of(message)):
             self._reports.unfinished = facts
-        return lane.end(message)
+
+    def _held(self, holding: Holding, run: NativeRun, output: Any) -> list[BaseEvent]:
+        message = output if isinstance(output, AIMessage) else AIMessage(whole_text(output), id=f"lc_run--{run.id}")
+        if self._view.holds(message.id or ""):
+            return []  # cached, under the id of an old message
+        self._note_finish(run, message)
+        return holding.answer(message, run, lambda answer: ModelLane(run, self._life, self._view).end(answer))
 
     def abandon(self, run_id: str) -> list[BaseEvent]:
         """The model call will not end: it failed, or was cancelled."""

@@ -20,6 +20,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages.metadata import metadata
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.native.written import is_single_call, tool_messages
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView
+from yai_nexus_agentkit.adapter.langgraph.translate.holding import Holding
 from yai_nexus_agentkit.adapter.native_run import NativeRun
 from yai_nexus_agentkit.orchestration.approvals import APPROVAL
 from yai_nexus_agentkit.protocol.calls import Call
@@ -49,8 +50,8 @@ class _Work:
 class ToolRuns:
     """The tool runs of one run of the agent."""
 
-    def __init__(self, life: RunLifecycle, view: ClientView, notes: RunNotes) -> None:
-        self._life, self._view, self._notes = life, view, notes
+    def __init__(self, life: RunLifecycle, view: ClientView, notes: RunNotes, holding: Holding | None = None) -> None:
+        self._life, self._view, self._notes, self._holding = life, view, notes, holding
         self._calls = life.calls
         self._works: dict[str, _Work] = {}
         """By tool run, until that ends."""
@@ -206,10 +207,15 @@ class ToolRuns:
     def result(self, message: ToolMessage, run: NativeRun) -> list[BaseEvent]:
         """``TOOL_CALL_RESULT`` for a tool message, unless its call is unknown or has one, or the message is of old: a
         node or tool may write the history again, and call ids recur."""
+        if self._view.is_sent(message.id or "") or self._view.holds_result(message.id or ""):
+            return []
+        if self._holding is not None:
+            return self._holding.result(message, run, lambda held: self._result(held, run))
+        return self._result(message, run)
+
+    def _result(self, message: ToolMessage, run: NativeRun) -> list[BaseEvent]:
         call = self.call_meant(message.tool_call_id, run, message.name)
         if call is None or not call.announced or call.result is not None:
-            return []
-        if self._view.is_sent(message.id or "") or self._view.holds_result(message.id or ""):
             return []
         return [] if _was_given(run, message) else self._answer(call, message, run)
 
@@ -235,6 +241,12 @@ class ToolRuns:
 
     def _give_value(self, work: _Work, value: Any, *, failed: bool = False) -> list[BaseEvent]:
         """Answer a call with what its tool returned."""
+        if self._holding is None:
+            return self._send_value(work, value, failed)
+        held = ToolMessage("", tool_call_id=work.call.raw, id=f"tool-{work.run.id}")
+        return self._holding.result(held, work.run, lambda _: self._send_value(work, value, failed))
+
+    def _send_value(self, work: _Work, value: Any, failed: bool) -> list[BaseEvent]:
         run, message_id = work.run, f"tool-{work.run.id}"
         text = clean_text(value if isinstance(value, str) else json_text(value))
         facts = metadata({"status": "error"}) if failed else None

@@ -17,13 +17,16 @@ from ag_ui.core import BaseEvent
 from langchain_core.messages import BaseMessage
 from langgraph.errors import GraphBubbleUp
 
+from yai_nexus_agentkit.adapter.langgraph.native.agents import is_hook, is_hook_name
 from yai_nexus_agentkit.adapter.langgraph.native.run_tree import RunTree, is_node
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.native.written import written_messages
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Idle, Plan, Restate, Run
 from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView
-from yai_nexus_agentkit.adapter.langgraph.translate.conversation import Conversation, Ending
+from yai_nexus_agentkit.adapter.langgraph.translate.conversation import Conversation
+from yai_nexus_agentkit.adapter.langgraph.translate.ending import Ending
+from yai_nexus_agentkit.adapter.langgraph.translate.holding import Hold, Holding
 from yai_nexus_agentkit.adapter.langgraph.translate.model_calls import ModelCalls
 from yai_nexus_agentkit.adapter.langgraph.translate.node_steps import NodeSteps
 from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolRuns
@@ -48,20 +51,26 @@ Handler = Callable[[Mapping[str, Any]], list[BaseEvent]]
 class LangGraphTranslator:
     """One run of one graph. `feed` takes v2 events, from ``astream_events`` or from the callback source.
 
-    `shape`: None for a plain runnable.
+    `shape`: None for a plain runnable. `hold`: how answers wait for the middleware; None: they do not.
     """
 
-    def __init__(self, plan: Plan, reports: Reports, notes: RunNotes, *, shape: GraphShape | None) -> None:
+    def __init__(
+        self, plan: Plan, reports: Reports, notes: RunNotes, *, shape: GraphShape | None, hold: Hold | None = None
+    ) -> None:
         self.reports = reports
         life, options = reports.life, reports.options
         self._plan, self._life, self._notes, self._options, self._shape = plan, life, notes, options, shape
         self._tree = RunTree(options, notes.inside, notes.named)
         reasoning, marked = options.reasoning == "standard", options.marked_messages
         self._view = ClientView(plan.known, life, reasoning=reasoning, marked=marked)
-        self._calls = ToolRuns(life, self._view, notes)
+        self._hold = hold
+        self._holding = holding = Holding(through=hold.through) if hold is not None else None
+        self._calls = ToolRuns(life, self._view, notes, holding)
         self._steps = NodeSteps(life, options.step_name)
-        self._models = ModelCalls(reports, self._view, notes)
-        self._conversation = Conversation(plan, reports, self._tree, self._view, self._calls, shape=shape)
+        self._models = ModelCalls(reports, self._view, notes, holding)
+        self._conversation = Conversation(
+            plan, reports, self._tree, self._view, self._calls, shape=shape, holding=holding
+        )
         self.ending = Ending(plan, self._tree, self._calls)
         self._output: Any = None
         """The root run's return value."""
@@ -138,6 +147,7 @@ class LangGraphTranslator:
                 events += self._calls.node_left(run)
         events += self._models.abandon_all()
         events += self._conversation.stored()
+        events += self._conversation.let_go(self._output, done=self._done() if self.ending.paused else None)
         interrupts = self.ending.interrupts(declared=self._life.declared)
         if interrupts and not self._plan.known.resumable:
             message = "the graph asked the user a question, but it has no checkpointer to wait for the answer"
@@ -152,6 +162,14 @@ class LangGraphTranslator:
         if isinstance(self._plan, Idle) and self._plan.refused is not None:
             return [*events, *self.reports.fail(self.reports.error_text(self._plan.refused), self._plan.refused.code)]
         return [*events, *self.reports.end(interrupts, result=self._conversation.result(self._output))]
+
+    def _done(self) -> Callable[[NativeRun], bool]:
+        """Whether the agent is done with the messages of a graph, although it paused. It is not, if the hook that asks
+        stands before others."""
+        last = self._hold.is_last if self._hold is not None else bool
+        asking = {run.parent for run in self._tree.open() if is_hook(run) and not last(run.name)}
+        stopped = any(is_hook_name(place.node) for place in self.ending.breakpoints)
+        return lambda graph: not stopped and graph not in asking
 
     # ------------------------------------------------------------------ chains: root, nodes, subgraphs, named spans
 
@@ -180,7 +198,10 @@ class LangGraphTranslator:
     def _chain_start(self, native: Mapping[str, Any], kind: RunKind = RunKind.CHAIN) -> list[BaseEvent]:
         run, events = self._enter(native, kind)
         if run.kind in (RunKind.NODE, RunKind.TASK):
-            events += [*self._restart(run), *self._steps.start(run)]
+            events += self._restart(run)
+            if self._holding:
+                events += self._holding.node_began(run)
+            events += self._steps.start(run)
         return events
 
     def _restart(self, run: NativeRun) -> list[BaseEvent]:
@@ -210,6 +231,8 @@ class LangGraphTranslator:
         """A run ended, or will not end: close what it and the runs inside it have open, innermost first."""
         events: list[BaseEvent] = []
         for inner in self._tree.end(run):
+            if self._holding and inner.kind is RunKind.GRAPH:
+                events += self._holding.graph_ended(inner, failed=inner.id in self._notes.errors)
             if inner.kind is RunKind.MODEL:
                 events += self._models.abandon(inner.id)
             elif inner.kind in (RunKind.NODE, RunKind.TASK):
@@ -241,6 +264,8 @@ class LangGraphTranslator:
 
     def _tool_start(self, native: Mapping[str, Any]) -> list[BaseEvent]:
         run, events = self._enter(native, RunKind.TOOL)
+        if self._holding:
+            events += self._holding.tool_began(run, self._notes.calls.get(run.id))
         return [*events, *self._calls.started(run, native["data"].get("input"))]
 
     def _tool_end(self, native: Mapping[str, Any]) -> list[BaseEvent]:
@@ -258,7 +283,8 @@ class LangGraphTranslator:
         """A piece of the output of the tool around this run, if a client sees its call."""
         while run is not None and run.kind is not RunKind.TOOL:
             run = run.parent
-        call_id = self._calls.call_of(run) if run is not None and not run.silent else None
+        hidden = run is None or run.silent or self._holding is not None  # pieces of a result that has to wait
+        call_id = self._calls.call_of(run) if run is not None and not hidden else None
         return self.reports.emitted.tool_output(call_id, delta, run) if run is not None and call_id else []
 
     def _tool_error(self, native: Mapping[str, Any]) -> list[BaseEvent]:

@@ -1,0 +1,239 @@
+"""Answers that wait for the middleware behind the model: nothing leaves unredacted, in any byte of the stream."""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import pytest
+from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool, tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.func import entrypoint
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph.message import add_messages
+
+from tests.conftest import Judge
+from tests.support.graphs import Graph, in_a_row, scripted
+from tests.support.two_sources import Heard, Source, hear
+from yai_nexus_agentkit.testing import reasoning_part, tool_call_parts
+
+agents = pytest.importorskip("langchain.agents")
+middleware = pytest.importorskip("langchain.agents.middleware")
+
+both_sources = pytest.mark.parametrize("source", ["events", "callbacks"])
+SECRET = "ann@example.com"
+PIECES = ["Write to ann", "@example", ".com today."]
+HIDDEN = "[REDACTED_EMAIL]"
+ANSWER = f"Write to {HIDDEN} today."
+LOOK = tool_call_parts("look_up", {"who": SECRET}, "call_1")
+CLEAN = "It is done."
+
+
+@tool
+async def look_up(who: str) -> str:
+    """Look somebody up."""
+    return f"{who} is on holiday"
+
+
+@tool
+def look_up_sync(who: str) -> str:
+    """Look somebody up."""
+    return f"{who} is on holiday"
+
+
+def pii(**fields: Any) -> Any:
+    return middleware.PIIMiddleware("email", **{"apply_to_output": True, **fields})
+
+
+class Redact(middleware.AgentMiddleware):  # type: ignore[name-defined, misc]
+    """Rewrites the newest answer, its reasoning and calls, and the newest results."""
+
+    def after_model(self, state: Any, runtime: Any) -> dict[str, Any]:
+        return {"messages": [redacted(m) for m in state["messages"] if m.type == "ai"]}
+
+    def before_model(self, state: Any, runtime: Any) -> dict[str, Any]:
+        return {"messages": [redacted(m) for m in state["messages"] if m.type == "tool"]}
+
+
+class Declared(Redact):
+    holds_answer = True
+
+
+class Refuse(middleware.AgentMiddleware):  # type: ignore[name-defined, misc]
+    """Ends the run if the newest answer has the secret."""
+
+    holds_answer = True
+
+    def after_model(self, state: Any, runtime: Any) -> None:
+        if SECRET in str(state["messages"][-1]):
+            raise ValueError("refused")
+
+
+def redacted(message: Any) -> Any:
+    text = json.dumps(message.model_dump(mode="json")).replace(SECRET, HIDDEN)
+    return type(message).model_validate_json(text)
+
+
+def agent(*script: Any, saver: bool = True, tools: Any = (look_up,), streaming: bool = True, **fields: Any) -> Graph:
+    checkpointer = InMemorySaver() if saver else None
+    made: Graph = agents.create_agent(
+        scripted(*script, streaming=streaming), list(tools), checkpointer=checkpointer, **fields
+    )
+    return made
+
+
+def everything(own: Any, **fields: Any) -> Graph:
+    """Text, reasoning, arguments and results, all with the secret; twice, for two turns."""
+    first = [reasoning_part(f"I think of {SECRET}. "), *PIECES, *LOOK]
+    again = [f"Once more {SECRET}. ", *tool_call_parts("look_up", {"who": SECRET}, "call_2")]
+    return agent(first, PIECES, again, PIECES, middleware=[own], **fields)
+
+
+def saved(made: Any, **nodes: Any) -> Graph:
+    return in_a_row({"agent": made, **nodes}, checkpointer=InMemorySaver())
+
+
+def asking(inner: Graph) -> BaseTool:
+    @tool
+    async def ask(question: str) -> str:
+        """Ask somebody else."""
+        found = await inner.ainvoke({"messages": [("user", question)]})
+        return str(found["messages"][-1].text)
+
+    return ask
+
+
+def delegating(own: Any) -> Graph:
+    calls = tool_call_parts("ask", {"question": "who?"}, "call_a")
+    return agent(calls, [CLEAN], calls, [CLEAN], tools=[asking(everything(own, saver=False))])
+
+
+def side_by_side(own: Any, other: Any) -> Graph:
+    builder = StateGraph(MessagesState)
+    for name, made in (("one", own), ("two", other)):
+        builder.add_node(name, everything(made, saver=False)).add_edge(START, name)
+    return builder.compile(checkpointer=InMemorySaver())
+
+
+def by_hand() -> Graph:
+    """No middleware: a later node of the graph redacts."""
+
+    async def speak(state: Any) -> Any:
+        return {"messages": [await model.ainvoke(state["messages"])]}
+
+    async def clean(state: Any) -> Any:
+        return {"messages": [redacted(state["messages"][-1])]}
+
+    model = scripted(PIECES, PIECES)
+    return in_a_row({"speak": speak, "clean": clean}, checkpointer=InMemorySaver())
+
+
+def around() -> Graph:
+    """The graph around the agents redacts."""
+
+    async def clean(state: Any) -> Any:
+        return {"messages": [redacted(m) for m in state["messages"] if m.type == "ai"]}
+
+    made = agent(PIECES, PIECES, saver=False, tools=())
+    return saved(made, clean=clean)
+
+
+def rebuilt() -> Graph:
+    """A later node removes the answer and writes another message."""
+    from langchain_core.messages import RemoveMessage
+
+    async def speak(state: Any) -> Any:
+        return {"messages": [await model.ainvoke(state["messages"])]}
+
+    async def clean(state: Any) -> Any:
+        return {"messages": [RemoveMessage(id=state["messages"][-1].id), AIMessage(ANSWER)]}
+
+    model = scripted(PIECES, PIECES)
+    return in_a_row({"speak": speak, "clean": clean}, checkpointer=InMemorySaver())
+
+
+class Talk(MessagesState, total=False):
+    talk: Annotated[list[AnyMessage], add_messages]
+    notes: Annotated[list[str], operator.add]
+
+
+def other_keys() -> Graph:
+    """The answer is in other keys of the state as well, until a later node cleans them."""
+
+    async def speak(state: Any) -> Any:
+        said = await model.ainvoke([("user", "hi")])
+        return {"messages": [said], "talk": [said]}
+
+    async def clean(state: Any) -> Any:
+        return {"messages": [redacted(state["messages"][-1])], "talk": [redacted(state["talk"][-1])]}
+
+    model = scripted(PIECES, PIECES)
+    return in_a_row({"speak": speak, "clean": clean}, Talk, checkpointer=InMemorySaver())
+
+
+def functional() -> Runnable[Any, Any]:
+    model = scripted(PIECES, PIECES)
+
+    @entrypoint(checkpointer=InMemorySaver())
+    async def flow(given: Any, *, previous: Any = None) -> Any:
+        said = await model.ainvoke(given["messages"])
+        return {"messages": [redacted(said)]}
+
+    return flow
+
+
+PII: dict[str, Callable[[], Any]] = {
+    "redact": lambda: everything(pii()),
+    "results too": lambda: everything(pii(apply_to_tool_results=True)),
+    "results only": lambda: everything(pii(apply_to_output=False, apply_to_tool_results=True)),
+    "mask": lambda: everything(pii(strategy="mask")),
+    "hash": lambda: everything(pii(strategy="hash")),
+    "a model that cannot stream": lambda: everything(pii(), streaming=False),
+    "no checkpointer": lambda: everything(pii(), saver=False),
+    "subgraph": lambda: saved(everything(pii(), saver=False)),
+    "subagent": lambda: delegating(pii()),
+    "parallel": lambda: side_by_side(pii(), pii()),
+}
+DECLARED: dict[str, Callable[[], Any]] = {
+    "root": lambda: everything(Declared()),
+    "subgraph": lambda: saved(everything(Declared(), saver=False)),
+    "subagent": lambda: delegating(Declared()),
+    "parallel": lambda: side_by_side(Declared(), Declared()),
+}
+ANY: dict[str, Callable[[], Any]] = {
+    "root": lambda: everything(Redact()),
+    "no checkpointer": lambda: everything(Redact(), saver=False),
+    "subgraph": lambda: saved(everything(Redact(), saver=False)),
+    "subagent": lambda: delegating(Redact()),
+    "parallel": lambda: side_by_side(Redact(), Redact()),
+    "a later node": by_hand,
+    "a node around": around,
+    "rebuilt": rebuilt,
+    "other keys": other_keys,
+    "functional": functional,
+}
+CASES = [
+    *(pytest.param(build, {}, id=f"PII, {name}") for name, build in PII.items()),
+    *(pytest.param(build, {}, id=f"declared, {name}") for name, build in DECLARED.items()),
+    *(pytest.param(build, {"hold": "answer"}, id=f"any, {name}") for name, build in (PII | DECLARED | ANY).items()),
+]
+
+
+def leaks(heard: Heard) -> list[Any]:
+    return [e for e in heard.events if SECRET in json.dumps(e)]
+
+
+@both_sources
+@pytest.mark.parametrize(("build", "options"), CASES)
+async def test_nothing_leaves_unredacted(
+    judge: Judge, source: Source, build: Callable[[], Any], options: dict[str, Any]
+) -> None:
+    heard = await hear(build, source, judge, "hi", "again", **options)
+    assert leaks(heard) == []
+    assert all(run["events"][-1]["type"] == "RUN_FINISHED" for run in heard.runs)
+    texts = [m["content"] for m in heard.views[-1]["messages"] if m["role"] == "assistant" and m.get("content")]
+    assert len(texts) >= 2
