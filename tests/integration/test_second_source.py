@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -455,6 +458,7 @@ async def test_what_the_client_sends_back_as_it_was_shown_is_no_change() -> None
 
 MODULE = """
     from tests.support.desk import Desk
+    from yai_nexus_agentkit.server import Identity
 
     async def agent(turn):
         yield ("think", "Hm. ")
@@ -462,6 +466,9 @@ MODULE = """
         yield ("state", {"said": turn.text})
 
     desk = Desk(agent)
+
+    def who(request):
+        return Identity(user="somebody")
 """
 
 
@@ -476,3 +483,25 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], mo
             2,
             "yai-nexus-agentkit: AdapterOptions.source has no effect on desk agents: leave it out\n",
         )
+
+
+def test_the_command_line_needs_no_other_framework(tmp_path: Path) -> None:
+    """``run``, and the application of ``serve``: where no other one can be imported."""
+    (tmp_path / "my_desk.py").write_text(dedent(MODULE))
+    code = """
+        import asyncio, sys
+        sys.path[:0] = [".", sys.argv[1]]
+        sys.modules |= dict.fromkeys(["langchain", "langchain_core", "langgraph"])
+        from yai_nexus_agentkit.cli import main, parse
+        from yai_nexus_agentkit.cli.serving import application
+
+        async def serve():
+            async with application(parse(["serve", "my_desk:desk", "--identity", "my_desk:who"])[1], "127.0.0.1"):
+                return 0
+
+        sys.exit(main(["run", "my_desk:desk", "hello"]) or asyncio.run(serve()))
+    """
+    command = [sys.executable, "-c", dedent(code), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "You said hello." in done.stdout
