@@ -1,4 +1,4 @@
-"""Pure. Parts that several cases are made of."""
+"""Parts that several cases are made of."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Run(list[dict[str, Any]]):
         self.input = graph_input
         self.kwargs = kwargs
         self.error: BaseException | None = None
-        """What left the iterator, if it did not just end."""
+        """The exception of the iterator, if it did not just end."""
         self.notes: list[dict[str, Any]] = []
         """State snapshots and notes recorded during or after the run."""
 

@@ -66,7 +66,7 @@ def call(name: str, args: dict[str, Any], index: int = 0, pieces: int = 4) -> li
 
 
 def script(messages: list[AnyMessage]) -> tuple[list[Any], float]:
-    """What the model says next, and its pause between the pieces."""
+    """The model's next words, and its pause between the pieces."""
     answered: list[ToolMessage] = []
     for message in reversed(messages):
         if not isinstance(message, ToolMessage):

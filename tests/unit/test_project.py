@@ -86,6 +86,34 @@ def test_no_module_is_a_drawer_for_everything() -> None:
     assert [path for path in MODULES if path.stem in ("utils", "util", "helpers", "common", "misc")] == []
 
 
+IMPURE = {"asyncio", "logging", "random", "threading", "time"}
+FRAMEWORKS = {"fastapi", "langchain", "langchain_core", "langgraph", "starlette", "uvicorn"}
+
+
+def impurities(path: Path) -> Iterator[str]:
+    """Forbidden imports and waits of a pure module. Those of `adapter/langgraph` compute with LangChain's types."""
+    forbidden = IMPURE if "langgraph" in path.parts else IMPURE | FRAMEWORKS
+    tree = ast.parse(path.read_text())
+    typing_only = {
+        inner for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        for inner in ast.walk(node)
+    }  # fmt: skip
+    for node in ast.walk(tree):
+        if isinstance(node, ast.AsyncFunctionDef | ast.Await):
+            yield f"{path.name}:{node.lineno} awaits"
+        elif isinstance(node, ast.Import | ast.ImportFrom) and node not in typing_only:
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+            yield from (f"{path.name}:{node.lineno} {n}" for n in names if n.partition(".")[0] in forbidden)
+
+
+def test_modules_that_call_themselves_pure_are() -> None:
+    pure = [
+        path for path in MODULES if "Pure." in (ast.get_docstring(ast.parse(path.read_text())) or "").split("\n\n")[0]
+    ]
+    assert len(pure) > 40
+    assert [fault for path in pure for fault in impurities(path)] == []
+
+
 def test_importing_the_package_loads_no_framework() -> None:
     heavy = ["ag_ui", "fastapi", "jsonpatch", "langchain_core", "langgraph", "pydantic", "starlette", "uvicorn"]
     code = f"import sys, yai_nexus_agentkit; print([name for name in {heavy} if name in sys.modules])"

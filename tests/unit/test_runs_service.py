@@ -122,9 +122,9 @@ async def test_a_run_is_logged_and_counted_once(caplog: pytest.LogCaptureFixture
     service = RunService(meter=meter)
     with caplog.at_level(logging.INFO, "yai_nexus_agentkit"):
         events = await drive(service, talker(50))
-    told = [record for record in caplog.records if record.name == "yai_nexus_agentkit.runs.telemetry"]
-    assert len(told) == 1
-    assert "run 'r1' of thread 't1' (agent): success" in told[0].getMessage()
+    logged = [record for record in caplog.records if record.name == "yai_nexus_agentkit.runs.telemetry"]
+    assert len(logged) == 1
+    assert "run 'r1' of thread 't1' (agent): success" in logged[0].getMessage()
     counted = {name: (value, labels) for name, value, labels in metrics}
     assert counted["agui_runs_total"] == (1, {"agent": "agent", "outcome": "success", "code": ""})
     assert counted["agui_events_total"][0] == len(events)
