@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,43 +20,137 @@ from tests.support.playing import Player
 from yai_nexus_agentkit.testing import ScriptedChatModel, text_part
 
 
-@pytest.mark.parametrize("how", CALLS)
-async def test_however_a_node_calls_its_model_the_answer_streams(play: Player, how: str) -> None:
-    played = await play(lambda: chat(scripted(["Hello ", "there"]), how))
-
-    assert played.stream == snapshot(
-        [
-            "STEP_STARTED stepName=chat",
-            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END',
-            "STEP_FINISHED stepName=chat",
-        ]
-    )
+def in_one_step(step: str, *lines: str) -> list[str]:
+    """The stream of a graph with one node that sends the first line; the others follow it."""
+    return [f"STEP_STARTED stepName={step}", lines[0], f"STEP_FINISHED stepName={step}", *lines[1:]]
 
 
 @pytest.mark.parametrize("how", CALLS)
-async def test_a_model_that_cannot_stream_gives_its_whole_answer_at_once(play: Player, how: str) -> None:
-    played = await play(lambda: chat(scripted(["Hello ", "there"], streaming=False), how))
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({}, snapshot('TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END')),
+        (
+            {"streaming": False},
+            snapshot('TEXT_MESSAGE_START messageId=lc_run--#1-0 role=assistant + "Hello there" END'),
+        ),
+        (
+            {"disable_streaming": True, "ids": "all"},
+            snapshot('TEXT_MESSAGE_START messageId=scripted-0 role=assistant + "Hello there" END'),
+        ),
+    ],
+    ids=["it streams", "it cannot stream", "streaming is disabled"],
+)
+async def test_however_a_node_calls_its_model(play: Player, how: str, options: Any, line: str) -> None:
+    """The answer streams; a model that does not stream gives its whole answer at once."""
+    played = await play(lambda: chat(scripted(["Hello ", "there"], **options), how))
+    assert played.stream == in_one_step("chat", line)
 
-    assert played.stream == snapshot(
-        [
-            "STEP_STARTED stepName=chat",
-            'TEXT_MESSAGE_START messageId=lc_run--#1-0 role=assistant + "Hello there" END',
-            "STEP_FINISHED stepName=chat",
-        ]
-    )
+
+NONE = AIMessageChunk(content=[])
+LATE = AIMessageChunk(content="there", id="msg_1")
+HELLO = ["Hello ", "there"]
 
 
-@pytest.mark.parametrize("how", CALLS)
-async def test_disable_streaming(play: Player, how: str) -> None:
-    played = await play(lambda: chat(scripted(["Hello ", "there"], disable_streaming=True, ids="all"), how))
+@pytest.mark.parametrize(
+    ("parts", "options", "lines"),
+    [
+        pytest.param(
+            HELLO,
+            {"ids": ids},
+            snapshot(['TEXT_MESSAGE_START messageId=scripted-0 role=assistant + "Hello " + there END']),
+            id=f"the provider's id on {ids} chunks",
+        )
+        for ids in ("all", "first")
+    ]
+    + [
+        pytest.param(
+            ["Hello ", LATE],
+            {},
+            snapshot(
+                [
+                    'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END',
+                    "MESSAGES_SNAPSHOT",
+                    "  user id=user-1 content=hi",
+                    '  assistant id=msg_1 content="Hello there"',
+                ]
+            ),
+            id="the provider's id comes late: a snapshot puts it right",
+        ),
+        pytest.param(
+            [AIMessageChunk(content="Hello", id="user-1")],
+            {},
+            snapshot(
+                [
+                    "TEXT_MESSAGE_START messageId=user-1-2 role=assistant + Hello END",
+                    "MESSAGES_SNAPSHOT",
+                    "  assistant id=user-1 content=Hello",
+                ]
+            ),
+            id="the provider's id is a user message's",
+        ),
+        pytest.param(
+            ["", NONE, "", "Hel", "", NONE, "lo", "", NONE],
+            {},
+            snapshot(["TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Hel + lo END"]),
+            id="empty chunks are nothing",
+        ),
+        pytest.param(
+            [text_part("Check"), text_part("ing "), "now", "."],
+            {},
+            snapshot(['TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Check + "ing " + now + "." END']),
+            id="content changes from blocks to text",
+        ),
+    ],
+)
+async def test_chunks_of_an_answer(play: Player, parts: Any, options: Any, lines: list[str]) -> None:
+    played = await play(lambda: chat(scripted(parts, **options)))
+    assert played.stream == in_one_step("chat", *lines)
 
-    assert played.stream == snapshot(
-        [
-            "STEP_STARTED stepName=chat",
-            'TEXT_MESSAGE_START messageId=scripted-0 role=assistant + "Hello there" END',
-            "STEP_FINISHED stepName=chat",
-        ]
-    )
+
+@pytest.mark.parametrize(
+    ("model", "answer", "lines"),
+    [
+        pytest.param(
+            lambda: scripted(HELLO),
+            lambda said: AIMessage(said.content),
+            snapshot(['TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END']),
+            id="made anew: it ends up once",
+        ),
+        pytest.param(
+            lambda: scripted(HELLO),
+            lambda said: AIMessage(said.content + "!", id=said.id),
+            snapshot(
+                [
+                    'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END',
+                    "MESSAGES_SNAPSHOT",
+                    "  user id=user-1 content=hi",
+                    '  assistant id=lc_run--#1 content="Hello there!"',
+                ]
+            ),
+            id="edited under its id",
+        ),
+        pytest.param(
+            lambda: FakeStreamingListLLM(responses=["Hey"]),
+            AIMessage,
+            snapshot(["TEXT_MESSAGE_START messageId=#1 role=assistant + Hey END"]),
+            id="of a text model that knows no messages",
+        ),
+    ],
+)
+async def test_an_answer_that_the_node_makes_of_its_models(
+    play: Player, model: Callable[[], Any], answer: Callable[[Any], AIMessage], lines: list[str]
+) -> None:
+    def build() -> Graph:
+        made = model()
+
+        async def ask(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+            return {"messages": [answer(await made.ainvoke(state["messages"], config))]}
+
+        return in_a_row({"ask": ask})
+
+    played = await play(build)
+    assert played.stream == in_one_step("ask", *lines)
 
 
 async def test_a_cached_answer_comes_under_the_id_of_the_message_it_replaces(play: Player) -> None:
@@ -177,51 +272,6 @@ async def test_the_second_of_two_answers_is_dropped_by_the_graph(play: Player) -
     )
 
 
-@pytest.mark.parametrize("ids", ["all", "first"])
-async def test_the_providers_id_is_the_messages_id(play: Player, ids: Any) -> None:
-    played = await play(lambda: chat(scripted(["Hello ", "there"], ids=ids)))
-
-    assert played.stream == snapshot(
-        [
-            "STEP_STARTED stepName=chat",
-            'TEXT_MESSAGE_START messageId=scripted-0 role=assistant + "Hello " + there END',
-            "STEP_FINISHED stepName=chat",
-        ]
-    )
-
-
-async def test_a_providers_id_that_comes_late_is_put_right_by_a_snapshot(play: Player) -> None:
-    def build() -> Graph:
-        return chat(scripted(["Hello ", AIMessageChunk(content="there", id="msg_1")]))
-
-    played = await play(build, "hi")
-
-    assert played.stream == snapshot(
-        [
-            "STEP_STARTED stepName=chat",
-            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END',
-            "STEP_FINISHED stepName=chat",
-            "MESSAGES_SNAPSHOT",
-            "  user id=user-1 content=hi",
-            '  assistant id=msg_1 content="Hello there"',
-        ]
-    )
-
-
-async def test_a_providers_id_that_a_user_message_has(play: Player) -> None:
-    played = await play(lambda: chat(scripted([AIMessageChunk(content="Hello", id="user-1")])))
-
-    assert played.stream == snapshot(
-        [
-            "STEP_STARTED stepName=chat",
-            "TEXT_MESSAGE_START messageId=user-1-2 role=assistant + Hello END",
-            "STEP_FINISHED stepName=chat",
-            "MESSAGES_SNAPSHOT",
-            "  assistant id=user-1 content=Hello",
-        ]
-    )
-
-
 async def test_a_provider_that_gives_every_answer_the_same_id(play: Player) -> None:
     def build() -> Graph:
         model = scripted(*([AIMessageChunk(content=text, id="same")] for text in ("One", "Two", "Three")))
@@ -240,51 +290,6 @@ async def test_a_provider_that_gives_every_answer_the_same_id(play: Player) -> N
             "MESSAGES_SNAPSHOT",
             "  user id=user-1 content=hi",
             "  assistant id=same content=Two",
-        ]
-    )
-
-
-async def test_an_answer_that_the_node_rebuilds_ends_up_once(play: Player) -> None:
-    def build() -> Graph:
-        model = scripted(["Hello ", "there"])
-
-        async def ask(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
-            answer = await model.ainvoke(state["messages"], config)
-            return {"messages": [AIMessage(answer.content)]}
-
-        return in_a_row({"ask": ask})
-
-    played = await play(build)
-
-    assert played.stream == snapshot(
-        [
-            "STEP_STARTED stepName=ask",
-            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END',
-            "STEP_FINISHED stepName=ask",
-        ]
-    )
-
-
-async def test_an_answer_that_the_node_edits_under_its_id(play: Player) -> None:
-    def build() -> Graph:
-        model = scripted(["Hello ", "there"])
-
-        async def ask(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
-            answer = await model.ainvoke(state["messages"], config)
-            return {"messages": [AIMessage(answer.content + "!", id=answer.id)]}
-
-        return in_a_row({"ask": ask})
-
-    played = await play(build)
-
-    assert played.stream == snapshot(
-        [
-            "STEP_STARTED stepName=ask",
-            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END',
-            "STEP_FINISHED stepName=ask",
-            "MESSAGES_SNAPSHOT",
-            "  user id=user-1 content=hi",
-            '  assistant id=lc_run--#1 content="Hello there!"',
         ]
     )
 
@@ -345,19 +350,6 @@ async def test_emoji_that_the_provider_splits_between_chunks(play: Player) -> No
         ]
     )
     assert [m["content"] for m in played.messages] == ["hi", "Hi 😀 bye \ufffd!"]
-
-
-async def test_empty_chunks_are_nothing(play: Player) -> None:
-    empty = AIMessageChunk(content=[])
-    played = await play(lambda: chat(scripted(["", empty, "", "Hel", "", empty, "lo", "", empty])))
-
-    assert played.stream == snapshot(
-        [
-            "STEP_STARTED stepName=chat",
-            "TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Hel + lo END",
-            "STEP_FINISHED stepName=chat",
-        ]
-    )
 
 
 @pytest.mark.parametrize("nothing", ["", ["", ""]])
@@ -436,18 +428,6 @@ async def test_a_refusal_is_an_answer(play: Player, parts: Any) -> None:
     )
 
 
-async def test_content_that_changes_from_blocks_to_text(play: Player) -> None:
-    played = await play(lambda: chat(scripted([text_part("Check"), text_part("ing "), "now", "."])))
-
-    assert played.stream == snapshot(
-        [
-            "STEP_STARTED stepName=chat",
-            'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + Check + "ing " + now + "." END',
-            "STEP_FINISHED stepName=chat",
-        ]
-    )
-
-
 RAW_MESSAGES = {
     "tuple": [("ai", "Hello there")],
     "dict": [{"role": "assistant", "content": "Hello there"}],
@@ -506,26 +486,6 @@ async def test_raw_messages_of_several_kinds_between_streamed_ones(play: Player)
             "  assistant id=#3 content=Noted.",
             '  user id=#4 content="as a human"',
             "  assistant id=lc_run--#5 content=Two.",
-        ]
-    )
-
-
-async def test_a_text_model_that_knows_no_messages(play: Player) -> None:
-    def build() -> Graph:
-        model = FakeStreamingListLLM(responses=["Hey"])
-
-        async def ask(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
-            return {"messages": [AIMessage(await model.ainvoke("hi", config))]}
-
-        return in_a_row({"ask": ask})
-
-    played = await play(build)
-
-    assert played.stream == snapshot(
-        [
-            "STEP_STARTED stepName=ask",
-            "TEXT_MESSAGE_START messageId=#1 role=assistant + Hey END",
-            "STEP_FINISHED stepName=ask",
         ]
     )
 
