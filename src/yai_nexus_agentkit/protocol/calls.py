@@ -23,7 +23,7 @@ from ag_ui.core import (
 )
 
 from yai_nexus_agentkit.protocol.deltas import deltas, ending
-from yai_nexus_agentkit.protocol.entities import OpenEntities
+from yai_nexus_agentkit.protocol.entities import Closer, OpenEntities
 from yai_nexus_agentkit.protocol.events import CALL
 from yai_nexus_agentkit.protocol.lanes import Lanes
 from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
@@ -236,7 +236,13 @@ class CallEvents:
     """Pending calls that the client knows by another name in the end (`settle`)."""
 
     def announce(
-        self, lane: str, call_id: str, name: str, parent: str | None, metadata: dict[str, Any] | None = None
+        self,
+        lane: str,
+        call_id: str,
+        name: str,
+        parent: str | None,
+        metadata: dict[str, Any] | None = None,
+        closer: Closer | None = None,
     ) -> list[BaseEvent]:
         """``TOOL_CALL_START``, unless the thread has the call: its arguments would double (AG-UI 1.0, tool calls)."""
         if not usable(call_id) or self._thread.is_announced(call_id) or self._thread.is_answered(call_id):
@@ -254,7 +260,7 @@ class CallEvents:
         call.parent, call.lane, call.owner, call.open = event.parent_message_id, lane, it.owner, True
         call.args_with = self._args_with(event)
         it.calls.append(call_id)
-        self._open.add(CALL, call_id, call.owner, self.end)
+        self._open.add(CALL, call_id, call.owner, closer or self.end)
         return events
 
     def _args_with(self, start: ToolCallStartEvent | ToolCallChunkEvent) -> Callable[[str], BaseEvent]:

@@ -10,7 +10,7 @@ from ag_ui.core import BaseEvent
 
 from yai_nexus_agentkit.protocol.events import Entity
 
-__all__ = ["OpenEntities"]
+__all__ = ["Closer", "OpenEntities"]
 
 Closer: TypeAlias = Callable[[str], list[BaseEvent]]
 """Closes the entity of this name, takes it out of `OpenEntities`, and returns the events that say so."""

@@ -35,7 +35,7 @@ from yai_nexus_agentkit.errors import Code
 from yai_nexus_agentkit.protocol.activities import Activities
 from yai_nexus_agentkit.protocol.calls import CallEvents, ThreadCalls
 from yai_nexus_agentkit.protocol.endings import failed, finished, questions
-from yai_nexus_agentkit.protocol.entities import OpenEntities
+from yai_nexus_agentkit.protocol.entities import Closer, OpenEntities
 from yai_nexus_agentkit.protocol.lanes import Lane, Lanes
 from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
 from yai_nexus_agentkit.protocol.reasoning import WRITERS, ReasoningMode
@@ -242,13 +242,20 @@ class RunLifecycle:
 
     @_while_live
     def tool_call(
-        self, lane: str, call_id: str, name: str, parent: str | None = None, metadata: Metadata | None = None
+        self,
+        lane: str,
+        call_id: str,
+        name: str,
+        parent: str | None = None,
+        metadata: Metadata | None = None,
+        closer: Closer | None = None,
     ) -> list[BaseEvent]:
         """Open a call, once per thread.
 
-        `parent` is the id of the model's message, with or without text; None is the lane's newest one.
+        `parent` is the id of the model's message, with or without text; None is the lane's newest one. `closer`: closes
+        the call if the run ends before; None for `end_call`.
         """
-        return self._calls.announce(lane, call_id, name, parent, metadata)
+        return self._calls.announce(lane, call_id, name, parent, metadata, closer)
 
     @_while_live
     def encrypted_call(self, call_id: str, value: str) -> list[BaseEvent]:

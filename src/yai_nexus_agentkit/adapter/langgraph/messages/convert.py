@@ -44,6 +44,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages.content import (
     read_whole,
     served_ids,
 )
+from yai_nexus_agentkit.adapter.langgraph.messages.layout import Place
 from yai_nexus_agentkit.adapter.langgraph.messages.marks import mark_of
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import SIGNATURES, reasoning_message
 from yai_nexus_agentkit.orchestration.client_tools import PENDING
@@ -165,8 +166,7 @@ class _ToAGUI:
         if self._reasoning and whole.blocks:
             provider = message.response_metadata.get("model_provider")
             self.out += [reasoning_message(own_id, n, block, provider) for n, block in enumerate(whole.blocks)]
-        served = self._served(whole, message, own_id) if whole.served else ()
-        calls = [call for call, _ in served]
+        calls, results = self._served(whole, message, own_id) if whole.served else ([], [])
         if isinstance(message, lc.AIMessage) and (message.tool_calls or message.invalid_tool_calls):
             calls += self._tool_calls(message, own_id)
         if calls:
@@ -181,7 +181,7 @@ class _ToAGUI:
             self.out.append(extras.pop(0))
         if whole.text or calls:  # else it would be an empty bubble (AG-UI 1.0, section 5)
             self.out.append(AssistantMessage(id=own_id, content=clean_text(whole.text) or None, **fields))
-        self.out += [result for _, result in served]
+        self.out += results
         self._behind += extras
 
     def flush(self) -> None:
@@ -190,15 +190,19 @@ class _ToAGUI:
             self.out += self._behind
             self._behind = []
 
-    def _served(self, whole: Whole, message: lc.BaseMessage, own_id: str) -> list[tuple[ToolCall, ToolMessage]]:
+    def _served(self, whole: Whole, message: lc.BaseMessage, own_id: str) -> tuple[list[ToolCall], list[ToolMessage]]:
         """The calls of the provider's tools, and their results."""
-        provider, found = message.response_metadata.get("model_provider"), []
+        provider = message.response_metadata.get("model_provider")
+        calls: list[ToolCall] = []
+        results: list[tuple[bool, Place, ToolMessage]] = []
         for one in whole.served:
             raw, result = served_ids(own_id, one, whole.served)
             call = self._calls.made(own_id, raw)
             call.result = result
-            found.append((served_call(one, call.id, provider), served_result(one, call.id, result)))
-        return found
+            calls.append(served_call(one, call.id, provider))
+            results.append((one.answer is None, one.answered_at, served_result(one, call.id, result)))
+        results.sort(key=lambda result: result[:2])  # as they came; those that never came at the end
+        return calls, [result for *_, result in results]
 
     def _tool_calls(self, message: lc.AIMessage, own_id: str) -> list[ToolCall]:
         kept, signatures = _kept(message).get("calls"), message.additional_kwargs.get(SIGNATURES)

@@ -49,7 +49,9 @@ class ProviderWork:
         call = made(message_id, raw, scope=self._run.scope, name=name, args=served.call.args)
         self.calls.append(call)
         facts = call_metadata(served, provider)
-        events = self._life.tool_call(self._run.id, call.id, name, message_id, facts)
+        # The run may end while the provider works.
+        closer = lambda _: self._give(served, message_id)  # noqa: E731
+        events = self._life.tool_call(self._run.id, call.id, name, message_id, facts, closer)
         if piece.args is not None:
             events += self._life.args(call.id, argument_text(piece.args))
         return events
