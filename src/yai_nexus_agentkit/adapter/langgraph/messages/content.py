@@ -333,7 +333,8 @@ def _record_served(calls: ThreadCalls, message: AIMessage, own_id: str, scopes: 
     for served in (whole := read_whole(message)).served:
         raw, result = served_ids(own_id, served, whole.served)
         call = calls.made(own_id, raw, scope=scopes.get(own_id, ""), name=served.call.name, args=served.args)
-        call.announced, call.result = True, result
+        call.announced = True
+        calls.answer(call.id, result)
 
 
 def served_ids(own_id: str, served: Served, others: Sequence[Served]) -> tuple[str, str]:

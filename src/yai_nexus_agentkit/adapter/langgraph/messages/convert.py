@@ -198,7 +198,7 @@ class _ToAGUI:
         for one in whole.served:
             raw, result = served_ids(own_id, one, whole.served)
             call = self._calls.made(own_id, raw)
-            call.result = result
+            self._calls.answer(call.id, result)
             calls.append(served_call(one, call.id, provider))
             results.append((one.answer is None, one.answered_at, served_result(one, call.id, result)))
         results.sort(key=lambda result: result[:2])  # as they came; those that never came at the end
