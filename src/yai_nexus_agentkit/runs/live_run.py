@@ -29,7 +29,7 @@ _FREE_WITHIN = 5.0
 """Seconds that the index and the locks may take to note a run's end, while its viewers wait for the terminal event."""
 
 Disconnect = Literal["cancel", "continue"]
-"""What becomes of a run when its last viewer has left."""
+"""The fate of a run whose last viewer has left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

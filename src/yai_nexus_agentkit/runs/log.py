@@ -32,7 +32,7 @@ class RunHead:
     declared: bool = True
     """The client that started the run named a protocol version."""
     facts: str = "{}"
-    """What can be stored of whoever asked, as JSON text; a hook makes an `Identity` of it on another worker."""
+    """The storable facts of the sender, as JSON text; a hook makes an `Identity` of it on another worker."""
     started: float = 0.0
     ended: float | None = None
     fence: int = 0

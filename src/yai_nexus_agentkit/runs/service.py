@@ -61,7 +61,7 @@ class OperationCancelledError(Exception):
 
 @dataclass(slots=True, eq=False)
 class _Operation:
-    """What holds a thread and is no run."""
+    """A holder of a thread that is no run."""
 
     scope: asyncio.Timeout
     cancelled: bool = False

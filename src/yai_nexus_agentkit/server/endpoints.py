@@ -88,7 +88,7 @@ class Endpoints:
         return RunResponse(partial(service.start, wanted), service.launch, posted.encoder(), self.wire, self.settings)
 
     def _disconnect(self, request: HTTPConnection) -> Disconnect:
-        """What becomes of the run when its viewers have left: by the settings, or by ``?disconnect=``."""
+        """The fate of a run whose viewers have left: by the settings, or by ``?disconnect=``."""
         wanted = request.query_params.get("disconnect")
         if wanted is None:
             return self.settings.disconnect
@@ -259,8 +259,8 @@ class Endpoints:
         if not isinstance(thread_id, str):
             raise Refusal(422, "INVALID_INPUT", "threadId is missing", path="/threadId")
         if len(thread_id) > self.settings.max_id:
-            told = f"threadId has {len(thread_id)} characters; at most {self.settings.max_id}"
-            raise Refusal(422, "INVALID_INPUT", told, path="/threadId")
+            text = f"threadId has {len(thread_id)} characters; at most {self.settings.max_id}"
+            raise Refusal(422, "INVALID_INPUT", text, path="/threadId")
         answer: dict[str, Any] = {"threadId": thread_id, "threadExists": False, "state": {}, "messages": []}
         try:
             thread = await caller.stored(thread_id)

@@ -60,7 +60,7 @@ class ServerSettings:
     cannot reach it then. `create_app` only."""
 
     disconnect: Disconnect = "cancel"
-    """What becomes of a run when its last viewer has left: it is cancelled, since plain AG-UI clients have no other way
+    """The fate of a run whose last viewer has left: it is cancelled, since plain AG-UI clients have no other way
     to stop one, or it goes on, and a page that comes back joins it (``POST {path}/connect``)."""
 
     disconnect_by_request: bool = False

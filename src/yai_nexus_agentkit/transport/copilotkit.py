@@ -14,7 +14,7 @@ __all__ = ["CopilotKitWire"]
 
 
 class CopilotKitWire(AGUIWire):
-    """What `@copilotkit/core` posts and reads."""
+    """The wire of `@copilotkit/core`."""
 
     def refuse(self, refusal: Refusal, *, trace_id: str, now: datetime) -> Answer:
         """``{"error", "message", "traceId"}``."""

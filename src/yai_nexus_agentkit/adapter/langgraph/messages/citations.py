@@ -28,7 +28,7 @@ _SOURCE = {
 
 
 class Cited(NamedTuple):
-    """What a text block says of its sources. It stands behind the block's text, and has no text of its own."""
+    """The sources of a text block. They stand behind the block's text, and have no text of their own."""
 
     sources: Sequence[Any]
 

@@ -58,7 +58,7 @@ _KINDS = {
     ),
 }
 _INCOMPLETE = {reason: kind for kind, reasons in _KINDS.items() for reason in reasons}
-"""What an answer is that ended for this reason. Any other reason is a good end."""
+"""The state of an answer that ended for this reason. Any other reason is a good end."""
 
 
 def finish_of(message: BaseMessage | None) -> dict[str, str]:

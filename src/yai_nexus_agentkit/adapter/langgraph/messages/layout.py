@@ -54,7 +54,7 @@ class Layout:
         """A call or picture came behind the text so far."""
 
     def joint(self, text: str) -> str:
-        """What stands between the text so far and the text that follows."""
+        """The separator between the text so far and the text that follows."""
         parted, self._parted = self._parted, False
         if not parted or not self.said or self.said[-1].endswith("\n") or text.startswith("\n"):
             return ""

@@ -270,7 +270,7 @@ KINDS = frozenset(BY_NAME) - {"input_json_delta"}
 
 
 def read_block(block: Block) -> Sequence[Piece]:
-    """What a content block shows besides text and reasoning; nothing for a block of another type."""
+    """The parts of a content block besides text and reasoning; none for a block of another type."""
     shape = BY_NAME.get(block.get("type") or "")
     return shape.read(block) if shape is not None else ()
 

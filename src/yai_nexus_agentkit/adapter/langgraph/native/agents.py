@@ -1,4 +1,4 @@
-"""What the runs of LangChain's agents (``create_agent``) show of the agent: its name, and the hooks of its middleware.
+"""The agent in the runs of LangChain's agents (``create_agent``): its name, and the hooks of its middleware.
 Pure."""
 
 from __future__ import annotations

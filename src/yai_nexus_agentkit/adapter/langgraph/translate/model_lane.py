@@ -260,7 +260,7 @@ class ModelLane:
         return [*events, *self._work.cite(facts, self.message_id)]
 
     def _provide_rest(self, whole: Whole) -> list[BaseEvent]:
-        """What the provider did by itself and no chunk had."""
+        """The provider's own work that no chunk had."""
         if not self._shows_words:
             whole = whole._replace(media=())
         if not self._shows_calls:

@@ -1,4 +1,4 @@
-"""What a provider does by itself while its model answers: calls of its own tools, media, citations. Pure."""
+"""A provider's own work while its model answers: calls of its own tools, media, citations. Pure."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class ProviderWork:
     # ------------------------------------------------------------------ the end
 
     def complete(self, whole: Whole, message_id: str, provider: Any) -> list[BaseEvent]:
-        """What the whole message has and its chunks had not."""
+        """The parts of the whole message that its chunks lacked."""
         events: list[BaseEvent] = []
         for served in whole.served:
             known = self._layout.served[served.number : served.number + 1]
