@@ -37,18 +37,20 @@ def describe(
     facts: dict[str, Any] = {"value": raw}
     reason, call, schema = "langgraph:interrupt", None, schema_of(native)
     if isinstance(value, Mapping) and value.get("type") == "tool_approval" and value.get("tool_call_id"):
-        raw = str(value["tool_call_id"])
-        reason, call = "tool_call", next((call.id for call in calls if call.raw == raw), raw)
+        own = str(value["tool_call_id"])
+        reason, call = "tool_call", next((call.id for call in calls if call.raw == own), own)
     elif isinstance(value, Mapping) and isinstance(value.get("action_requests"), list):
         reason = "langgraph:tool_approval"
         facts["toolCallIds"] = _calls_of(value["action_requests"], calls)
+    elif requests := _reviewed(value):
+        facts["toolCallIds"] = _calls_of(requests, calls)
     elif schema is not None:
         reason = "confirmation" if schema.get("type") == "boolean" else "input_required"
     expires = value.get("expires_at") if isinstance(value, Mapping) else None
     return Interrupt(
         id=native.id,
         reason=reason,
-        message=_message(value),
+        message=_message(raw),
         tool_call_id=call,
         response_schema=schema,
         # Clients before 1.0 refuse every answer to an expired question, a cancelling one too (AG-UI 1.0 §16).
@@ -117,19 +119,33 @@ def _decision(allowed: Any, request: Any) -> dict[str, Any]:
 
 
 def _message(value: Any) -> str:
-    if isinstance(value, str) and value:
-        return clean_text(value)
-    if isinstance(value, Mapping):
-        for key in _MESSAGE_KEYS:
-            if isinstance(text := value.get(key), str) and text:
-                return clean_text(text)
-        if isinstance(requests := value.get("action_requests"), list):
-            lines = [_action_text(request) for request in requests if isinstance(request, Mapping)]
-            return "\n".join(lines) or "Approval needed"
-        if value.get("name"):
-            return f"Allow {clean_text(str(value['name']))}?"
+    """The question in words. A list asks several things at once, a line each."""
+    texts = [_words(item) for item in value] if isinstance(value, list) else [_words(value)]
+    if texts and all(texts):
+        return "\n".join(map(str, texts))
     text = json_text(value)
     return text if len(text) <= _MESSAGE_LENGTH else text[: _MESSAGE_LENGTH - 1] + "…"
+
+
+def _words(value: Any) -> str | None:
+    if not isinstance(value, Mapping):
+        return clean_text(value) if isinstance(value, str) else None
+    for key in _MESSAGE_KEYS:
+        if isinstance(text := value.get(key), str) and text:
+            return clean_text(text)
+    if isinstance(requests := value.get("action_requests"), list):
+        lines = [_action_text(request) for request in requests if isinstance(request, Mapping)]
+        return "\n".join(lines) or "Approval needed"
+    if requests := _reviewed(value):
+        return _action_text(requests[0])
+    return f"Allow {clean_text(str(value['name']))}?" if value.get("name") else None
+
+
+def _reviewed(value: Any) -> list[dict[str, Any]]:
+    """The calls that LangGraph's ``HumanInterrupt`` asks about (Agent Inbox), or a list of those; empty for others."""
+    asked = value if isinstance(value, list) else [value]
+    requests = [item.get("action_request") if isinstance(item, Mapping) else None for item in asked]
+    return [{"name": one.get("action"), "args": one.get("args")} for one in requests if isinstance(one, Mapping)]
 
 
 def _action_text(request: Mapping[str, Any]) -> str:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from operator import attrgetter
 from typing import Any
 from uuid import UUID, uuid5
 
-from langchain_core.messages import BaseMessage, convert_to_messages
+from langchain_core.messages import BaseMessage, ToolMessage, convert_to_messages
 
 from yai_nexus_agentkit.protocol.json.json_safe import json_text
 
-__all__ = ["UNREADABLE", "read_messages"]
+__all__ = ["UNREADABLE", "raw_results", "read_messages"]
 
 
 UNREADABLE: Sequence[BaseMessage] = []
@@ -24,6 +25,9 @@ UNREADABLE: Sequence[BaseMessage] = []
 the same as an empty one."""
 
 _NAMESPACE = UUID("6f0e6bd5-7a5b-5d0c-9d3a-5b1f6b8f2d11")
+
+_NO_MESSAGE = (ValueError, TypeError, KeyError, NotImplementedError)
+"""LangChain raises these for what is no message."""
 
 _id = attrgetter("id")
 
@@ -40,8 +44,19 @@ def read_messages(stored: Any) -> Sequence[BaseMessage]:
         return stored
     try:
         return _identified(stored if real else [_message(item) for item in stored])
-    except (ValueError, TypeError, KeyError, NotImplementedError):  # what LangChain raises for what is no message
+    except _NO_MESSAGE:
         return UNREADABLE
+
+
+def raw_results(written: Iterable[Any]) -> list[ToolMessage]:
+    """The results among what a node wrote that are not messages yet, but dicts or tuples; most have no id."""
+    found: list[ToolMessage] = []
+    for item in written:
+        if not isinstance(item, BaseMessage | str):
+            with suppress(*_NO_MESSAGE):
+                message = _message(item)
+                found += [message] if isinstance(message, ToolMessage) else []
+    return found
 
 
 def _message(item: Any) -> BaseMessage:

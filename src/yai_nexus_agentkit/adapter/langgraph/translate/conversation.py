@@ -15,7 +15,7 @@ from ag_ui.core import BaseEvent, Message
 from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolMessage
 
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown
-from yai_nexus_agentkit.adapter.langgraph.messages.raw import UNREADABLE
+from yai_nexus_agentkit.adapter.langgraph.messages.raw import UNREADABLE, raw_results
 from yai_nexus_agentkit.adapter.langgraph.native.run_tree import RunTree
 from yai_nexus_agentkit.adapter.langgraph.native.written import written_messages
 from yai_nexus_agentkit.adapter.langgraph.request.alike import saved_as
@@ -66,6 +66,12 @@ class Conversation:
         """The graph keeps something else than a conversation; an empty snapshot would wipe the client's messages."""
 
     # ------------------------------------------------------------------ what nodes write
+
+    def node_ended(self, run: NativeRun, output: Any, *, at_root: bool) -> list[BaseEvent]:
+        """A node returned."""
+        written = written_messages(output)
+        self._calls.expect(raw_results(written), run)
+        return self.node_wrote(run, written, at_root=at_root)
 
     def node_wrote(
         self, run: NativeRun, written: Sequence[Any], *, at_root: bool, beside: Sequence[BaseMessage] = ()

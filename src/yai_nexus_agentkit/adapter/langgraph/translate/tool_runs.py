@@ -6,13 +6,14 @@ node around the tool may still rewrite it, in what the node writes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ag_ui.core import BaseEvent, ToolCallResultEvent
 from ag_ui.core import ToolMessage as ShownResult
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langgraph.types import Command
 
 from yai_nexus_agentkit.adapter.langgraph.messages.content import model_calls
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, result_content, to_agui
@@ -50,13 +51,26 @@ class _Work:
 class ToolRuns:
     """The tool runs of one run of the agent."""
 
-    def __init__(self, life: RunLifecycle, view: ClientView, notes: RunNotes, holding: Holding | None = None) -> None:
+    def __init__(
+        self,
+        life: RunLifecycle,
+        view: ClientView,
+        notes: RunNotes,
+        holding: Holding | None = None,
+        *,
+        answers: Any = None,
+    ) -> None:
+        """`answers`: the ``Command`` with the user's answers, in a run that goes on with them."""
         self._life, self._view, self._notes, self._holding = life, view, notes, holding
+        self._given = list(_mappings(answers.resume)) if isinstance(answers, Command) else []
+        """Everything in the answers that may be arguments: users edit them."""
         self._calls = life.calls
         self._works: dict[str, _Work] = {}
         """By tool run, until that ends."""
         self._hidden_in: tuple[Any, list[Call]] = (None, [])
         """The thread's messages as they were last, and the calls there of models that the client did not see."""
+        self._expected: list[tuple[ToolMessage, NativeRun]] = []
+        """Results that nodes wrote as dicts or tuples, without the ids under which they are stored."""
         self._held: dict[str, list[_Work]] = {}
         """Ended tool runs whose results wait for the end of their node, by node run."""
 
@@ -105,16 +119,19 @@ class ToolRuns:
     def _open_call(self, run: NativeRun, tool_input: Any) -> Call | None:
         """The model's call that a tool run without call id executes: a node may run the tool with the arguments alone.
 
-        An open one with the same arguments. Other arguments are another call (to warm a cache, to compare), and its
-        result does not answer the model's.
+        An open one with the same arguments, or whose arguments the user edited: they stand in an answer. Any others are
+        another call (to warm a cache, to compare), and its result does not answer the model's.
         """
         text = self._notes.texts.get(run.id)
+        edited = text is None and tool_input in self._given
+        other: Call | None = None
         for call in self._candidates():
             if call.name != run.name or not isinstance(call.args, Mapping):
                 continue
             if call.args == tool_input if text is None else list(map(str, call.args.values())) == [text]:
                 return call
-        return None
+            other = other or call
+        return other if edited else None
 
     def _candidates(self) -> Iterator[Call]:
         yield from self._calls.idle()
@@ -191,9 +208,11 @@ class ToolRuns:
         """The node returned, and what it wrote was reported. Calls that it did not answer get what their tools
         returned."""
         events: list[BaseEvent] = []
-        for work in self._held.pop(node.id, ()):
+        held = self._held.pop(node.id, ())
+        expected = {message.tool_call_id for message, run in self._expected if run is node} if held else ()
+        for work in held:
             events += [event for message in work.messages for event in self.result(message, node)]
-            if work.value is not _NOTHING:
+            if work.value is not _NOTHING and work.call.raw not in expected:
                 events += self._give_value(work, work.value)
         return events
 
@@ -203,6 +222,37 @@ class ToolRuns:
         return [event for work in held for message in work.messages for event in self.result(message, node)]
 
     # ------------------------------------------------------------------ results
+
+    def expect(self, messages: Sequence[ToolMessage], node: NativeRun) -> None:
+        """The node wrote these results as dicts or tuples. What they become is seen in the next chunk of the root, or
+        in the input of the next node of the same graph."""
+        self._expected += [(message, node) for message in messages]
+
+    def arrived(self, node: NativeRun) -> list[BaseEvent]:
+        """A node begins: its input may have the results that are expected."""
+        writers = {m.tool_call_id: run for m, run in self._expected if run.scope == node.scope and run is not node}
+        found: list[ToolMessage] = []
+        for message in reversed(_messages_given(node)) if writers else ():
+            if isinstance(message, AIMessage) and message.tool_calls:
+                break
+            if isinstance(message, ToolMessage) and message.tool_call_id in writers:
+                found.append(message)
+        return [event for message in reversed(found) for event in self._arrive(message, writers)]
+
+    def _arrive(self, message: ToolMessage, writers: Mapping[str, NativeRun]) -> list[BaseEvent]:
+        writer = writers[message.tool_call_id]
+        self._expected = [
+            (m, run) for m, run in self._expected if run is not writer or m.tool_call_id != message.tool_call_id
+        ]
+        return self.result(message, writer)
+
+    def expected(self) -> list[BaseEvent]:
+        """The run ends: the expected results that were not seen since, under ids of their own."""
+        events: list[BaseEvent] = []
+        for number, (message, node) in enumerate(self._expected):
+            message.id = message.id or f"tool-{node.id}-{number}"
+            events += self.result(message, node)
+        return events
 
     def result(self, message: ToolMessage, run: NativeRun) -> list[BaseEvent]:
         """``TOOL_CALL_RESULT`` for a tool message, unless its call is unknown or has one, or the message is of old: a
@@ -303,12 +353,26 @@ class ToolRuns:
 
 def _was_given(run: NativeRun, message: ToolMessage) -> bool:
     """The node around this run began with the message, which a subgraph may keep apart from the thread."""
-    given = run.node.given if run.node is not None else None
-    found = given.get("messages") if isinstance(given, Mapping) else getattr(given, "messages", given)
     message_id = message.id
-    if message_id is None or not isinstance(found, (list, tuple)):
+    if message_id is None or run.node is None:
         return False
-    return any(getattr(m, "id", None) == message_id for m in found)
+    return any(getattr(m, "id", None) == message_id for m in _messages_given(run.node))
+
+
+def _messages_given(node: NativeRun) -> Sequence[Any]:
+    """The messages in the input of a node; empty if it has none."""
+    given = node.given
+    found = given.get("messages") if isinstance(given, Mapping) else getattr(given, "messages", given)
+    return found if isinstance(found, list | tuple) else ()
+
+
+def _mappings(value: Any) -> Iterator[Mapping[str, Any]]:
+    """The mappings in JSON data, itself included."""
+    if isinstance(value, Mapping):
+        yield value
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    for item in inner:
+        yield from _mappings(item)
 
 
 def _facts(message: ToolMessage) -> dict[str, Any] | None:

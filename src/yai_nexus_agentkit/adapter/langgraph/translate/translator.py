@@ -20,8 +20,7 @@ from langgraph.errors import GraphBubbleUp
 from yai_nexus_agentkit.adapter.langgraph.native.agents import is_hook, is_hook_name
 from yai_nexus_agentkit.adapter.langgraph.native.run_tree import RunTree, is_node
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
-from yai_nexus_agentkit.adapter.langgraph.native.written import written_messages
-from yai_nexus_agentkit.adapter.langgraph.request.plan import Idle, Plan, Restate, Run
+from yai_nexus_agentkit.adapter.langgraph.request.plan import Idle, Plan, Restate, Resume, Run
 from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView
 from yai_nexus_agentkit.adapter.langgraph.translate.conversation import Conversation
@@ -65,7 +64,8 @@ class LangGraphTranslator:
         self._view = ClientView(plan.known, life, reasoning=reasoning, marked=marked)
         self._hold = hold
         self._holding = holding = Holding(through=hold.through) if hold is not None else None
-        self._calls = ToolRuns(life, self._view, notes, holding)
+        answers = plan.input if isinstance(plan, Resume) else None
+        self._calls = ToolRuns(life, self._view, notes, holding, answers=answers)
         self._steps = NodeSteps(life, options.step_name)
         self._models = ModelCalls(reports, self._view, notes, holding)
         self._conversation = Conversation(
@@ -146,7 +146,7 @@ class LangGraphTranslator:
             if run.kind is RunKind.NODE:
                 events += self._calls.node_left(run)
         events += self._models.abandon_all()
-        events += self._conversation.stored()
+        events += [*self._conversation.stored(), *self._calls.expected()]
         events += self._conversation.let_go(self._output, done=self._done() if self.ending.paused else None)
         interrupts = self.ending.interrupts(declared=self._life.declared)
         if interrupts and not self._plan.known.resumable:
@@ -198,7 +198,7 @@ class LangGraphTranslator:
     def _chain_start(self, native: Mapping[str, Any], kind: RunKind = RunKind.CHAIN) -> list[BaseEvent]:
         run, events = self._enter(native, kind)
         if run.kind in (RunKind.NODE, RunKind.TASK):
-            events += self._restart(run)
+            events += [*self._restart(run), *self._calls.arrived(run)]
             if self._holding:
                 events += self._holding.node_began(run)
             events += self._steps.start(run)
@@ -224,7 +224,7 @@ class LangGraphTranslator:
             return [*events, *self._leave(run)]
         wait = run.kind is RunKind.NODE and run.parent is self._tree.root
         if run.kind is RunKind.NODE:
-            events += self._conversation.node_wrote(run, written_messages(output), at_root=wait)
+            events += self._conversation.node_ended(run, output, at_root=wait)
         return [*events, *self._leave(run, wait=wait)]
 
     def _leave(self, run: NativeRun, *, wait: bool = False) -> list[BaseEvent]:
