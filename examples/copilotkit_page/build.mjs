@@ -1,3 +1,4 @@
+import { copyFile } from "node:fs/promises";
 import { build } from "esbuild";
 
 // The chat draws mermaid diagrams and colours code. This agent writes neither, and they are most of the bundle.
@@ -25,3 +26,4 @@ await build({
   plugins: [without],
   logLevel: "warning",
 });
+await copyFile("index.html", "dist/index.html");

@@ -13,6 +13,10 @@ import { createRoot } from "react-dom/client";
 import { z } from "zod";
 import "./page.css";
 
+/** The conversation is in the address: a reload finds it, with a run that is under way. */
+const thread = new URLSearchParams(location.search).get("thread") ?? crypto.randomUUID();
+history.replaceState(null, "", `?thread=${thread}`);
+
 /** What a node emits with `EventEmitter().emit("display_chart", {title, x, y})`: a CUSTOM event with that value. */
 function useChart(agent) {
   const [chart, setChart] = useState(null);
@@ -96,10 +100,10 @@ function Trip() {
 }
 
 createRoot(document.getElementById("root")).render(
-  <CopilotKitProvider runtimeUrl="/api/copilotkit" enableInspector={false}>
+  <CopilotKitProvider runtimeUrl="/copilotkit" enableInspector={false}>
     <div className="page">
       <Trip />
-      <main className="chat"><CopilotChat /></main>
+      <main className="chat"><CopilotChat threadId={thread} /></main>
     </div>
   </CopilotKitProvider>,
 );

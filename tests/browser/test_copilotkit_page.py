@@ -1,17 +1,17 @@
-"""The example page made with CopilotKit, in a real browser: page → CopilotKit's runtime → ``serve``."""
+"""The example page made with CopilotKit, in a real browser, without a Node server."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.browser.chromium import ROOT, Browser, installed
-from tests.support.server_process import serving
+from tests.support.serving import served
 
 SOURCES = ROOT / "examples" / "copilotkit_page"
 BUILT = Path(__file__).resolve().parent / "page"
@@ -20,6 +20,7 @@ INPUT = "[data-testid=copilot-chat-textarea]"
 SEND = "[data-testid=copilot-send-button]"
 SAID = "[data-testid=copilot-assistant-message] p"
 IDLE = "[data-testid=copilot-chat][data-copilot-running=false]"
+USER = "[data-testid=copilot-user-message]"
 USAGE = "Say: add Lisbon, compare the weather, paint it teal, or book the trip."
 QUESTION = "[role=alertdialog]"
 
@@ -27,7 +28,7 @@ QUESTION = "[role=alertdialog]"
 @pytest.fixture(scope="module")
 def built() -> Path:
     """The example beside its packages, bundled."""
-    installed(BUILT, "@copilotkit/runtime")
+    installed(BUILT, "@copilotkit/react-core")
     for source in SOURCES.iterdir():
         if source.suffix in {".css", ".html", ".jsx", ".mjs"}:
             shutil.copy(source, BUILT)
@@ -35,28 +36,36 @@ def built() -> Path:
     return BUILT
 
 
+@contextmanager
+def paced(built: Path, pause: str) -> Iterator[str]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EXAMPLE_PAUSE", pause)
+        patch.setenv("PAGE", str(built / "dist"))
+        with served("examples.copilotkit_page.server:app") as url:
+            yield url
+
+
 @pytest.fixture(scope="module")
 def address(built: Path) -> Iterator[str]:
-    """Where the page is, with the runtime and the Python server behind it."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("EXAMPLE_PAUSE", "0.1")
-        with serving(ROOT, "--no-inspector", "examples/copilotkit_page/agent.py:graph") as server:
-            settings = {**os.environ, "AGENT_URL": f"{server.base}/", "PORT": "0"}
-            runtime = subprocess.Popen(
-                ["node", "runtime.mjs"], cwd=built, env=settings, stdout=subprocess.PIPE, text=True
-            )
-            assert runtime.stdout is not None
-            try:
-                yield runtime.stdout.readline().split()[0]
-            finally:
-                runtime.terminate()
-                runtime.wait(timeout=10)
-                runtime.stdout.close()
+    """Where the page is."""
+    with paced(built, "0.1") as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def slow(built: Path) -> Iterator[str]:
+    """Where it is with an agent that takes its time: a page can be reloaded meanwhile."""
+    with paced(built, "0.6") as url:
+        yield url
 
 
 @pytest.fixture
 def trip(page: Browser, address: str) -> Browser:
     """A fresh page with a thread of its own."""
+    return opened(page, address)
+
+
+def opened(page: Browser, address: str) -> Browser:
     page.open(address)
     page.see(INPUT)
     return page
@@ -163,3 +172,46 @@ def test_stop_and_send_again(trip: Browser) -> None:
 
     say(trip, "add Lisbon", "Done: added Lisbon.")
     assert cities(trip) == ["Lisbon"]
+
+
+def test_reload_in_the_middle_of_a_run_goes_on_streaming(page: Browser, slow: str) -> None:
+    trip = opened(page, slow)
+    say(trip, "add Lisbon", "Done: added Lisbon.")
+    send(trip, "hello")
+    trip.see(f"{SAID}:has-text('Say: add')")
+    trip.evaluate("location.reload()")
+    trip.see(f"{SAID}:has-text('Say:')")
+    trip.watch(SAID)
+    trip.see(f"{SAID}:has-text({USAGE!r})")
+    trip.see(IDLE)
+
+    said = trip.said()
+    assert len(said) >= 3, "it streamed"
+    assert all(USAGE.startswith(text) for text in said)
+    assert trip.texts(SAID) == ["Done: added Lisbon.", USAGE]
+    assert trip.texts(USER) == ["add Lisbon", "hello"]
+    assert cities(trip) == ["Lisbon"]
+
+
+def test_question_is_asked_again_after_a_reload(trip: Browser) -> None:
+    say(trip, "add Lisbon", "Done: added Lisbon.")
+    send(trip, "book the trip")
+    trip.see(QUESTION)
+    trip.evaluate("location.reload()")
+    trip.see(f"{QUESTION}:has-text('Allow book with')")
+    trip.click(f"{QUESTION} button:has-text('Yes')")
+    trip.see(f"{SAID}:has-text('Done: booked Lisbon for 120 €')")
+    trip.see(IDLE)
+    assert calls(trip) == ["add_city → added Lisbon", "book → booked Lisbon for 120 €"]
+
+
+def test_stop_after_a_reload(page: Browser, slow: str) -> None:
+    trip = opened(page, slow)
+    send(trip, "hello")
+    trip.see(f"{SAID}:has-text('Say:')")
+    trip.evaluate("location.reload()")
+    trip.see(f"{SAID}:has-text('Say:')")
+    trip.click(SEND)
+    trip.see(IDLE)
+    assert trip.texts(SAID)[-1] != USAGE
+    say(trip, "add Lisbon", "Done: added Lisbon.")
