@@ -15,11 +15,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.message import add_messages
+from langgraph.types import interrupt
 
 from tests.conftest import Judge
 from tests.support.graphs import Graph, in_a_row, scripted
-from tests.support.two_sources import Heard, Source, hear
-from yai_nexus_agentkit.testing import reasoning_part, tool_call_parts
+from tests.support.two_sources import Heard, Source, answer, hear
+from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, RunContext
+from yai_nexus_agentkit.testing import collect, reasoning_part, record, run_input, tool_call_parts
 
 agents = pytest.importorskip("langchain.agents")
 middleware = pytest.importorskip("langchain.agents.middleware")
@@ -237,3 +239,177 @@ async def test_nothing_leaves_unredacted(
     assert all(run["events"][-1]["type"] == "RUN_FINISHED" for run in heard.runs)
     texts = [m["content"] for m in heard.views[-1]["messages"] if m["role"] == "assistant" and m.get("content")]
     assert len(texts) >= 2
+
+
+# ---------------------------------------------------------------- answers that are refused
+
+
+def block(**fields: Any) -> Any:
+    return pii(strategy="block", **fields)
+
+
+class Complete(middleware.AgentMiddleware):  # type: ignore[name-defined, misc]
+    """Refuses calls without a result, as providers do."""
+
+    async def awrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        made = [call["id"] for m in request.messages if m.type == "ai" for call in m.tool_calls]
+        assert sorted(made) == sorted(m.tool_call_id for m in request.messages if m.type == "tool")
+        return await handler(request)
+
+
+def guarded(own: Any, **fields: Any) -> Graph:
+    """The first answer is refused, the second is not."""
+    return agent([*PIECES, *LOOK], [CLEAN], [CLEAN], middleware=[own, Complete()], **fields)
+
+
+def refused_results(own: Any) -> Graph:
+    """The result of a tool is refused."""
+    calls = tool_call_parts("look_up", {"who": "her"}, "call_1")
+    return agent(calls, [CLEAN], [CLEAN], tools=[found_out], middleware=[own])
+
+
+@tool("look_up")
+async def found_out(who: str) -> str:
+    """Look somebody up."""
+    return f"{who}: {SECRET}"
+
+
+class RefuseResults(middleware.AgentMiddleware):  # type: ignore[name-defined, misc]
+    holds_answer = True
+
+    def before_model(self, state: Any, runtime: Any) -> None:
+        if state["messages"][-1].type == "tool" and SECRET in state["messages"][-1].text:
+            raise ValueError("refused")
+
+
+def refusing_by_hand() -> Graph:
+    async def speak(state: Any) -> Any:
+        return {"messages": [await model.ainvoke(state["messages"])]}
+
+    async def check(state: Any) -> None:
+        if SECRET in state["messages"][-1].text:
+            raise ValueError("refused")
+
+    model = scripted(PIECES, [CLEAN], [CLEAN])
+    return in_a_row({"speak": speak, "check": check}, checkpointer=InMemorySaver())
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
+    "block": (lambda: guarded(block()), {}),
+    "block, subgraph": (lambda: saved(guarded(block(), saver=False)), {}),
+    "block, results": (lambda: refused_results(block(apply_to_output=False, apply_to_tool_results=True)), {}),
+    "declared": (lambda: guarded(Refuse()), {}),
+    "declared, a model that cannot stream": (lambda: guarded(Refuse(), streaming=False), {}),
+    "declared, subgraph": (lambda: saved(guarded(Refuse(), saver=False)), {}),
+    "declared, results": (lambda: refused_results(RefuseResults()), {}),
+    "any": (lambda: guarded(Refuse()), {"hold": "answer"}),
+    "a later node": (refusing_by_hand, {"hold": "answer"}),
+}
+
+
+@both_sources
+@pytest.mark.parametrize("snapshots", ["auto", "always"])
+@pytest.mark.parametrize(("build", "options"), REFUSED.values(), ids=REFUSED)
+async def test_a_refused_answer_never_leaves(
+    judge: Judge, source: Source, build: Callable[[], Any], options: dict[str, Any], snapshots: str
+) -> None:
+    heard = await hear(build, source, judge, "hi", "again", "more", messages_snapshot=snapshots, **options)
+    assert leaks(heard) == []
+    ends = [run["events"][-1]["type"] for run in heard.runs]
+    if build is REFUSED["block, results"][0]:  # the middleware finds the result again in each turn
+        assert ends == ["RUN_ERROR"] * 3
+        return
+    assert ends == ["RUN_ERROR", "RUN_FINISHED", "RUN_FINISHED"]
+    assert [m["content"] for m in heard.views[0]["messages"] if m["role"] == "user"] == ["hi"]
+    said = [m.get("content") for m in heard.views[-1]["messages"] if m["role"] in ("user", "assistant", "tool")]
+    assert [text for text in said if text] == ["hi", "again", CLEAN, "more", CLEAN]
+
+
+@pytest.mark.parametrize(("build", "options"), REFUSED.values(), ids=REFUSED)
+async def test_nor_does_a_stored_thread_show_it(
+    judge: Judge, build: Callable[[], Any], options: dict[str, Any]
+) -> None:
+    adapter = AGUIAdapter(build(), options=AdapterOptions(**options))
+    asked: dict[str, Any] = {"thread_id": "t", "run_id": "r1"}
+    await record(adapter, run_input("hi", **asked))
+    threads = adapter.threads()
+    assert threads is not None
+    context = RunContext(run_input("", **asked), True, adapter.options, adapter.effective_hooks)
+    for text in ("again", "more", ""):
+        shown = await threads.messages("t", context)
+        assert SECRET not in shown.model_dump_json()
+        state = await threads.state("t", context)
+        assert SECRET not in state.model_dump_json()
+        # A page that loads anew holds nothing, and a request of it that says nothing shows the thread.
+        events = await collect(adapter, run_input([], **{**asked, "run_id": f"load{text}"}))
+        assert SECRET not in json.dumps(events)
+        await record(adapter, run_input(text, **{**asked, "run_id": f"r{text}"}) if text else run_input([], **asked))
+
+
+# ---------------------------------------------------------------- questions
+
+
+def approving(*order: str, own: Callable[[], Any] = Redact) -> Graph:
+    asks = middleware.HumanInTheLoopMiddleware({"look_up": True})
+    kinds = {"asks": asks, "own": own()}
+    return agent([*PIECES, *LOOK], PIECES, [CLEAN], middleware=[kinds[name] for name in order])
+
+
+def approve_by_hand() -> Graph:
+    """The graph redacts, then asks."""
+
+    async def speak(state: Any) -> Any:
+        return {"messages": [await model.ainvoke(state["messages"])]}
+
+    async def clean(state: Any) -> Any:
+        return {"messages": [redacted(state["messages"][-1])]}
+
+    async def ask(state: Any) -> None:
+        interrupt("Send it?")
+
+    model = scripted(PIECES, PIECES)
+    return in_a_row({"speak": speak, "clean": clean, "ask": ask}, checkpointer=InMemorySaver())
+
+
+@tool
+async def ask_somebody(who: str) -> str:
+    """Ask."""
+    interrupt("Who?")
+    return f"{who} is on holiday"
+
+
+def asking_tool(own: Any) -> Graph:
+    calls = tool_call_parts("ask_somebody", {"who": SECRET}, "call_1")
+    return agent([*PIECES, *calls], PIECES, [CLEAN], tools=[ask_somebody], middleware=[own])
+
+
+YES = {"decisions": [{"type": "approve"}]}
+QUESTIONS: dict[str, tuple[Callable[[], Any], dict[str, Any], Any, bool]] = {
+    # agent, options, answer, whether the question comes with the answer it is about
+    "PII, asks first": (lambda: approving("asks", "own", own=pii), {}, YES, True),
+    "PII, asks last": (lambda: approving("own", "asks", own=pii), {}, YES, True),
+    "declared, asks first": (lambda: approving("asks", "own", own=Declared), {}, YES, True),
+    "declared, asks last": (lambda: approving("own", "asks", own=Declared), {}, YES, False),
+    "any, asks last": (lambda: approving("own", "asks"), {"hold": "answer"}, YES, False),
+    "by hand": (approve_by_hand, {"hold": "answer"}, "yes", True),
+    "PII, a tool asks": (lambda: asking_tool(pii()), {}, "her", True),
+    "declared, a tool asks": (lambda: asking_tool(Declared()), {}, "her", True),
+}
+
+
+@both_sources
+@pytest.mark.parametrize(("build", "options", "given", "shown"), QUESTIONS.values(), ids=QUESTIONS)
+async def test_questions(
+    judge: Judge, source: Source, build: Callable[[], Any], options: dict[str, Any], given: Any, shown: bool
+) -> None:
+    heard = await hear(build, source, judge, "hi", answer(given), "again", **options)
+    asked = [i for run in heard.runs[:1] for i in run["events"][-1]["outcome"]["interrupts"]]
+    # What the middleware asks with is its own: the question of one that is asked too early has the arguments.
+    early = [e for e in heard.runs[0]["events"] if e["type"] == "RUN_FINISHED"] if not shown else []
+    assert [e for e in leaks(heard) if e not in early] == []
+    texts = [m.get("content") for m in heard.views[0]["messages"] if m["role"] == "assistant"]
+    assert texts == ([ANSWER] if shown else [])
+    assert len(asked) == 1
+    assert [run["events"][-1]["type"] for run in heard.runs[1:]] == ["RUN_FINISHED", "RUN_FINISHED"]
+    answers = [m.get("content") for m in heard.views[1]["messages"] if m["role"] == "assistant"]
+    assert answers == ([ANSWER, ANSWER] if build is not approve_by_hand else [ANSWER])

@@ -7,7 +7,8 @@ by a transformer of LangChain's v3 stream that runs before the built-in ones.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from types import FunctionType, MethodType
 from typing import Any, Literal
@@ -16,12 +17,20 @@ from langchain_core.language_models import BaseLanguageModel
 from langchain_core.runnables import Runnable
 from langgraph.pregel import Pregel
 
-from yai_nexus_agentkit.adapter.langgraph.translate.holding import Hold
-
-__all__ = ["AgentMiddlewares"]
+__all__ = ["AgentMiddlewares", "Hold"]
 
 _LIMIT = 20_000
 """Objects that the search looks at; an agent has some hundreds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """How the answers of an agent wait."""
+
+    through: bool
+    """The graphs around an agent have to be done with its answers as well."""
+    is_last: Callable[[str], bool]
+    """No hook that may rewrite an answer runs behind this one."""
 
 
 class AgentMiddlewares:

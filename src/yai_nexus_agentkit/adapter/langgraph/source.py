@@ -19,7 +19,7 @@ from pydantic import BaseModel, ValidationError
 
 from yai_nexus_agentkit.adapter.langgraph.messages.metadata import SOURCE
 from yai_nexus_agentkit.adapter.langgraph.messages.to_langchain import to_langchain
-from yai_nexus_agentkit.adapter.langgraph.middleware import AgentMiddlewares
+from yai_nexus_agentkit.adapter.langgraph.middleware import AgentMiddlewares, Hold
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes, SideHandler
 from yai_nexus_agentkit.adapter.langgraph.redaction import redacting
 from yai_nexus_agentkit.adapter.langgraph.request.graph_input import context_entries, request_tools, second_input
@@ -29,7 +29,6 @@ from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, Graph, GraphSha
 from yai_nexus_agentkit.adapter.langgraph.threads.branches import MESSAGE_KEY
 from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import breakpoints
 from yai_nexus_agentkit.adapter.langgraph.threads.savers import at_head
-from yai_nexus_agentkit.adapter.langgraph.translate.holding import Hold
 from yai_nexus_agentkit.adapter.langgraph.translate.translator import LangGraphTranslator
 from yai_nexus_agentkit.adapter.run_context import Hooks, RunContext
 from yai_nexus_agentkit.adapter.shared.reports import Reports
@@ -74,7 +73,7 @@ class LangGraphSource(Source):
             given = _runnable_input(self.agent, run)
             plan: Plan = Run(known=known, input=given) if given else Idle(known=known, held=Held())
             return LangGraphRun(run, self.agent, config, plan, notes, None, hold)
-        planner = Planner(run, self.graph, self.shape, config)
+        planner = Planner(run, self.graph, self.shape, config, hold)
         plan = await planner.plan()
         return LangGraphRun(run, planner.agent, planner.config, plan, notes, self.shape, hold)
 
@@ -97,7 +96,7 @@ class LangGraphSource(Source):
             return None
         from yai_nexus_agentkit.adapter.langgraph.threads.stored import LangGraphThreadStore
 
-        return LangGraphThreadStore(self.graph, self.shape)
+        return LangGraphThreadStore(self.graph, self.shape, self._middleware)
 
     def capabilities(self, options: AdapterOptions) -> AgentCapabilities:
         """The capabilities (AG-UI 1.0 §22) that the graph shows."""

@@ -18,6 +18,7 @@ from pydantic_core import from_json
 
 from yai_nexus_agentkit.adapter.langgraph.messages.citations import Cited
 from yai_nexus_agentkit.adapter.langgraph.messages.layout import Layout, Place, Served
+from yai_nexus_agentkit.adapter.langgraph.messages.marks import is_withheld
 from yai_nexus_agentkit.adapter.langgraph.messages.provider_blocks import (
     BY_NAME,
     KINDS,
@@ -312,7 +313,8 @@ def calls_of(
                 own_id = message_id(message, position)
                 for raw, made in model_calls(message, own_id):
                     scope, name, args = scopes.get(own_id, ""), made.get("name") or "", made.get("args")
-                    calls.made(own_id, raw, scope=scope, name=name, args=args).announced = True
+                    call = calls.made(own_id, raw, scope=scope, name=name, args=args)
+                    call.announced = not is_withheld(message)
             if _serves(message):
                 _record_served(calls, message, message_id(message, position), scopes)
         elif isinstance(message, ToolMessage) and not message.additional_kwargs.get(PENDING):

@@ -45,14 +45,15 @@ from yai_nexus_agentkit.adapter.langgraph.messages.content import (
     served_ids,
 )
 from yai_nexus_agentkit.adapter.langgraph.messages.layout import Place
-from yai_nexus_agentkit.adapter.langgraph.messages.marks import mark_of
+from yai_nexus_agentkit.adapter.langgraph.messages.marks import is_withheld, mark_of
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import SIGNATURES, reasoning_message
+from yai_nexus_agentkit.adapter.options import AdapterOptions
 from yai_nexus_agentkit.orchestration.client_tools import PENDING
 from yai_nexus_agentkit.protocol.calls import ThreadCalls
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe, json_text
 from yai_nexus_agentkit.protocol.parts import for_old_peer, part_from_block, parts_text
 
-__all__ = ["DEVELOPER", "KEPT", "is_shown", "result_content", "to_agui", "tool_content"]
+__all__ = ["DEVELOPER", "KEPT", "client_form", "is_shown", "result_content", "to_agui", "tool_content"]
 
 KEPT = "agui"
 """Key in ``additional_kwargs`` of what LangChain has no field for."""
@@ -73,12 +74,13 @@ def to_agui(
     what middleware wrote under the user's name, ``developer`` or ``user``. `foreign`: messages of subagents that the
     client holds beside them; no call gets the id of one of theirs.
 
-    Left out: removals, placeholders (`PENDING`), answers that say nothing, and kinds of message that nobody knows.
+    Left out: removals, placeholders (`PENDING`), what is withheld, answers that say nothing, and kinds of message that
+    nobody knows.
     """
     pass_ = _ToAGUI(declared, reasoning, marked, calls_of((), foreign=foreign))
     for position, message in enumerate(messages):
         convert = _TO_AGUI.get(message.type)
-        if convert is not None:
+        if convert is not None and not is_withheld(message):
             if convert is not _ToAGUI.tool:
                 pass_.flush()
             convert(pass_, message, message_id(message, position))
@@ -86,10 +88,18 @@ def to_agui(
     return pass_.out
 
 
+def client_form(options: AdapterOptions, *, declared: bool) -> dict[str, Any]:
+    """The arguments of `to_agui` for a client."""
+    return {"declared": declared, "reasoning": options.reasoning != "off", "marked": options.marked_messages}
+
+
 def is_shown(message: lc.BaseMessage) -> bool:
-    """Whether a client has a message for this one: placeholders and answers that say nothing are not shown."""
+    """Whether a client has a message for this one: placeholders, answers that say nothing and what is withheld are not
+    shown."""
     if message.type == "human":
         return True
+    if is_withheld(message):
+        return False
     if message.type == "tool":
         return not message.additional_kwargs.get(PENDING)
     if isinstance(message, lc.ChatMessage):

@@ -8,16 +8,19 @@ the feature that added it, ``lc_data`` has its facts. On the wire both are membe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from ag_ui.core import Message
 from langchain_core.messages import BaseMessage
 
 from yai_nexus_agentkit.protocol.json.json_safe import json_safe
 
-__all__ = ["is_marked", "is_users", "mark_of", "marks_in"]
+__all__ = ["is_marked", "is_users", "is_withheld", "mark_of", "marks_in", "revealed", "withheld"]
 
+M = TypeVar("M", bound=BaseMessage)
 _SOURCE, _DATA = "lc_source", "lc_data"
+_WITHHELD = "agui_withheld"
+"""Our mark, in ``additional_kwargs``, of a message that clients must not see."""
 
 
 def mark_of(message: BaseMessage) -> dict[str, Any]:
@@ -31,6 +34,22 @@ def marks_in(members: Any) -> dict[str, Any]:
     if not isinstance(source, str) or not source:
         return {}
     return {key: json_safe(members[key]) for key in (_SOURCE, _DATA) if key in members}
+
+
+def withheld(message: M) -> M:
+    """A copy of a message, marked as one that clients must not see."""
+    return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, _WITHHELD: True}})
+
+
+def is_withheld(message: BaseMessage) -> bool:
+    """The message is marked so."""
+    return bool(message.additional_kwargs) and message.additional_kwargs.get(_WITHHELD) is True
+
+
+def revealed(message: M) -> M:
+    """A copy without that mark."""
+    kept = {key: value for key, value in message.additional_kwargs.items() if key != _WITHHELD}
+    return message.model_copy(update={"additional_kwargs": kept})
 
 
 def is_users(message: BaseMessage) -> bool:

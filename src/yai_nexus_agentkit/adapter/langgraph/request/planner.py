@@ -18,8 +18,9 @@ from langgraph.types import Command
 from yai_nexus_agentkit.adapter.hook_calls import shown_messages, shown_state
 from yai_nexus_agentkit.adapter.langgraph.messages.answer import own_messages
 from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of, give_result
-from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui
+from yai_nexus_agentkit.adapter.langgraph.messages.convert import client_form, to_agui
 from yai_nexus_agentkit.adapter.langgraph.messages.to_langchain import to_langchain
+from yai_nexus_agentkit.adapter.langgraph.middleware import Hold
 from yai_nexus_agentkit.adapter.langgraph.request.answers import answered_ids, answers, has_answers, leaves
 from yai_nexus_agentkit.adapter.langgraph.request.graph_input import changed_state, graph_input
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Held, Idle, Known, Plan, Restate, Resume, Run
@@ -41,8 +42,8 @@ _ROLES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant", "to
 class Planner:
     """Makes the plan of one request to a graph. `agent` and `config` are what the plan runs."""
 
-    def __init__(self, run: RunContext, graph: Graph, shape: GraphShape, config: RunnableConfig) -> None:
-        self._run, self._graph, self._shape = run, graph, shape
+    def __init__(self, run: RunContext, graph: Graph, shape: GraphShape, config: RunnableConfig, hold: Hold | None):
+        self._run, self._graph, self._shape, self._hold = run, graph, shape, hold
         self.agent: Graph = graph
         self.config = config
         self._request = run.run_input.messages
@@ -86,7 +87,7 @@ class Planner:
         if thread.loose:
             await settle(self._written, self.config)
             self.agent = self._written
-        messages = [*self._shape.kept(thread.values), *thread.nested, *found.append]
+        messages = [*thread.again(self._shape), *thread.nested, *found.append]
         return self._run_on(replace(known, nested=()), messages, state, found, Held(thread.values, thread.messages))
 
     def _without_thread(self) -> Plan:
@@ -141,12 +142,12 @@ class Planner:
 
     async def _read(self) -> Thread:
         """The thread. If the user says no at a breakpoint, the turn ends there: what waits shall not run."""
-        thread = await read_thread(self._graph, self._shape, self.config)
+        thread = await read_thread(self._graph, self._shape, self.config, self._hold)
         if not leaves(self._run.run_input, thread.breakpoints):
             return thread
         answers(self._run.run_input, thread.questions, thread.breakpoints)
         await settle(self._written, self.config)
-        return await read_thread(self._graph, self._shape, self.config)
+        return await read_thread(self._graph, self._shape, self.config, self._hold)
 
     async def _is_due(self, thread: Thread) -> bool:
         """The thread stopped before a node, which may execute open calls itself. Asked only where the request has
@@ -216,9 +217,8 @@ class Planner:
         """These messages as the `on_messages` hook lets clients see them, by id; None without that hook."""
         if self._run.hooks.on_messages is None:
             return None
-        options, declared = self._run.options, self._run.declared
-        reasoning, marked = options.reasoning != "off", options.marked_messages
-        own = to_agui(held, declared=declared, reasoning=reasoning, marked=marked, foreign=self._foreign)
+        form = client_form(self._run.options, declared=self._run.declared)
+        own = to_agui(held, **form, foreign=self._foreign)
         return {m.id: m for m in shown_messages(self._run, [*own, *(m.model_copy() for m in self._foreign)])}
 
     def _is_clients(self, call: Call) -> bool:

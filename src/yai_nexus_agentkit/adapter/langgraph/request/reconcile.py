@@ -16,7 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from yai_nexus_agentkit.adapter.langgraph.messages.answer import own_messages
 from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of, message_id
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown
-from yai_nexus_agentkit.adapter.langgraph.messages.marks import is_marked, is_users
+from yai_nexus_agentkit.adapter.langgraph.messages.marks import is_marked, is_users, withheld
 from yai_nexus_agentkit.adapter.langgraph.messages.to_langchain import to_langchain
 from yai_nexus_agentkit.adapter.langgraph.request.alike import alike, repeats, same_content, text_of, was_saved_as
 from yai_nexus_agentkit.orchestration.client_tools import is_pending
@@ -103,7 +103,7 @@ def reconcile(
     else:
         tail, changed = compared.fresh(), compared.changed
         compared.judge(tail)
-        new = _News(own, tail, stored, {m.id for m in thread if not is_pending(m)}, calls, is_clients)
+        new = _News(own, tail, thread, {m.id for m in thread if not is_pending(m)}, calls, is_clients)
     new.compose(found, changed)
     return found
 
@@ -256,7 +256,8 @@ def open_calls(messages: Sequence[BaseMessage], calls: ThreadCalls | None = None
 def unanswered(call: Call) -> ToolMessage:
     """An error result for a call that nobody answered."""
     made = f"unanswered-{call.maker}-{call.raw}"
-    return ToolMessage(_UNANSWERED, tool_call_id=call.raw, name=call.name, status="error", id=made)
+    result = ToolMessage(_UNANSWERED, tool_call_id=call.raw, name=call.name, status="error", id=made)
+    return result if call.announced else withheld(result)  # as the call is
 
 
 def completed(messages: list[BaseMessage], calls: ThreadCalls) -> tuple[list[BaseMessage], Reconciliation]:

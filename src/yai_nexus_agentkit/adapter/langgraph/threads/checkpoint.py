@@ -15,9 +15,12 @@ from langgraph.pregel import Pregel
 from langgraph.types import Interrupt as NativeInterrupt
 from langgraph.types import StateSnapshot
 
+from yai_nexus_agentkit.adapter.langgraph.messages.marks import is_withheld
+from yai_nexus_agentkit.adapter.langgraph.middleware import Hold
 from yai_nexus_agentkit.adapter.langgraph.questions import Breakpoint
 from yai_nexus_agentkit.adapter.langgraph.shape import Graph, GraphShape, saver_of
 from yai_nexus_agentkit.adapter.langgraph.threads.savers import at_root
+from yai_nexus_agentkit.adapter.langgraph.threads.withheld import due_nodes, with_marks
 
 __all__ = ["ANSWERS_KEY", "Thread", "breakpoints", "read_thread", "settle"]
 
@@ -54,6 +57,16 @@ class Thread:
     def paused(self) -> bool:
         return bool(self.questions or self.breakpoints)
 
+    def again(self, shape: GraphShape) -> list[Any]:
+        """Messages of the thread that go in with new ones: all of a conversation without a reducer, and those that have
+        just been marked as withheld."""
+        marked = {m.id: m for m in self.messages if is_withheld(m)} if not shape.verbatim or shape.replaces else {}
+        kept = shape.kept(self.values)
+        stored = {m.id for m in shape.messages_of(self.values) if is_withheld(m)}
+        if kept:
+            return [marked.get(getattr(m, "id", None), m) for m in kept]
+        return [m for message_id, m in marked.items() if message_id not in stored]
+
     @property
     def pending(self) -> dict[str, list[Any]]:
         """The writes of finished tasks of an interrupted step, by channel."""
@@ -69,8 +82,9 @@ class Thread:
         return [*self.messages, *self.nested]
 
 
-async def read_thread(graph: Graph, shape: GraphShape, config: RunnableConfig) -> Thread:
-    """Read the thread's latest checkpoint (or the one that `config` names).
+async def read_thread(graph: Graph, shape: GraphShape, config: RunnableConfig, hold: Hold | None = None) -> Thread:
+    """Read the thread's latest checkpoint (or the one that `config` names). `hold`: how its answers wait; messages that
+    were waiting when it stopped are marked as withheld.
 
     A thread whose last step did not end, and one of a graph with a `DeltaChannel`, is read as the graph's state
     instead: with the subgraphs of a paused one, and without pending answers.
@@ -90,10 +104,13 @@ async def read_thread(graph: Graph, shape: GraphShape, config: RunnableConfig) -
             # The step itself failed like this: its tasks wrote values that the channels do not take.
             _logger.warning("what the last step of a thread wrote cannot be read; it is left out", exc_info=True)
         else:
-            return _from_state(graph, shape, saved, state, loose=loose)
+            return _from_state(graph, shape, saved, state, hold, loose=loose)
     values = saved.checkpoint["channel_values"]
     held = values.get("__root__") if shape.bare else values
-    return Thread(saved, held, shape.messages_of(held), taken=_answered(saved))
+    messages = shape.messages_of(held)
+    if hold is not None:
+        messages = with_marks(messages, due_nodes(saved.checkpoint), hold, paused=False, graph=graph)
+    return Thread(saved, held, messages, taken=_answered(saved))
 
 
 async def settle(graph: Graph, config: RunnableConfig) -> None:
@@ -102,15 +119,20 @@ async def settle(graph: Graph, config: RunnableConfig) -> None:
 
 
 def _from_state(
-    graph: Graph, shape: GraphShape, saved: CheckpointTuple, state: StateSnapshot, *, loose: bool
+    graph: Graph, shape: GraphShape, saved: CheckpointTuple, state: StateSnapshot, hold: Hold | None, *, loose: bool
 ) -> Thread:
     messages = shape.messages_of(state.values)
     questions, waiting = _open(state), breakpoints(graph, state)
+    asks = bool(questions) and not waiting
+    if hold is not None:
+        messages = with_marks(messages, state.next, hold, paused=asks, graph=graph if not waiting else None)
     known = {m.id for m in messages}
     nested: list[BaseMessage] = []
     scopes: dict[str, str] = {}
     for inner in _inner_states(state, None if questions or waiting else graph):
         found = inner.values.get("messages") if isinstance(inner.values, Mapping) else None
+        if hold is not None and isinstance(found, list):
+            found = list(with_marks(found, inner.next, hold, paused=asks, graph=None))
         for message in found if isinstance(found, list) else ():
             # What a subgraph was given to do is no message of the user's.
             if isinstance(message, AIMessage | ToolMessage) and message.id and message.id not in known:

@@ -15,7 +15,8 @@ from langgraph.constants import END, START
 from langgraph.errors import InvalidUpdateError
 from langgraph.types import StateUpdate
 
-from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui
+from yai_nexus_agentkit.adapter.langgraph.messages.convert import client_form, to_agui
+from yai_nexus_agentkit.adapter.langgraph.middleware import AgentMiddlewares, Hold
 from yai_nexus_agentkit.adapter.langgraph.shape import Graph, GraphShape, saver_of
 from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import Thread, read_thread
 from yai_nexus_agentkit.adapter.langgraph.threads.savers import StagedSaver, at_head, renewed
@@ -34,8 +35,8 @@ _UNREADABLE = (InvalidUpdateError, ValueError, TypeError, LookupError, Attribute
 class LangGraphThreadStore:
     """The threads of one graph, by the ``thread_id`` that its checkpointer knows; none without a checkpointer."""
 
-    def __init__(self, graph: Graph, shape: GraphShape) -> None:
-        self._graph, self._shape = graph, shape
+    def __init__(self, graph: Graph, shape: GraphShape, middleware: AgentMiddlewares) -> None:
+        self._graph, self._shape, self._middleware = graph, shape, middleware
         self._saver = saver_of(graph)
 
     async def ready(self) -> None:
@@ -57,10 +58,8 @@ class LangGraphThreadStore:
 
     async def messages(self, key: str, run: RunContext) -> list[Message]:
         """The conversation, with that of paused subgraphs. What subagents said is stored by no thread."""
-        thread = await self._read(key)
-        options = run.options
-        reasoning, marked = options.reasoning != "off", options.marked_messages
-        return to_agui(thread.held, declared=run.declared, reasoning=reasoning, marked=marked)
+        thread = await self._read(key, self._middleware.hold(run.options.hold))
+        return to_agui(thread.held, **client_form(run.options, declared=run.declared))
 
     async def state(self, key: str) -> dict[str, Any]:
         """The public state."""
@@ -88,8 +87,8 @@ class LangGraphThreadStore:
             raise ThreadNotFoundError("there is no such thread")
         await self._saver.adelete_thread(key)
 
-    async def _read(self, key: str) -> Thread:
-        thread = await read_thread(self._graph, self._shape, _config(key))
+    async def _read(self, key: str, hold: Hold | None = None) -> Thread:
+        thread = await read_thread(self._graph, self._shape, _config(key), hold)
         if thread.saved is None:
             raise ThreadNotFoundError("there is no such thread")
         return thread

@@ -7,7 +7,7 @@ for the end of the step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -15,6 +15,7 @@ from ag_ui.core import BaseEvent, Message
 from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolMessage
 
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown
+from yai_nexus_agentkit.adapter.langgraph.messages.marks import is_withheld, revealed
 from yai_nexus_agentkit.adapter.langgraph.messages.raw import UNREADABLE, raw_results
 from yai_nexus_agentkit.adapter.langgraph.native.run_tree import RunTree
 from yai_nexus_agentkit.adapter.langgraph.native.written import written_messages
@@ -22,7 +23,7 @@ from yai_nexus_agentkit.adapter.langgraph.request.alike import saved_as
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Held, Plan, Resume, Run
 from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView, Judgement, Keep
-from yai_nexus_agentkit.adapter.langgraph.translate.holding import Holding
+from yai_nexus_agentkit.adapter.langgraph.translate.holding import Done, Holding
 from yai_nexus_agentkit.adapter.langgraph.translate.model_lane import ModelLane
 from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolRuns
 from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
@@ -55,6 +56,8 @@ class Conversation:
         self._shape, self._holding = shape, holding
         self._late: Any = None
         """The values of a step whose state waits with the answers."""
+        for message in plan.held.messages if isinstance(plan, Resume) else ():
+            self._wait_on(message)
         self._snapshot_due = False
         """A node changed messages in a way that needs a snapshot, which follows at the end of the step."""
         self._unsaid: Sequence[BaseMessage] = plan.later if isinstance(plan, Resume) else ()
@@ -93,6 +96,15 @@ class Conversation:
                 elif not self._holding.waits(message):
                     events += self._holding.answer(message, run, lambda held: self._stream_stored(held, run))
         return [*events, *self._calls.node_ended(run)]
+
+    def _wait_on(self, message: BaseMessage) -> None:
+        """A message that was waiting when the thread paused goes on waiting."""
+        if self._holding is None or not is_withheld(message):
+            return
+        if isinstance(message, ToolMessage):
+            self._holding.resume(revealed(message), lambda held: self._calls.answer(held, self._tree.top))
+        else:
+            self._holding.resume(revealed(message), lambda held: self._stream_stored(held, self._tree.top))
 
     def _stream_stored(self, message: AIMessage, run: NativeRun) -> list[BaseEvent]:
         """Stream an answer that no model streamed (a constant, a cached node)."""
@@ -246,7 +258,7 @@ class Conversation:
             self._state.release(awaited - self._calls.stored(awaited).keys())
         return self._state.step(values)
 
-    def let_go(self, output: Any, *, done: Callable[[NativeRun], bool] | None) -> list[BaseEvent]:
+    def let_go(self, output: Any, *, done: Done | None) -> list[BaseEvent]:
         """The run ends: send what waits and the thread holds, and the state that waited with it. `output`: the root's
         return value. `done`: as in `Holding.let_go`."""
         if self._holding is None:

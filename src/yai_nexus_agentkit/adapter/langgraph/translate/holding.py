@@ -22,20 +22,12 @@ from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolM
 from yai_nexus_agentkit.adapter.langgraph.native.agents import is_hook
 from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
 
-__all__ = ["Hold", "Holding", "whole_text"]
+__all__ = ["Done", "Holding", "whole_text"]
 
 _REMOVE_ALL = "__remove_all__"
 Send = Callable[[Any], list[BaseEvent]]
-
-
-@dataclass(frozen=True, slots=True)
-class Hold:
-    """How the answers of an agent wait."""
-
-    through: bool
-    """The graphs around an agent have to be done with its answers as well."""
-    is_last: Callable[[str], bool]
-    """No hook that may rewrite an answer runs behind this one."""
+Done = Callable[[NativeRun | None], bool]
+"""Whether the agent is done with the messages of a graph, or (None) of an earlier run."""
 
 
 @dataclass(slots=True, eq=False)
@@ -45,8 +37,8 @@ class _Held:
     message: BaseMessage
     send: Send
     """The events of the message as it is by then."""
-    graph: NativeRun
-    """The graph run that has to be done with it."""
+    graph: NativeRun | None
+    """The graph run that has to be done with it; None for a message of an earlier run."""
     node: str | None
     """The node of this graph that made it, or the call that it answers; None if that is not known."""
     step: int
@@ -81,6 +73,10 @@ class Holding:
 
     # ------------------------------------------------------------------ what comes in
 
+    def resume(self, message: BaseMessage, send: Send) -> None:
+        """A message that was waiting when the thread paused."""
+        self._queue.append(_Held(message, send, None, None, 0, stored=True))
+
     def answer(self, message: AIMessage, run: NativeRun, send: Send) -> list[BaseEvent]:
         """The answer of a model, or of a node that wrote one itself (`run`)."""
         if self._over:
@@ -88,7 +84,7 @@ class Holding:
         held = self._held(message, run, send)
         held.stored = run.kind is not RunKind.MODEL
         for call in (*message.tool_calls, *message.invalid_tool_calls):
-            self._makers[held.graph.id, str(call.get("id"))] = held.node
+            self._makers[_graph(run).id, str(call.get("id"))] = held.node
         self._queue.append(held)
         return []
 
@@ -99,7 +95,7 @@ class Holding:
         if self.waits(message):
             return []
         held = self._held(message, run, send)
-        held.node, held.stored = self._makers.get((held.graph.id, message.tool_call_id)), True
+        held.node, held.stored = self._makers.get((_graph(run).id, message.tool_call_id)), True
         self._queue.append(held)
         return []
 
@@ -133,7 +129,7 @@ class Holding:
         around = [run, *run.ancestors()]
         for held in self._queue:
             made = held.message.tool_calls if isinstance(held.message, AIMessage) else ()
-            if held.graph in around and any(
+            if (held.graph is None or held.graph in around) and any(
                 call.get("id") == raw if raw is not None else call["name"] == run.name for call in made
             ):
                 return self._release(held)
@@ -169,11 +165,11 @@ class Holding:
             held.node = node.name if node is not None else None
         return []
 
-    def let_go(self, kept: Callable[[BaseMessage], bool], done: Callable[[NativeRun], bool] | None) -> list[BaseEvent]:
-        """The run ends well. `kept`: the thread has the message. `done`: the run paused; whether the agent is done with
-        the messages of a graph. Others wait for ever."""
+    def let_go(self, kept: Callable[[BaseMessage], bool], done: Done | None) -> list[BaseEvent]:
+        """The run ends well. `kept`: the thread has the message. `done`: for a run that paused; the other messages
+        are not sent in it."""
         if done is None:
-            due = [held for held in self._queue if held.graph.owner is not None or kept(held.message)]
+            due = [held for held in self._queue if _is_subagents(held) or kept(held.message)]
             self._queue = [held for held in self._queue if held in due]
         else:
             due = [held for held in self._queue if held.stored and done(held.graph)]
@@ -189,6 +185,10 @@ class Holding:
     def _sent(self, due: Sequence[_Held]) -> list[BaseEvent]:
         self._queue = [held for held in self._queue if held not in due]
         return [event for held in due for event in held.send(held.message)]
+
+
+def _is_subagents(held: _Held) -> bool:
+    return held.graph is not None and held.graph.owner is not None
 
 
 def whole_text(output: Any) -> str:

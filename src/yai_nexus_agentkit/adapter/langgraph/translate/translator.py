@@ -17,6 +17,7 @@ from ag_ui.core import BaseEvent
 from langchain_core.messages import BaseMessage
 from langgraph.errors import GraphBubbleUp
 
+from yai_nexus_agentkit.adapter.langgraph.middleware import Hold
 from yai_nexus_agentkit.adapter.langgraph.native.agents import is_hook, is_hook_name
 from yai_nexus_agentkit.adapter.langgraph.native.run_tree import RunTree, is_node
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
@@ -25,7 +26,7 @@ from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView
 from yai_nexus_agentkit.adapter.langgraph.translate.conversation import Conversation
 from yai_nexus_agentkit.adapter.langgraph.translate.ending import Ending
-from yai_nexus_agentkit.adapter.langgraph.translate.holding import Hold, Holding
+from yai_nexus_agentkit.adapter.langgraph.translate.holding import Done, Holding
 from yai_nexus_agentkit.adapter.langgraph.translate.model_calls import ModelCalls
 from yai_nexus_agentkit.adapter.langgraph.translate.node_steps import NodeSteps
 from yai_nexus_agentkit.adapter.langgraph.translate.tool_runs import ToolRuns
@@ -163,13 +164,13 @@ class LangGraphTranslator:
             return [*events, *self.reports.fail(self.reports.error_text(self._plan.refused), self._plan.refused.code)]
         return [*events, *self.reports.end(interrupts, result=self._conversation.result(self._output))]
 
-    def _done(self) -> Callable[[NativeRun], bool]:
+    def _done(self) -> Done:
         """Whether the agent is done with the messages of a graph, although it paused. It is not, if the hook that asks
         stands before others."""
         last = self._hold.is_last if self._hold is not None else bool
         asking = {run.parent for run in self._tree.open() if is_hook(run) and not last(run.name)}
         stopped = any(is_hook_name(place.node) for place in self.ending.breakpoints)
-        return lambda graph: not stopped and graph not in asking
+        return lambda graph: not stopped and (graph not in asking if graph is not None else not asking)
 
     # ------------------------------------------------------------------ chains: root, nodes, subgraphs, named spans
 
