@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from pydantic_core import from_json
 
 from yai_nexus_agentkit.adapter.langgraph.messages.marks import is_marked
+from yai_nexus_agentkit.adapter.langgraph.messages.metadata import SOURCE
 from yai_nexus_agentkit.adapter.run_context import Hooks, RunContext
 from yai_nexus_agentkit.protocol.json.json_safe import json_safe, json_text
 
@@ -115,6 +116,8 @@ class _Redaction:
             given = getattr(message, name, None)
             if (changed := self._content(given)) is not given:
                 update[name] = changed
+        if (changed := self._cited(message.metadata)) is not message.metadata:
+            update["metadata"] = changed
         calls = getattr(message, "tool_calls", None) or ()
         texts = [self.arguments(call.function.arguments) for call in calls]
         if any(text is not call.function.arguments for text, call in zip(texts, calls, strict=True)):
@@ -123,6 +126,14 @@ class _Redaction:
                 for text, call in zip(texts, calls, strict=True)
             ]
         return message.model_copy(update=update) if update else message
+
+    def _cited(self, metadata: dict[str, Any] | None) -> dict[str, Any] | None:
+        """Metadata with the words of its citations redacted; other facts of ours are none of the agent's words."""
+        facts = (metadata or {}).get(SOURCE)
+        citations = facts.get("citations") if isinstance(facts, Mapping) else None
+        if metadata is None or facts is None or (changed := self.value(citations)) is citations:
+            return metadata
+        return {**metadata, SOURCE: {**facts, "citations": changed}}
 
     def _content(self, content: Any) -> Any:
         if not isinstance(content, list):
@@ -144,6 +155,8 @@ class _Redaction:
             given = getattr(event, name, None)
             if given is not None and (changed := self._field(event, name, given)) is not given:
                 update[name] = changed
+        if (metadata := self._cited(event.metadata)) is not event.metadata:
+            update["metadata"] = metadata
         return event.model_copy(update=update) if update else event
 
     def _field(self, event: BaseEvent, name: str, given: Any) -> Any:
