@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import PIIMiddleware
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
@@ -21,6 +23,7 @@ from tests.support.graphs import Graph, chat, in_a_row, scripted, tool_loop
 from tests.support.people import PEERS, Tab
 from tests.support.playing import Player
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, EventEmitter, Hooks, RunContext
+from yai_nexus_agentkit.orchestration.approvals import require_approval
 from yai_nexus_agentkit.testing import collect, run_input, text_part, tool_call_parts, tool_calls_part, wire
 
 PICTURE = {"type": "image", "base64": "aGVsbG8=", "mime_type": "image/png"}
@@ -497,3 +500,59 @@ async def test_a_tool_with_the_name_of_the_providers_does_not_run(play: Player) 
 
     played = await play(lambda: tool_loop(scripted([*use("s1"), found("s1"), "Sunny."]), [web_search]))
     assert [e["type"] for e in played.events].count("TOOL_CALL_RESULT") == 1
+
+
+async def test_answers_that_wait(play: Player) -> None:
+    """For the middleware behind the model."""
+    parts = [
+        "Look: ",
+        *use("s1"),
+        found("s1"),
+        text_part("sunny", index=2),
+        block(type="text", citations=[SITE], index=2),
+        picture(index=3),
+        ended("length"),
+    ]
+
+    def build() -> Graph:
+        return chat(scripted(parts), checkpointer=InMemorySaver())
+
+    played = await play(build, options=AdapterOptions(hold="answer"))
+    streamed = await play(build)
+    assert {m["role"]: facts(m) for m in played.messages} == {m["role"]: facts(m) for m in streamed.messages}
+    assert facts(played.events[-1]) == facts(streamed.events[-1])
+    assert activities(played.messages, "media")[0]["parts"] == [SHOWN]
+
+
+async def test_redaction_reaches_citations() -> None:
+    cited = {**SITE, "cited_text": "write to ann@example.com"}
+    parts = [text_part("Sunny.", index=0), block(type="text", citations=[cited], index=0)]
+    for source in ("events", "callbacks"):
+        options = AdapterOptions(source=source, messages_snapshot="always")  # type: ignore[arg-type]
+        agent = create_agent(scripted(parts), [], middleware=[PIIMiddleware("email", apply_to_output=True)])
+        events = await collect(AGUIAdapter(agent, options=options), run_input("hi"))
+        assert "ann@example.com" not in json.dumps(events)
+        assert "REDACTED_EMAIL" in json.dumps(events)
+
+
+async def test_an_answer_to_a_question_beside_a_search(play: Player) -> None:
+    @tool
+    async def order(what: str) -> str:
+        """Order."""
+        return f"{what} ordered"
+
+    def build() -> Graph:
+        asked = [*use("s1"), found("s1"), *tool_call_parts("order", {"what": "tea"}, "o1", index=2)]
+        model = scripted(asked, "Done.", provider="anthropic")
+        return tool_loop(model, [require_approval(order)])
+
+    def yes(view: Any) -> dict[str, Any]:
+        [question] = view["interrupts"]
+        assert question["toolCallId"] == "o1"
+        return {"resume": [{"interruptId": question["id"], "status": "resolved", "payload": {"approved": True}}]}
+
+    played = await play(build, "hi", yes)
+    assert "TOOL_CALL_START" not in [e["type"] for e in played.events]
+    results = {m["toolCallId"]: m["content"] for m in played.messages if m["role"] == "tool"}
+    assert results["o1"] == "tea ordered"
+    assert json.loads(results["s1"])[0]["url"] == "https://a.b"
