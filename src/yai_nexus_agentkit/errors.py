@@ -12,6 +12,7 @@
     ├── OverloadedError         a limit of the server is reached
     ├── RunTimeoutError         a time limit of the options or the server ran out
     ├── EncodingError           an event could not be encoded
+    │   └── TooLargeError       it is larger than clients read
     └── HookError               a hook of the application failed
 
 Every class knows the ``RUN_ERROR.code`` it becomes (`Code`, a closed set).
@@ -36,6 +37,7 @@ __all__ = [
     "ThreadBusyError",
     "ThreadNotFoundError",
     "ThreadPausedError",
+    "TooLargeError",
 ]
 
 
@@ -55,6 +57,7 @@ class Code(StrEnum):
     TRANSLATION_ERROR = "TRANSLATION_ERROR"
     HOOK_ERROR = "HOOK_ERROR"
     ENCODING_ERROR = "ENCODING_ERROR"
+    TOO_LARGE = "TOO_LARGE"
     CANCELLED = "CANCELLED"
 
 
@@ -150,6 +153,17 @@ class EncodingError(AGUIAdapterError):
     """An event could not be encoded."""
 
     code = Code.ENCODING_ERROR
+
+
+class TooLargeError(EncodingError):
+    """An event has `size` characters, and clients read `limit` at most. The run sends it in smaller events, if it
+    can."""
+
+    code = Code.TOO_LARGE
+
+    def __init__(self, message: str, *, size: int, limit: int) -> None:
+        super().__init__(message)
+        self.size, self.limit = size, limit
 
 
 class HookError(AGUIAdapterError):

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from ag_ui.core import BaseEvent, CustomEvent, EventType, StateSnapshotEvent
+from ag_ui.core import BaseEvent, CustomEvent, EventType
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langgraph.graph import MessagesState
@@ -218,7 +218,7 @@ async def test_a_snapshot_that_no_client_would_read(judge: Judge) -> None:
     """Frames above the clients' limit are refused by the encoder, not sent."""
     hooks = Hooks(
         on_event=lambda event, run: (
-            (StateSnapshotEvent(snapshot={"long": "x" * MAX_FRAME}),) if event.type == "STATE_SNAPSHOT" else (event,)
+            (event, CustomEvent(name="long", value="x" * MAX_FRAME)) if event.type == "STATE_SNAPSHOT" else (event,)
         )
     )
 
@@ -226,5 +226,5 @@ async def test_a_snapshot_that_no_client_would_read(judge: Judge) -> None:
 
     assert max(map(len, frames)) < MAX_FRAME
     events = parse_sse(b"".join(frames).decode())
-    assert events[-1]["code"] == "ENCODING_ERROR"
+    assert events[-1]["code"] == "TOO_LARGE"
     judge([events])

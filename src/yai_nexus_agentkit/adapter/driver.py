@@ -83,9 +83,10 @@ class Driver:
                         for event in events:
                             try:
                                 sent = wire(event)  # no function between: it happens for every token
-                            except EncodingError:
-                                outlet.lose(events, since=event)
-                                raise
+                            except EncodingError as error:
+                                for sent in outlet.in_pieces(events, event, error):
+                                    yield sent
+                                continue
                             yield sent
                         if run.failure is not None:
                             raise run.failure
@@ -93,9 +94,7 @@ class Driver:
                     yield sent
                 outlet.check()
             except BaseException as error:
-                if _is_outside(error):
-                    raise
-                failure = error
+                failure = _inside(error)
             for sent in self._failed(failure, outlet):
                 yield sent
         finally:
@@ -249,9 +248,12 @@ class Driver:
             _logger.exception("the after_run hook raised")
 
 
-def _is_outside(error: BaseException) -> bool:
-    """The reader leaves, or somebody cancels its task: nobody reads on."""
-    return isinstance(error, GeneratorExit) or (isinstance(error, asyncio.CancelledError) and being_cancelled())
+def _inside(error: BaseException) -> BaseException:
+    """An error of the run, as it is. Where the reader leaves, or somebody cancels its task, nobody reads on: it is
+    raised again."""
+    if isinstance(error, GeneratorExit) or (isinstance(error, asyncio.CancelledError) and being_cancelled()):
+        raise error
+    return error
 
 
 async def _refused(event: BaseEvent, wire: Callable[[BaseEvent], T]) -> AsyncGenerator[T, None]:

@@ -13,7 +13,8 @@ from ag_ui.core import BaseEvent, RunErrorEvent
 
 from yai_nexus_agentkit.adapter.hook_calls import call_hook
 from yai_nexus_agentkit.adapter.run_context import RunContext
-from yai_nexus_agentkit.errors import Code, EncodingError, HookError
+from yai_nexus_agentkit.adapter.smaller import smaller_events
+from yai_nexus_agentkit.errors import Code, EncodingError, HookError, TooLargeError
 from yai_nexus_agentkit.protocol.events import CALL, RUN, TERMINAL, Entity, Move, row_of
 
 __all__ = ["Outlet"]
@@ -61,6 +62,17 @@ class Outlet(Generic[T]):
                 break
         return kept
 
+    def in_pieces(self, events: Sequence[BaseEvent], event: BaseEvent, error: EncodingError) -> list[T]:
+        """Send smaller events in place of this one, which `wire` refused. Where that is no way it is lost, with those
+        of `events` after it, and `EncodingError` is raised."""
+        try:
+            if isinstance(error, TooLargeError) and (pieces := smaller_events(event, error, self._run)):
+                return [self.wire(piece) for piece in pieces]
+            raise error
+        except EncodingError:
+            self.lose(events, since=event)
+            raise
+
     def lose(self, events: Sequence[BaseEvent], *, since: BaseEvent) -> None:
         """Of these events, those from `since` on were not sent."""
         first = next(n for n, event in enumerate(events) if event is since)
@@ -91,9 +103,11 @@ class Outlet(Generic[T]):
             try:
                 sent.append(self.wire(event))
             except EncodingError as error:
-                self.lose(events, since=event)
-                self._run.failure = error
-                break
+                try:
+                    sent += self.in_pieces(events, event, error)
+                except EncodingError as final:
+                    self._run.failure = final
+                    break
             self.ended = self.ended or event.type in TERMINAL
         return sent
 

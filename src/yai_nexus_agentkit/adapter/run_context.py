@@ -86,6 +86,10 @@ class RunContext:
     ends with this error."""
     error_texts: list[tuple[BaseException, str]] = field(default_factory=list)
     """Exceptions, and the text that the client reads of each."""
+    linkable: bool = False
+    """The thread is stored with its messages, so a snapshot may link to media in them."""
+    unsent: set[str] = field(default_factory=set)
+    """Keys of the state that are too large to be sent in this run."""
     held_state: Any = None
     """The state that the client holds: of the request as it came, which `before_run` may replace."""
 

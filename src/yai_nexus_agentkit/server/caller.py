@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from ag_ui.core import Message, RunAgentInput
 from starlette.requests import HTTPConnection
@@ -89,8 +90,17 @@ class Caller:
             "agent": thread.agent,
             "thread_key": thread.key,
             "path": self.request.url.path,
+            "media_url": self._media_url(thread),
             "headers": dict(self.request.headers),
         }
+
+    def _media_url(self, thread: ThreadRef) -> str:
+        """The address of the thread's media up to their ids, as the client names this server."""
+        path: str = self.request.scope["path"]
+        for end in (f"/threads/{thread.id}/messages", f"/message_snapshot/{thread.id}", "/connect", "/"):
+            path = path.removesuffix(end)
+        url = self.request.url
+        return f"{url.scheme}://{url.netloc}{quote(path)}/threads/{quote(thread.id, safe='')}/media/"
 
     def _outside_run(self, adapter: AGUIAdapter, thread: ThreadRef) -> RunContext:
         """The context of hooks outside a run. A peer that names no version gets what old clients read."""
@@ -105,6 +115,8 @@ class Caller:
             declared=peer_declares(asked),
             options=adapter.options,
             hooks=adapter.effective_hooks,
+            config={"configurable": {"thread_id": thread.key}},
             context=self.identity.context,
             request=self.facts(thread),
+            linkable=True,
         )

@@ -14,6 +14,7 @@ from ag_ui.core import BaseEvent
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
+from yai_nexus_agentkit.adapter.smaller import linked
 from yai_nexus_agentkit.errors import OverloadedError, ThreadBusyError, ThreadNotFoundError
 from yai_nexus_agentkit.protocol.request import peer_declares
 from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadStatus
@@ -23,10 +24,12 @@ from yai_nexus_agentkit.runs.service import OperationCancelledError, RunService
 from yai_nexus_agentkit.server.agents import ServedAgent
 from yai_nexus_agentkit.server.body import PATCHES, Body, beside_the_loop, parse_body, receive_body
 from yai_nexus_agentkit.server.caller import Caller, StoredThread
+from yai_nexus_agentkit.server.media import media_response
 from yai_nexus_agentkit.server.origins import is_same_site
 from yai_nexus_agentkit.server.problems import refused
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.stream import JoinResponse, RunResponse
+from yai_nexus_agentkit.transport.agui_sse import MAX_FRAME
 from yai_nexus_agentkit.transport.wire import Encoder, Posted, Refusal, Wire
 
 __all__ = ["Endpoints", "Handler"]
@@ -189,7 +192,18 @@ class Endpoints:
     async def messages(self, request: Request) -> Response:
         """The conversation as a ``MESSAGES_SNAPSHOT``."""
         thread = await self._thread(request)
-        return _event(await self._in_time(thread.store.messages(thread.ref.key, thread.run)))
+        event = await self._in_time(thread.store.messages(thread.ref.key, thread.run))
+        answer = _event(event)
+        excess = len(answer.body) - MAX_FRAME
+        return answer if excess <= 0 else _event(linked(event, excess, thread.run) or event)
+
+    @_answered
+    async def media(self, request: Request) -> Response:
+        """What a link of a snapshot leads to."""
+        thread = await self._thread(request)
+        wanted = request.path_params["media_id"]
+        source = await self._in_time(thread.store.media(thread.ref.key, wanted, thread.run))
+        return media_response(source)
 
     @_answered
     async def state(self, request: Request) -> Response:

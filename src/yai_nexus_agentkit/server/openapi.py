@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, TypeAdapter
 
 __all__ = [
     "AS_NODE",
+    "MEDIA_PARAMETERS",
     "PATCH_BODY",
     "QUERY_LIST",
     "RUN_BODY",
@@ -106,13 +107,17 @@ _WHY: Mapping[int, str] = {
 
 
 def answers(model: Any, *refusals: int, done: tuple[int, ...] = (200,)) -> Answers:
-    """Answers of a route: `model` with the statuses `done` (None: an event stream), and refusals. Any route may answer
-    401, 403 and 500."""
+    """Answers of a route: `model` with the statuses `done` (None: an event stream, `bytes`: a file), and refusals. Any
+    route may answer 401, 403 and 500."""
     stream = {
         "description": "server-sent events: one AG-UI event as JSON per `data:` line",
         "content": {"text/event-stream": {}},
     }
-    good = stream if model is None else {"description": "done", "model": model}
+    good: dict[str, Any] = {"description": "done", "model": model}
+    if model is None:
+        good = stream
+    elif model is bytes:
+        good = {"description": "a picture or another file, of any type", "content": {"*/*": {}}}
     found: Answers = dict.fromkeys(done, good)
     return found | {status: {"description": _WHY[status], "model": Refused} for status in {*refusals, 401, 403, 500}}
 
@@ -155,6 +160,10 @@ THREAD_ID: dict[str, Any] = {
     "description": "the client's thread id, percent-encoded",
     "schema": {"type": "string", "minLength": 1},
 }
+MEDIA_PARAMETERS: list[dict[str, Any]] = [
+    THREAD_ID,
+    {**THREAD_ID, "name": "media_id", "description": "the end of a link in a MESSAGES_SNAPSHOT"},
+]
 SNAPSHOT_PARAMETERS = [
     THREAD_ID,
     _query("protocolVersion", "the client's version; without it tool results are text, which all clients read"),

@@ -13,6 +13,7 @@ from starlette.types import Receive, Scope, Send
 from yai_nexus_agentkit.server.endpoints import Endpoints, Handler
 from yai_nexus_agentkit.server.openapi import (
     AS_NODE,
+    MEDIA_PARAMETERS,
     PATCH_BODY,
     QUERY_LIST,
     RUN_BODY,
@@ -88,6 +89,9 @@ def entries(endpoints: Endpoints) -> list[Entry]:
         Entry("GET", f"{thread}/runs", it.runs, answers(list[dict[str, Any]], 404), [THREAD_ID]),
         *_thread_routes(it, "/threads", f"{thread}/messages", f"{thread}/state", f"{thread}/state", thread),
     ]
+    # A thread's id is any text: after what ends in a word, before what does not.
+    path = f"{thread}/media/{{media_id:agui_thread}}"
+    table.insert(-1, Entry("GET", path, it.media, answers(bytes, 404, 504), MEDIA_PARAMETERS))
     if it.settings.seed_paths:
         paths = ("/thread/list", "/message_snapshot/{}", "/state_snapshot/{}", "/state/{}", "/thread/{}")
         table += _thread_routes(it, *(path.format("{thread_id:agui_thread}") for path in paths))

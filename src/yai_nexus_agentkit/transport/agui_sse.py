@@ -17,7 +17,7 @@ from typing import Any
 from ag_ui.core import BaseEvent, Message
 from pydantic_core import to_json
 
-from yai_nexus_agentkit.errors import EncodingError, RunInputError
+from yai_nexus_agentkit.errors import EncodingError, RunInputError, TooLargeError
 from yai_nexus_agentkit.protocol.events import TOKENS
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text
 from yai_nexus_agentkit.protocol.json.model_json import model_json
@@ -83,7 +83,7 @@ class SSEEncoder:
         Lone surrogates are replaced by U+FFFD.
 
         Raises:
-            EncodingError: a value in the event cannot be JSON, or the frame is larger than clients read.
+            EncodingError: a value in the event cannot be JSON. TooLargeError: the frame is larger than clients read.
         """
         # Most deltas continue the last one: no function of ours for them in here, since it happens for every token.
         fields = event.__dict__
@@ -203,7 +203,8 @@ def _cleaned(value: Any) -> Any:
 def _check_size(event: BaseEvent, frame: bytes) -> None:
     size = len(frame.decode().encode("utf-16-le")) // 2
     if size > MAX_FRAME:
-        raise EncodingError(f"{_type(event)} has {size} characters; clients give up at {MAX_FRAME}")
+        told = f"{_type(event)} has {size} characters; clients read {MAX_FRAME} at most"
+        raise TooLargeError(told, size=size, limit=MAX_FRAME)
 
 
 def _type(event: BaseEvent) -> str:

@@ -35,7 +35,8 @@ class Encoder(Protocol):
         and the response begins with the first bytes: the form of an answer that comes in one piece."""
 
     def encode(self, event: BaseEvent) -> bytes:
-        """The bytes of one event; ``b""`` if the wire has nothing for it. Raises `EncodingError`: the run then ends."""
+        """The bytes of one event; ``b""`` if the wire has nothing for it. Raises `EncodingError`: the run then ends.
+        After a `TooLargeError` the same is tried in smaller events."""
 
     def finish(self) -> bytes:
         """The bytes after the last event. Called once, also after an error or a cancellation."""

@@ -24,7 +24,8 @@ from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes, S
 from yai_nexus_agentkit.adapter.langgraph.redaction import redacting
 from yai_nexus_agentkit.adapter.langgraph.request.graph_input import context_entries, request_tools, second_input
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Held, Idle, Known, Plan, Restate, Resume, Run
-from yai_nexus_agentkit.adapter.langgraph.request.planner import Planner, message_roles
+from yai_nexus_agentkit.adapter.langgraph.request.planner import Planner
+from yai_nexus_agentkit.adapter.langgraph.request.reconcile import message_roles
 from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, Graph, GraphShape
 from yai_nexus_agentkit.adapter.langgraph.threads.branches import MESSAGE_KEY
 from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import breakpoints

@@ -63,7 +63,7 @@ class Reports:
         )
         self.life.start()  # the driver has sent RUN_STARTED
         redact = None if hook is None else guarded(run, "on_state", lambda state: hook(copied(state), run), None)
-        self.state = SharedState(shape or OpenState(functional=True), self.life, redact, run.held_state)
+        self.state = SharedState(shape or OpenState(functional=True), self.life, redact, run.held_state, run.unsent)
         self.usage: list[TokenUsage] = []
         self.unfinished: Mapping[str, Any] = {}
         """How the last answer ended, if it is not whole: the end event says it, in its metadata under `source`."""

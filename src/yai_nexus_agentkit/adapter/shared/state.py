@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -78,7 +78,8 @@ class SharedState:
     """The state that the client holds. Only keys that the agent wrote are compared, with JSON copies of what was last
     sent: the agent's values are live, and may have been changed in place.
 
-    `held`: the request's state, which the client holds until another is sent. An agent that has not shown its values
+    `unsent`: keys that turned out to be too large to be sent; nothing of them is sent any more. `held`: the request's
+    state, which the client holds until another is sent. An agent that has not shown its values
     yet (or never does: a functional one) is taken to agree with it. `redact`: the `on_state` hook; returns None if it
     failed.
     """
@@ -89,8 +90,9 @@ class SharedState:
         life: RunLifecycle,
         redact: Callable[[dict[str, Any]], dict[str, Any] | None] | None,
         held: Any = None,
+        unsent: Set[str] = frozenset(),
     ) -> None:
-        self._shape, self._life, self._redact = shape, life, redact
+        self._shape, self._life, self._redact, self._unsent = shape, life, redact, unsent
         self._held = held
         # A functional agent gets the request's state as its argument, and may change it in place.
         self._copy = json_text(held) if shape.functional and isinstance(held, Mapping) and held else None
@@ -223,7 +225,7 @@ class SharedState:
 
     def _may_show(self, key: str) -> bool:
         """Clients may see the key. A functional agent declares no keys: whatever it emits is shown."""
-        if self._shape.functional or self._shape.shows(key):
+        if (self._shape.functional or self._shape.shows(key)) and key not in self._unsent:
             return True
         if key not in self._refused:
             self._refused.add(key)
@@ -254,6 +256,7 @@ class SharedState:
     def _correct(self, keys: Iterable[str]) -> list[BaseEvent]:
         keys = set(keys)
         self._ahead -= keys
+        keys -= self._unsent
         for key in keys & self._awaited.keys():
             del self._awaited[key]
         for key in keys & self._unredacted.keys():

@@ -10,16 +10,18 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ag_ui.core import MessagesSnapshotEvent, StateSnapshotEvent
+from ag_ui.core import DataSource, MessagesSnapshotEvent, StateSnapshotEvent
 from pydantic_core import to_json
 
 from yai_nexus_agentkit.adapter.hook_calls import shown_messages, shown_state
-from yai_nexus_agentkit.errors import StatePatchError, ThreadPausedError
+from yai_nexus_agentkit.errors import StatePatchError, ThreadNotFoundError, ThreadPausedError
 from yai_nexus_agentkit.protocol.json.json_numbers import unrounded
 from yai_nexus_agentkit.protocol.json.patch import apply_patch, pointer
+from yai_nexus_agentkit.protocol.linked_media import find_media
 from yai_nexus_agentkit.protocol.state import StateTracker
 
 if TYPE_CHECKING:
@@ -45,6 +47,15 @@ class Threads:
     async def messages(self, key: str, run: RunContext) -> MessagesSnapshotEvent:
         """The conversation, as `run`'s `on_messages` hook shows it."""
         return MessagesSnapshotEvent(messages=shown_messages(run, await self._store.messages(key, run)))
+
+    async def media(self, key: str, media_id: str, run: RunContext) -> DataSource:
+        """The data behind a link of a snapshot, as base64, as `run`'s `on_messages` hook shows the thread. Raises
+        `ThreadNotFoundError` if the link leads nowhere, too."""
+        shown = await self.messages(key, replace(run, declared=True))  # older clients are shown no media of tools
+        found = find_media(shown.messages, key, media_id)
+        if found is None:
+            raise ThreadNotFoundError("there is no such thread, or nothing of this id in it")
+        return found
 
     async def state(self, key: str, run: RunContext) -> StateSnapshotEvent:
         """The public state as JSON data, as `run`'s `on_state` hook shows it."""

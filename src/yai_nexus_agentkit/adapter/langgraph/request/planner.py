@@ -10,21 +10,27 @@ from functools import cached_property
 from typing import Any, cast
 
 from ag_ui.core import Message
-from langchain_core.messages import BaseMessage, ToolMessage
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.types import Command
 
 from yai_nexus_agentkit.adapter.hook_calls import shown_messages, shown_state
 from yai_nexus_agentkit.adapter.langgraph.messages.answer import own_messages
-from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of, give_result
+from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import client_form, to_agui
 from yai_nexus_agentkit.adapter.langgraph.messages.to_langchain import to_langchain
 from yai_nexus_agentkit.adapter.langgraph.middleware import Hold
 from yai_nexus_agentkit.adapter.langgraph.request.answers import answered_ids, answers, has_answers, leaves
 from yai_nexus_agentkit.adapter.langgraph.request.graph_input import changed_state, graph_input
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Held, Idle, Known, Plan, Restate, Resume, Run
-from yai_nexus_agentkit.adapter.langgraph.request.reconcile import Reconciliation, completed, open_calls, reconcile
+from yai_nexus_agentkit.adapter.langgraph.request.reconcile import (
+    Reconciliation,
+    completed,
+    message_roles,
+    open_calls,
+    reconcile,
+)
 from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, Graph, GraphShape, saver_of
 from yai_nexus_agentkit.adapter.langgraph.threads.branches import History, Place, cut, fork_thread, start_branch
 from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import ANSWERS_KEY, Thread, read_thread, settle
@@ -32,11 +38,11 @@ from yai_nexus_agentkit.adapter.langgraph.threads.savers import GivenIds, RunSav
 from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.errors import NoToolResultsError, RunInputError
 from yai_nexus_agentkit.protocol.calls import Call, ThreadCalls
+from yai_nexus_agentkit.protocol.linked_media import has_links, unlink_media
 
-__all__ = ["Planner", "message_roles"]
+__all__ = ["Planner"]
 
 _logger = logging.getLogger(__name__)
-_ROLES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant", "tool": "tool", "system": "system"}
 
 
 class Planner:
@@ -61,7 +67,9 @@ class Planner:
         if saver is None:
             return self._without_thread()
         thread = await self._read()
+        self._run.linkable = self._shape.messages
         self.agent = self._in_front(saver, thread, answering=self._resuming)
+        self._unlink(thread.held)
         # On a new thread all there is, or nothing that the thread would keep.
         given = [] if thread.held else to_langchain(self._request)
         self._due = await self._is_due(thread)
@@ -71,7 +79,7 @@ class Planner:
         state = self._changed(thread)
         if found.fork is not None:
             return await self._on_own_branch(thread, found) or await self._forked(thread, found, state)
-        known = self._known(thread, _with_results(calls, found), found)
+        known = self._known(thread, found.with_results(calls), found)
         if thread.paused:
             if self._resuming:
                 return self._answered(known, thread, found, state)
@@ -148,6 +156,12 @@ class Planner:
         answers(self._run.run_input, thread.questions, thread.breakpoints)
         await settle(self._written, self.config)
         return await read_thread(self._graph, self._shape, self.config, self._hold)
+
+    def _unlink(self, held: Sequence[BaseMessage]) -> None:
+        """Media that the client was sent as links are what the thread has."""
+        if has_links(self._request):
+            shown = self._redacted(held) or {m.id: m for m in to_agui(held)}
+            self._request = unlink_media(self._request, list(shown.values()), self._run.thread_key)
 
     async def _is_due(self, thread: Thread) -> bool:
         """The thread stopped before a node, which may execute open calls itself. Asked only where the request has
@@ -349,6 +363,7 @@ class Planner:
         if place is None:
             return None
         branch = Thread(place.saved, place.values, place.messages)
+        self._unlink(place.messages)
         calls = self._calls(place.messages)
         found = self._reconciled(place.messages, calls, resuming=False, paused=False)
         state = await self._changed_since(history, place)
@@ -357,7 +372,7 @@ class Planner:
         if not found.append:
             return await self._at_head(thread)
         start = await start_branch(self._written, self._shape, self.config, place, found.append, state)
-        return self._at(start, self._known(branch, _with_results(calls, found), found), found)
+        return self._at(start, self._known(branch, found.with_results(calls), found), found)
 
     async def _changed_since(self, history: History, place: Place) -> dict[str, Any]:
         """The state that the user changed. A tab that goes back in its branch sends the state of a later place:
@@ -383,18 +398,3 @@ class Planner:
         self.agent = self._written
         self.config = {**self.config, "configurable": {**self.config["configurable"], **branch["configurable"]}}
         return Run(known=known, answers=found.answers)
-
-
-def _with_results(calls: ThreadCalls, found: Reconciliation) -> ThreadCalls:
-    """The calls, with the results that the client brings."""
-    for message in found.given:
-        if isinstance(message, ToolMessage):
-            give_result(calls, message, message.id or "")
-    return calls
-
-
-def message_roles(request: Sequence[Message], held: Sequence[BaseMessage]) -> dict[str, str]:
-    roles: dict[str, str] = {m.id: _ROLES.get(m.type, m.type) for m in held if m.id}
-    for message in request:
-        roles[message.id] = message.role
-    return roles

@@ -14,7 +14,7 @@ from ag_ui.core import Message
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from yai_nexus_agentkit.adapter.langgraph.messages.answer import own_messages
-from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of, message_id
+from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of, give_result, message_id
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown
 from yai_nexus_agentkit.adapter.langgraph.messages.marks import is_marked, is_users, withheld
 from yai_nexus_agentkit.adapter.langgraph.messages.to_langchain import to_langchain
@@ -22,10 +22,11 @@ from yai_nexus_agentkit.adapter.langgraph.request.alike import alike, repeats, s
 from yai_nexus_agentkit.orchestration.client_tools import is_pending
 from yai_nexus_agentkit.protocol.calls import Call, ThreadCalls
 
-__all__ = ["Reconciliation", "completed", "open_calls", "reconcile", "unanswered"]
+__all__ = ["Reconciliation", "completed", "message_roles", "open_calls", "reconcile", "unanswered"]
 
 _UNANSWERED = "There is no result: the conversation went on before one came. The call may have had an effect."
 """A model reads this as the result of a call that nobody answered; providers refuse a call without result."""
+_ROLES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant", "tool": "tool", "system": "system"}
 _INSTRUCTIONS = ("system", "developer")
 _TAKEN = ("user", "tool", *_INSTRUCTIONS)
 """Roles of the messages that a client may add."""
@@ -64,6 +65,13 @@ class Reconciliation:
         """The messages of `append` that the client sent; the rest are `answers`. Compared by id: messages take long."""
         made = {m.id for m in self.answers}
         return [m for m in self.append if m.id is None or m.id not in made]
+
+    def with_results(self, calls: ThreadCalls) -> ThreadCalls:
+        """The calls, with the results that the client brings."""
+        for message in self.given:
+            if isinstance(message, ToolMessage):
+                give_result(calls, message, message.id or "")
+        return calls
 
 
 def reconcile(
@@ -278,3 +286,10 @@ def completed(messages: list[BaseMessage], calls: ThreadCalls) -> tuple[list[Bas
             due = lacking.get(message_id(message, n), [])
         whole.append(message)
     return whole, found
+
+
+def message_roles(request: Sequence[Message], held: Sequence[BaseMessage]) -> dict[str, str]:
+    roles: dict[str, str] = {m.id: _ROLES.get(m.type, m.type) for m in held if m.id}
+    for message in request:
+        roles[message.id] = message.role
+    return roles
