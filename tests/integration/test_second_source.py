@@ -250,6 +250,7 @@ SET: dict[str, Any] = {
     "config": no_config,
     "custom_events": "all",
     "durability": "exit",
+    "functional_input": "messages",
     "hold": "answer",
     "marked_messages": "user",
     "messages_snapshot": "never",

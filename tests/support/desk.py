@@ -42,7 +42,7 @@ __all__ = ["Desk", "OutOfPaper", "Turn"]
 
 Native: TypeAlias = tuple[Any, ...]
 Agent: TypeAlias = "Callable[[Turn], AsyncGenerator[Native, None]]"
-LANGGRAPH_ONLY = frozenset({"chain_spans", "durability", "hold", "marked_messages", "source"})
+LANGGRAPH_ONLY = frozenset({"chain_spans", "durability", "functional_input", "hold", "marked_messages", "source"})
 SHAPE = OpenState(shows=lambda key: not key.startswith("_"))
 
 

@@ -56,6 +56,10 @@ class AdapterOptions:
     marks them, and their metadata have the mark (``lc_source``). Chats do not show developer messages. LangGraph
     only."""
 
+    functional_input: Literal["declared", "messages", "mapping"] = "declared"
+    """The argument of a functional graph (``@entrypoint``): a list of messages where it is declared as one, else a
+    mapping with ``messages`` and the state; or always the list, or the mapping. LangGraph only."""
+
     hold: Literal["declared", "answer", "never"] = "declared"
     """When an answer waits until the middleware behind the model is done with it: in agents whose middleware declares
     that it rewrites answers (LangChain's `PIIMiddleware` does), always, or never. LangGraph only."""

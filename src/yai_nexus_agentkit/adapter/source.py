@@ -27,6 +27,7 @@ OPTIONAL = frozenset(
         "config",
         "custom_events",
         "durability",
+        "functional_input",
         "hold",
         "marked_messages",
         "messages_snapshot",

@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import is_dataclass
+from dataclasses import is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks import BaseCallbackManager, Callbacks
@@ -74,9 +74,12 @@ class LangGraphSource(Source):
             given = _runnable_input(self.agent, run)
             plan: Plan = Run(known=known, input=given) if given else Idle(known=known, held=Held())
             return LangGraphRun(run, self.agent, config, plan, notes, None, hold)
-        planner = Planner(run, self.graph, self.shape, config, hold)
+        shape, wanted = self.shape, run.options.functional_input
+        if shape.functional and wanted != "declared":
+            shape = replace(shape, listed=wanted == "messages")
+        planner = Planner(run, self.graph, shape, config, hold)
         plan = await planner.plan()
-        return LangGraphRun(run, planner.agent, planner.config, plan, notes, self.shape, hold)
+        return LangGraphRun(run, planner.agent, planner.config, plan, notes, shape, hold)
 
     def redacting(self, hooks: Hooks, options: AdapterOptions) -> Hooks:
         """The hooks, behind the redaction of the agent's own `PIIMiddleware`."""

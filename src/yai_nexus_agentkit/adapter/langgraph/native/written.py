@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.messages import BaseMessage, ToolMessage
+from langgraph.func import entrypoint
 from langgraph.types import Command
 from pydantic import BaseModel
 
@@ -20,6 +21,8 @@ def written_messages(output: Any) -> list[Any]:
         return _entries(output["messages"]) if "messages" in output else []
     if isinstance(output, Command):
         return written_messages(output.update)
+    if isinstance(output, entrypoint.final):
+        return written_messages(output.value)
     if isinstance(output, (list, tuple)):
         return [message for item in output for message in _written_by(item)]
     if isinstance(output, BaseMessage):

@@ -70,6 +70,13 @@ class Conversation:
 
     # ------------------------------------------------------------------ what nodes write
 
+    def task_ended(self, run: NativeRun, output: Any) -> list[BaseEvent]:
+        """A task of a functional graph returned. No thread stores its messages, so their ids are free."""
+        written = written_messages(output)
+        results = [m for m in (*written, *raw_results(written)) if isinstance(m, ToolMessage)]
+        events = [event for message in results for event in self._calls.result(message, run)]
+        return [*events, *self._calls.node_ended(run)]
+
     def node_ended(self, run: NativeRun, output: Any, *, at_root: bool) -> list[BaseEvent]:
         """A node returned."""
         written = written_messages(output)
@@ -114,7 +121,7 @@ class Conversation:
     def returned(self, output: Any) -> list[BaseEvent]:
         """The agent ended: stream what a functional graph or plain runnable returned (a text, a message, or messages)
         and no model streamed."""
-        if not self._functional:
+        if not self.functional:
             return []
         if isinstance(output, str) and output:
             output = AIMessage(output)
@@ -131,7 +138,7 @@ class Conversation:
     def result(self, output: Any) -> Any:
         """The return value of a functional graph or plain runnable, without the messages that were streamed; a state
         graph's result is its state."""
-        if not self._functional or output is None or isinstance(output, BaseMessage):
+        if not self.functional or output is None or isinstance(output, BaseMessage):
             return None
         if isinstance(output, list) and output and all(isinstance(item, BaseMessage) for item in output):
             return None
@@ -140,7 +147,7 @@ class Conversation:
         return json_safe(output)
 
     @property
-    def _functional(self) -> bool:
+    def functional(self) -> bool:
         """No state graph: a functional one, or a plain runnable."""
         return self._shape is None or self._shape.functional
 
@@ -184,8 +191,10 @@ class Conversation:
         return self._view.judge(message) is not Judgement.KNOWN
 
     def _is_unsent(self, message: AIMessage) -> bool:
-        """The message is new and can be streamed. A snapshot brings those that were not streamed on purpose."""
-        return self._is_new(message) and not self._view.is_silent(message.id or "")
+        """The message is new and can be streamed. A snapshot brings those that were not streamed on purpose; what a
+        functional graph returns may begin with what it was given."""
+        given = self.functional and message.id in self._ids
+        return not given and self._is_new(message) and not self._view.is_silent(message.id or "")
 
     def _is_new(self, message: BaseMessage) -> bool:
         return self._view.judge(message) is Judgement.NEW
@@ -264,7 +273,7 @@ class Conversation:
         if self._holding is None:
             return []
         ids = {m.id for m in self._view.latest} if self._holding and self._keeps_messages else None
-        own = self._functional and self._returns(output)
+        own = self.functional and self._returns(output)
         kept = (lambda message: not own) if ids is None else (lambda message: message.id in ids)
         events = self._holding.let_go(kept, done)
         return events if self._late is None or self._holding else [*events, *self._step_state(self._late)]

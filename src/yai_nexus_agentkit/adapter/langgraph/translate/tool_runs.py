@@ -231,13 +231,8 @@ class ToolRuns:
     def arrived(self, node: NativeRun) -> list[BaseEvent]:
         """A node begins: its input may have the results that are expected."""
         writers = {m.tool_call_id: run for m, run in self._expected if run.scope == node.scope and run is not node}
-        found: list[ToolMessage] = []
-        for message in reversed(_messages_given(node)) if writers else ():
-            if isinstance(message, AIMessage) and message.tool_calls:
-                break
-            if isinstance(message, ToolMessage) and message.tool_call_id in writers:
-                found.append(message)
-        return [event for message in reversed(found) for event in self._arrive(message, writers)]
+        found = _last_results(_messages_given(node)) if writers else ()
+        return [e for message in found if message.tool_call_id in writers for e in self._arrive(message, writers)]
 
     def _arrive(self, message: ToolMessage, writers: Mapping[str, NativeRun]) -> list[BaseEvent]:
         writer = writers[message.tool_call_id]
@@ -245,6 +240,13 @@ class ToolRuns:
             (m, run) for m, run in self._expected if run is not writer or m.tool_call_id != message.tool_call_id
         ]
         return self.result(message, writer)
+
+    def read(self, model_input: Any, run: NativeRun) -> list[BaseEvent]:
+        """A model of a functional graph reads results. A tool may have run as a plain function, and no thread shows
+        them."""
+        given = model_input.get("messages") if isinstance(model_input, Mapping) else None
+        found = _last_results(given[0]) if given and isinstance(given[0], list | tuple) else ()
+        return [event for message in found for event in self.result(message, run)]
 
     def expected(self) -> list[BaseEvent]:
         """The run ends: the expected results that were not seen since, under ids of their own."""
@@ -277,7 +279,7 @@ class ToolRuns:
     def _answer(self, call: Call, message: ToolMessage, run: NativeRun) -> list[BaseEvent]:
         if not is_shown(message):
             return []
-        message_id = message.id or f"tool-{run.id}"
+        message_id = message.id or f"tool-{call.run or f'{run.id}-{call.raw}'}"
         content = result_content(message, declared=self._life.declared)
         events = self._life.result(call.id, message_id, content, owner=run.owner, metadata=_facts(message))
         self._sent(events, message_id, message, run)
@@ -364,6 +366,16 @@ def _messages_given(node: NativeRun) -> Sequence[Any]:
     given = node.given
     found = given.get("messages") if isinstance(given, Mapping) else getattr(given, "messages", given)
     return found if isinstance(found, list | tuple) else ()
+
+
+def _last_results(messages: Sequence[Any]) -> Sequence[ToolMessage]:
+    """The results behind the last calls."""
+    found: list[ToolMessage] = []
+    for message in reversed(messages):
+        if isinstance(message, AIMessage) and message.tool_calls:
+            return found[::-1]
+        found += [message] if isinstance(message, ToolMessage) else []
+    return ()
 
 
 def _mappings(value: Any) -> Iterator[Mapping[str, Any]]:

@@ -226,6 +226,8 @@ class LangGraphTranslator:
         wait = run.kind is RunKind.NODE and run.parent is self._tree.root
         if run.kind is RunKind.NODE:
             events += self._conversation.node_ended(run, output, at_root=wait)
+        elif self._conversation.functional:
+            events += self._conversation.task_ended(run, output)
         return [*events, *self._leave(run, wait=wait)]
 
     def _leave(self, run: NativeRun, *, wait: bool = False) -> list[BaseEvent]:
@@ -251,6 +253,8 @@ class LangGraphTranslator:
 
     def _model_start(self, native: Mapping[str, Any]) -> list[BaseEvent]:
         run, events = self._enter(native, RunKind.MODEL)
+        if self._conversation.functional and not run.silent:
+            events += self._calls.read(native["data"].get("input"), run)
         return [*events, *self._models.start(run)]
 
     def _model_end(self, native: Mapping[str, Any]) -> list[BaseEvent]:
