@@ -253,26 +253,27 @@ async def test_a_functional_graph_has_no_state_to_patch() -> None:
         await thread.patch({"op": "add", "path": "/done", "value": False})
 
 
-async def test_unknown_threads_and_graphs_without_checkpointer() -> None:
+async def test_unknown_threads() -> None:
+    thread = Thread(counting())
+    await thread.store.ready()
+    assert not await thread.store.exists("t")
+    assert not await thread.store.paused("t")
+    assert not await thread.store.waits("t")
+    for refused in (
+        thread.store.messages("t", thread.run_context),
+        thread.state(),
+        thread.patch(),
+        thread.store.delete("t"),
+    ):
+        with pytest.raises(ThreadNotFoundError):
+            await refused
+
+
+async def test_graphs_without_a_checkpointer_and_plain_runnables_have_no_threads() -> None:
+    from langchain_core.runnables import RunnableLambda
+
     builder = StateGraph(MessagesState)
     builder.add_node("work", lambda state: {})
     builder.add_edge(START, "work")
-    for graph in (builder.compile(), counting()):
-        thread = Thread(graph)
-        await thread.store.ready()
-        assert not await thread.store.exists("t")
-        assert not await thread.store.paused("t")
-        for refused in (
-            thread.store.messages("t", thread.run_context),
-            thread.state(),
-            thread.patch(),
-            thread.store.delete("t"),
-        ):
-            with pytest.raises(ThreadNotFoundError):
-                await refused
-
-
-async def test_a_plain_runnable_has_no_threads() -> None:
-    from langchain_core.runnables import RunnableLambda
-
-    assert AGUIAdapter(RunnableLambda(lambda x: x)).threads() is None
+    for agent in (builder.compile(), RunnableLambda(lambda x: x)):
+        assert AGUIAdapter(agent).threads() is None

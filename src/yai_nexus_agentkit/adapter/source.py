@@ -143,6 +143,11 @@ class ThreadStore(Protocol):
     async def paused(self, key: str) -> bool:
         """The thread waits for an answer. False if there is no such thread."""
 
+    async def waits(self, key: str) -> bool:
+        """The thread is paused, or its last run ended with calls for the client to answer. False if there is no such
+        thread."""
+        return await self.paused(key)
+
     async def messages(self, key: str, run: RunContext) -> list[Message]:
         """The conversation, in the form that the peer and the options of `run` ask for."""
 

@@ -81,7 +81,7 @@ class Janitor:
             return False
         try:
             async with self.service.hold(thread):
-                if await store.paused(thread.key):
+                if await store.waits(thread.key):
                     await self.service.index.touch(thread, ThreadStatus.PAUSED)
                     return False
                 try:

@@ -9,11 +9,18 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from ag_ui.core import BaseEvent, RunAgentInput, RunErrorEvent
+from ag_ui.core import (
+    BaseEvent,
+    RunAgentInput,
+    RunErrorEvent,
+    RunFinishedEvent,
+    ToolCallChunkEvent,
+    ToolCallResultEvent,
+    ToolCallStartEvent,
+)
 
 from yai_nexus_agentkit.adapter.control import RunControl
 from yai_nexus_agentkit.errors import AGUIAdapterError, Code, OverloadedError
-from yai_nexus_agentkit.protocol.events import TERMINAL
 from yai_nexus_agentkit.runs.feed import Feed, Viewer
 from yai_nexus_agentkit.runs.identity import Identity, ThreadRef, run_config
 from yai_nexus_agentkit.runs.telemetry import RunRecord, run_span
@@ -47,6 +54,8 @@ class RunRequest:
     disconnect: Disconnect = "cancel"
     orphaned: float | None = None
     """Seconds that a continuing run may be without viewers; None: for ever."""
+    title: str = ""
+    """The thread's, if it has none yet."""
 
 
 class LiveRun:
@@ -184,10 +193,14 @@ class LiveRun:
         request, put = self.request, self.feed.put
 
         def noting(event: BaseEvent) -> None:
-            if event.type in TERMINAL:
-                self._end(event)
-            else:
-                put(event)
+            match event:
+                case RunFinishedEvent() | RunErrorEvent():
+                    self._end(event)
+                case ToolCallStartEvent() | ToolCallChunkEvent() | ToolCallResultEvent():
+                    self.record.note_call(event)
+                    put(event)
+                case _:
+                    put(event)
 
         return request.adapter.stream(
             request.run_input,

@@ -24,12 +24,20 @@ from yai_nexus_agentkit.runs.index import MemoryThreadIndex, ThreadIndex, Thread
 from yai_nexus_agentkit.runs.limits import Capacity
 from yai_nexus_agentkit.runs.live_run import LiveRun, RunRequest
 from yai_nexus_agentkit.runs.locks import Lease, MemoryThreadLocks, ThreadLocks
-from yai_nexus_agentkit.runs.telemetry import Meter
+from yai_nexus_agentkit.runs.telemetry import Meter, RunRecord
 
 __all__ = ["Busy", "OperationCancelledError", "RunService", "ServiceSettings"]
 
 _logger = logging.getLogger(__name__)
 _STATUS = {"interrupt": ThreadStatus.PAUSED, "error": ThreadStatus.FAILED}
+
+
+def _status(record: RunRecord) -> ThreadStatus:
+    """The thread's, after this run."""
+    if record.outcome == "success" and record.open_calls:
+        return ThreadStatus.PAUSED
+    return _STATUS.get(record.outcome, ThreadStatus.IDLE)
+
 
 Busy = Literal["reject", "wait", "interrupt"]
 """How a request meets the run that its thread has."""
@@ -253,14 +261,14 @@ class RunService:
         self._live[thread.key] = run
         try:
             if indexed:
-                await self.index.touch(thread, ThreadStatus.RUNNING)
+                await self.index.touch(thread, ThreadStatus.RUNNING, title=run.request.title)
             yield
         finally:
             if self._live.get(thread.key) is run:  # not of whoever took a lost lock over
                 del self._live[thread.key]
             run.record.report(self._meter)
             if indexed:
-                await self.index.touch(thread, _STATUS.get(run.record.outcome, ThreadStatus.IDLE))
+                await self.index.touch(thread, _status(run.record))
 
     def _keep(self) -> None:
         if self._keeper is None:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from ag_ui.core import BaseEvent
+from ag_ui.core import BaseEvent, ToolCallChunkEvent, ToolCallResultEvent, ToolCallStartEvent
 
 from yai_nexus_agentkit.protocol.endings import outcome_of
 from yai_nexus_agentkit.runs.identity import ThreadRef
@@ -44,12 +44,21 @@ class RunRecord:
     """``success``, ``interrupt``, ``cancelled``, ``error``, or ``abandoned`` when the client went away."""
     code: str | None = None
     """``RUN_ERROR.code``."""
+    open_calls: set[str] = field(default_factory=set)
+    """Tool calls without a result so far. At the end of a successful run the client owes them."""
     ended: bool = False
     """The terminal event was sent."""
 
     def note_first(self) -> None:
         """The first event is there."""
         self.first_event = time.perf_counter() - self.started
+
+    def note_call(self, event: ToolCallStartEvent | ToolCallChunkEvent | ToolCallResultEvent) -> None:
+        """A call was shown, or its result."""
+        if isinstance(event, ToolCallResultEvent):
+            self.open_calls.discard(event.tool_call_id)
+        elif event.tool_call_id is not None:
+            self.open_calls.add(event.tool_call_id)
 
     def note_end(self, event: BaseEvent) -> None:
         """The terminal event: how the run ended."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from datetime import UTC, datetime
 from functools import partial, wraps
 from typing import Any, Concatenate, TypeVar
 
-from ag_ui.core import BaseEvent
+from ag_ui.core import BaseEvent, RunAgentInput
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
@@ -29,6 +28,7 @@ from yai_nexus_agentkit.server.origins import is_same_site
 from yai_nexus_agentkit.server.problems import refused
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.stream import JoinResponse, RunResponse
+from yai_nexus_agentkit.server.thread_list import description, page_of, shown_entries, shown_entry
 from yai_nexus_agentkit.transport.agui_sse import MAX_FRAME
 from yai_nexus_agentkit.transport.wire import Encoder, Posted, Refusal, Wire
 
@@ -37,7 +37,6 @@ __all__ = ["Endpoints", "Handler"]
 _logger = logging.getLogger(__name__)
 _READY_WITHIN = 5.0
 """Seconds that the checkpointer may take to answer a readiness probe."""
-_MAX_LIST = 1000
 
 T = TypeVar("T")
 
@@ -86,9 +85,18 @@ class Endpoints:
             headers=request.headers,
             disconnect=self._disconnect(request),
             orphaned=self.settings.orphaned,
+            title=self._title(posted.run_input),
         )
         service = self.service
         return RunResponse(partial(service.start, wanted), service.launch, posted.encoder(), self.wire, self.settings)
+
+    def _title(self, asked: RunAgentInput) -> str:
+        """The thread's title if it has none yet. An application's function that fails does not stop the run."""
+        try:
+            return self.settings.thread_title(asked)
+        except Exception:
+            _logger.exception("thread_title failed")
+            return ""
 
     def _disconnect(self, request: HTTPConnection) -> Disconnect:
         """The fate of a run whose viewers have left: by the settings, or by ``?disconnect=``."""
@@ -180,13 +188,27 @@ class Endpoints:
     async def threads(self, request: Request) -> Response:
         """The user's threads, last used first."""
         caller = await self.caller(request)
-        limit = _number(request, "limit", 100)
-        if not 1 <= limit <= _MAX_LIST:
-            raise Refusal(422, "INVALID_QUERY", f"limit is between 1 and {_MAX_LIST}")
-        before = _moment(request, "before")
-        found = await self.service.index.entries(self.agent.name, caller.identity.user, limit=limit, before=before)
-        shape = self.settings.thread_list or _listed
-        return JSONResponse(shape(found))
+        wanted = self.service.index.entries(self.agent.name, caller.identity.user, **page_of(request))
+        shape = self.settings.thread_list or shown_entries
+        return JSONResponse(shape(await self._in_time(wanted)))
+
+    @_answered
+    async def describe(self, request: Request) -> Response:
+        """Give a thread another title, other metadata, or both."""
+        thread = await self._thread(request)
+        changed = description(await self._json(request))
+        return JSONResponse(shown_entry(await self._in_time(self._described(thread, changed))))
+
+    async def _described(self, thread: StoredThread, changed: Mapping[str, Any]) -> ThreadEntry:
+        index, key = self.service.index, thread.ref.key
+        found = await index.describe(key, **changed)
+        if found is None and await thread.store.exists(key):  # the index forgot it: it was restarted, or is full
+            waits = await thread.store.waits(key)
+            await index.touch(thread.ref, ThreadStatus.PAUSED if waits else ThreadStatus.IDLE)
+            found = await index.describe(key, **changed)
+        if found is None:
+            raise ThreadNotFoundError("there is no such thread")
+        return found
 
     @_answered
     async def messages(self, request: Request) -> Response:
@@ -233,7 +255,8 @@ class Endpoints:
                 max_size=settings.max_body,
                 executor=PATCHES,
             )
-            await self.service.index.touch(thread.ref, ThreadStatus.IDLE)
+            waits = await thread.store.waits(thread.ref.key)
+            await self.service.index.touch(thread.ref, ThreadStatus.PAUSED if waits else ThreadStatus.IDLE)
         return JSONResponse({"status": "updated"})
 
     @_answered
@@ -327,42 +350,6 @@ def _timely() -> Iterator[None]:
         yield
     except TimeoutError as error:
         raise Refusal(504, "STORE_TIMEOUT", "the storage of threads did not answer in time") from error
-
-
-def _listed(entries: Sequence[ThreadEntry]) -> list[dict[str, Any]]:
-    return [
-        {
-            "threadId": entry.thread.id,
-            "status": entry.status,
-            "createdAt": _iso(entry.created),
-            "updatedAt": _iso(entry.updated),
-        }
-        for entry in entries
-    ]
-
-
-def _iso(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")
-
-
-def _number(request: Request, name: str, default: int) -> int:
-    text = request.query_params.get(name)
-    if text is None:
-        return default
-    try:
-        return int(text)
-    except ValueError:
-        raise Refusal(422, "INVALID_QUERY", f"{name} is not a whole number") from None
-
-
-def _moment(request: Request, name: str) -> float | None:
-    text = request.query_params.get(name)
-    if text is None:
-        return None
-    try:
-        return datetime.fromisoformat(text.replace(" ", "+")).timestamp()
-    except (ValueError, OverflowError, OSError):
-        raise Refusal(422, "INVALID_QUERY", f"{name} is not a date and time (ISO 8601)") from None
 
 
 def _shown_run(run: LiveRun) -> dict[str, Any]:

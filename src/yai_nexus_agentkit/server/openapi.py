@@ -9,8 +9,11 @@ from typing import Annotated, Any, Literal
 from ag_ui.core import AgentCapabilities, MessagesSnapshotEvent, RunAgentInput, StateSnapshotEvent
 from pydantic import BaseModel, Field, TypeAdapter
 
+from yai_nexus_agentkit.runs.index import ThreadStatus
+
 __all__ = [
     "AS_NODE",
+    "DESCRIPTION_BODY",
     "MEDIA_PARAMETERS",
     "PATCH_BODY",
     "QUERY_LIST",
@@ -22,6 +25,7 @@ __all__ = [
     "MessagesSnapshotEvent",
     "StateSnapshotEvent",
     "Status",
+    "ThreadShown",
     "ThreadState",
     "answers",
 ]
@@ -50,6 +54,24 @@ class Status(BaseModel):
     """The result of a request."""
 
     status: str
+
+
+class ThreadShown(BaseModel):
+    """One thread of the list."""
+
+    threadId: str
+    status: ThreadStatus
+    title: str
+    metadata: dict[str, Any]
+    createdAt: datetime
+    updatedAt: datetime
+
+
+class Description(BaseModel):
+    """What is to change."""
+
+    title: str | None = Field(default=None, max_length=200)
+    metadata: dict[str, Any] | None = None
 
 
 class StateRequest(BaseModel):
@@ -152,6 +174,7 @@ def _query(name: str, description: str, **schema: Any) -> dict[str, Any]:
 
 RUN_BODY = _body(RunAgentInput)
 STATE_BODY = _body(StateRequest)
+DESCRIPTION_BODY = _body(Description)
 PATCH_BODY = _body(list[Setting | Removal | Transfer], "application/json", "application/json-patch+json")
 THREAD_ID: dict[str, Any] = {
     "name": "thread_id",
@@ -172,4 +195,5 @@ AS_NODE = _query("as_node", "the node that the update is ascribed to; what follo
 QUERY_LIST = [
     _query("limit", "at most this many", type="integer", minimum=1, maximum=1000, default=100),
     _query("before", "only threads last used before this moment", format="date-time"),
+    _query("search", "only threads whose titles have this, in upper or lower case", maxLength=200),
 ]

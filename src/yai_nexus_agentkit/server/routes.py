@@ -13,6 +13,7 @@ from starlette.types import Receive, Scope, Send
 from yai_nexus_agentkit.server.endpoints import Endpoints, Handler
 from yai_nexus_agentkit.server.openapi import (
     AS_NODE,
+    DESCRIPTION_BODY,
     MEDIA_PARAMETERS,
     PATCH_BODY,
     QUERY_LIST,
@@ -24,6 +25,7 @@ from yai_nexus_agentkit.server.openapi import (
     MessagesSnapshotEvent,
     StateSnapshotEvent,
     Status,
+    ThreadShown,
     ThreadState,
     answers,
 )
@@ -92,6 +94,9 @@ def entries(endpoints: Endpoints) -> list[Entry]:
     # A thread's id is any text: after what ends in a word, before what does not.
     path = f"{thread}/media/{{media_id:agui_thread}}"
     table.insert(-1, Entry("GET", path, it.media, answers(bytes, 404, 504), MEDIA_PARAMETERS))
+    table.append(
+        Entry("PATCH", thread, it.describe, answers(ThreadShown, 404, 504, *_WITH_BODY), [THREAD_ID], DESCRIPTION_BODY)
+    )
     if it.settings.seed_paths:
         paths = ("/thread/list", "/message_snapshot/{}", "/state_snapshot/{}", "/state/{}", "/thread/{}")
         table += _thread_routes(it, *(path.format("{thread_id:agui_thread}") for path in paths))
@@ -106,7 +111,7 @@ def _thread_routes(it: Endpoints, listed: str, messages: str, state: str, patche
     patch = answers(Status, 404, 409, 504, *_WITH_BODY)
     parameters = [THREAD_ID, AS_NODE] if it.settings.patch_as_node else [THREAD_ID]
     return [
-        Entry("GET", listed, it.threads, answers(list[dict[str, Any]], 422), QUERY_LIST),
+        Entry("GET", listed, it.threads, answers(list[ThreadShown], 422, 504), QUERY_LIST),
         Entry("GET", messages, it.messages, answers(MessagesSnapshotEvent, 404, 504), SNAPSHOT_PARAMETERS),
         Entry("GET", state, it.state, answers(StateSnapshotEvent, 404, 504), SNAPSHOT_PARAMETERS),
         Entry("PATCH", patched, it.patch_state, patch, parameters, PATCH_BODY),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
 
+from ag_ui.core import RunAgentInput
 from pydantic import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 from starlette.requests import Request
 
@@ -19,6 +20,7 @@ from yai_nexus_agentkit.runs.live_run import Disconnect
 from yai_nexus_agentkit.runs.locks import ThreadLocks
 from yai_nexus_agentkit.runs.service import Busy
 from yai_nexus_agentkit.runs.telemetry import Meter
+from yai_nexus_agentkit.runs.titles import first_words
 
 __all__ = ["LEAST_BODY", "Resolver", "ServerSettings", "ThreadKey"]
 
@@ -158,6 +160,10 @@ class ServerSettings:
 
     seed_paths: bool = False
     """Also serve threads under the older paths ``/thread/list``, ``/message_snapshot/{id}``, ..."""
+
+    thread_title: Callable[[RunAgentInput], str] = first_words
+    """The title of a thread that has none yet, from the request of its run; default: the first words of the user's
+    first message. Return ``""`` for no title: ``PATCH {path}/threads/{id}`` can set one later."""
 
     thread_list: Callable[[Sequence[ThreadEntry]], Any] | None = None
     """Another shape for the list of threads: gets the entries, returns JSON data."""

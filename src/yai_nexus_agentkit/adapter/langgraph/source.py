@@ -26,7 +26,7 @@ from yai_nexus_agentkit.adapter.langgraph.request.graph_input import context_ent
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Held, Idle, Known, Plan, Restate, Resume, Run
 from yai_nexus_agentkit.adapter.langgraph.request.planner import Planner
 from yai_nexus_agentkit.adapter.langgraph.request.reconcile import message_roles
-from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, Graph, GraphShape
+from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, Graph, GraphShape, saver_of
 from yai_nexus_agentkit.adapter.langgraph.threads.branches import MESSAGE_KEY
 from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import breakpoints
 from yai_nexus_agentkit.adapter.langgraph.threads.savers import at_head
@@ -95,12 +95,12 @@ class LangGraphSource(Source):
         return Code.RECURSION_LIMIT if isinstance(error, GraphRecursionError) else None
 
     def thread_store(self) -> LangGraphThreadStore | None:
-        """Operations on the threads of a graph with a checkpointer, outside of runs; None for a plain runnable."""
-        if self.graph is None or self.shape is None:
+        """Operations on the threads of a graph, outside of runs; None without a checkpointer."""
+        if self.graph is None or self.shape is None or (saver := saver_of(self.graph)) is None:
             return None
         from yai_nexus_agentkit.adapter.langgraph.threads.stored import LangGraphThreadStore
 
-        return LangGraphThreadStore(self.graph, self.shape, self._middleware)
+        return LangGraphThreadStore(self.graph, self.shape, saver, self._middleware)
 
     def capabilities(self, options: AdapterOptions) -> AgentCapabilities:
         """The capabilities (AG-UI 1.0 §22) that the graph shows."""

@@ -43,6 +43,7 @@ class Threads:
     def __init__(self, store: ThreadStore) -> None:
         self._store = store
         self.ready, self.exists, self.paused, self.delete = store.ready, store.exists, store.paused, store.delete
+        self.waits = store.waits
 
     async def messages(self, key: str, run: RunContext) -> MessagesSnapshotEvent:
         """The conversation, as `run`'s `on_messages` hook shows it."""

@@ -15,13 +15,16 @@ from langgraph.constants import END, START
 from langgraph.errors import InvalidUpdateError
 from langgraph.types import StateUpdate
 
+from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import client_form, to_agui
+from yai_nexus_agentkit.adapter.langgraph.messages.marks import is_users
 from yai_nexus_agentkit.adapter.langgraph.middleware import AgentMiddlewares, Hold
-from yai_nexus_agentkit.adapter.langgraph.shape import Graph, GraphShape, saver_of
+from yai_nexus_agentkit.adapter.langgraph.shape import Graph, GraphShape
 from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import Thread, read_thread
 from yai_nexus_agentkit.adapter.langgraph.threads.savers import StagedSaver, at_head, renewed
 from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.errors import RunInputError, StatePatchError, ThreadNotFoundError
+from yai_nexus_agentkit.orchestration.client_tools import is_pending
 from yai_nexus_agentkit.protocol.json.patch import pointer
 from yai_nexus_agentkit.protocol.state import StateTracker
 
@@ -33,20 +36,20 @@ _UNREADABLE = (InvalidUpdateError, ValueError, TypeError, LookupError, Attribute
 
 
 class LangGraphThreadStore:
-    """The threads of one graph, by the ``thread_id`` that its checkpointer knows; none without a checkpointer."""
+    """The threads of one graph, by the ``thread_id`` that its checkpointer knows."""
 
-    def __init__(self, graph: Graph, shape: GraphShape, middleware: AgentMiddlewares) -> None:
-        self._graph, self._shape, self._middleware = graph, shape, middleware
-        self._saver = saver_of(graph)
+    def __init__(
+        self, graph: Graph, shape: GraphShape, saver: BaseCheckpointSaver[Any], middleware: AgentMiddlewares
+    ) -> None:
+        self._graph, self._shape, self._saver, self._middleware = graph, shape, saver, middleware
 
     async def ready(self) -> None:
         """Read from the checkpointer, and raise what it raises."""
-        if self._saver is not None:
-            await self._saver.aget_tuple(_config(_PROBE))
+        await self._saver.aget_tuple(_config(_PROBE))
 
     async def exists(self, key: str) -> bool:
         """A checkpoint of the thread is stored."""
-        return self._saver is not None and await self._saver.aget_tuple(_config(key)) is not None
+        return await self._saver.aget_tuple(_config(key)) is not None
 
     async def paused(self, key: str) -> bool:
         """The thread has open interrupts, or stopped at a breakpoint."""
@@ -55,6 +58,18 @@ class LangGraphThreadStore:
         except ThreadNotFoundError:
             return False
         return thread.paused
+
+    async def waits(self, key: str) -> bool:
+        """Paused, or ended with calls that nobody answered: those of a run that failed or was stopped are still due."""
+        try:
+            thread = await self._read(key)
+        except ThreadNotFoundError:
+            return False
+        start = max((n for n, m in enumerate(thread.held) if is_users(m)), default=-1) + 1
+        turn = [message for message in thread.held[start:] if not is_pending(message)]
+        if thread.paused or not calls_of(turn).open():
+            return thread.paused
+        return not (await self._graph.aget_state(_config(key))).next
 
     async def messages(self, key: str, run: RunContext) -> list[Message]:
         """The conversation, with that of paused subgraphs. What subagents said is stored by no thread."""
@@ -83,7 +98,7 @@ class LangGraphThreadStore:
 
     async def delete(self, key: str) -> None:
         """Remove every checkpoint of the thread, subgraphs included."""
-        if self._saver is None or not await self.exists(key):
+        if not await self.exists(key):
             raise ThreadNotFoundError("there is no such thread")
         await self._saver.adelete_thread(key)
 
@@ -122,7 +137,6 @@ class LangGraphThreadStore:
     async def _store(
         self, config: RunnableConfig, values: Mapping[str, Any], removed: Sequence[str], as_node: str | None
     ) -> None:
-        assert self._saver is not None, "a thread was read"
         staged = StagedSaver(self._saver)
         graph = self._graph.copy({"checkpointer": staged})
         try:
