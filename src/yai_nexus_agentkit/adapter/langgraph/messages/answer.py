@@ -81,16 +81,17 @@ def _is_marked(entity: Any) -> bool:
 
 def answer_facts(message: BaseMessage, whole: Whole) -> dict[str, Any]:
     """How the answer ended (`finish_of`), and its ``citations``."""
-    citations = citations_of(message, whole.text, whole.cited)
-    return {**finish_of(message), **({"citations": citations} if citations else {})}
+    facts: dict[str, Any] = finish_of(message)
+    cites = whole.cited or message.additional_kwargs or "grounding_metadata" in message.response_metadata
+    if cites and (citations := citations_of(message, whole.text, whole.cited)):
+        facts["citations"] = citations
+    return facts
 
 
-def with_facts(metadata: Mapping[str, Any] | None, facts: Mapping[str, Any]) -> dict[str, Any] | None:
+def with_facts(metadata: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
     """The metadata of a message, with these facts of ours."""
-    if not facts:
-        return None if metadata is None else dict(metadata)
-    own = (metadata or {}).get(SOURCE)
-    return {**(metadata or {}), SOURCE: {**(own if isinstance(own, Mapping) else {}), **facts}}
+    own = metadata.get(SOURCE)
+    return {**metadata, SOURCE: {**(own if isinstance(own, Mapping) else {}), **facts}}
 
 
 def activity_id(message_id: str, activity_type: str) -> str:

@@ -46,6 +46,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages.content import (
 )
 from yai_nexus_agentkit.adapter.langgraph.messages.layout import Place
 from yai_nexus_agentkit.adapter.langgraph.messages.marks import is_withheld, mark_of
+from yai_nexus_agentkit.adapter.langgraph.messages.metadata import SOURCE
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import SIGNATURES, reasoning_message
 from yai_nexus_agentkit.adapter.options import AdapterOptions
 from yai_nexus_agentkit.orchestration.client_tools import PENDING
@@ -182,11 +183,15 @@ class _ToAGUI:
         if calls:
             fields["tool_calls"] = calls
         metadata = fields.get("metadata")
-        if message.response_metadata or message.additional_kwargs or whole.cited:
-            metadata = with_facts(metadata, answer_facts(message, whole))
-            if metadata and whole.text:
+        if (message.response_metadata or message.additional_kwargs or whole.cited) and (
+            facts := answer_facts(message, whole)
+        ):
+            metadata = {SOURCE: facts} if metadata is None else with_facts(metadata, facts)
+            if whole.text:
                 fields["metadata"] = metadata
-        extras = activities(own_id, whole, metadata) if metadata or whole.media else []
+        own = metadata.get(SOURCE) if metadata is not None else None
+        cites = type(own) is dict and "citations" in own
+        extras = activities(own_id, whole, metadata) if cites or whole.media else []
         if extras and whole.media_first:
             self.out.append(extras.pop(0))
         if whole.text or calls:  # else it would be an empty bubble (AG-UI 1.0, section 5)

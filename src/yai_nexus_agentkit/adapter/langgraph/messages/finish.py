@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
@@ -69,16 +70,18 @@ def finish_of(message: BaseMessage | None) -> dict[str, str]:
     """
     if not isinstance(message, AIMessage):
         return {}
-    reason = _reason(message.response_metadata)
+    metadata = message.response_metadata
+    reason = _reason(metadata) if metadata else ""
     facts = {"finish_reason": reason} if reason else {}
-    kind = "refusal" if _refuses(message) else _INCOMPLETE.get(reason.lower())
+    plain = isinstance(message.content, str) and not message.additional_kwargs
+    kind = _INCOMPLETE.get(reason.lower()) if plain or not _refuses(message) else "refusal"
     return {**facts, "incomplete": kind} if kind else facts
 
 
 def _reason(metadata: Mapping[str, Any]) -> str:
     for member in _MEMBERS:
         if isinstance(reason := metadata.get(member), str) and reason:
-            return _once(clean_text(reason))
+            return _once(reason)
     details, status = metadata.get("incomplete_details"), metadata.get("status")
     if isinstance(details, Mapping) and isinstance(reason := details.get("reason"), str):
         return clean_text(reason)  # OpenAI Responses
@@ -88,8 +91,10 @@ def _reason(metadata: Mapping[str, Any]) -> str:
     return "BLOCKED" if isinstance(feedback, Mapping) and feedback.get("block_reason") else ""
 
 
+@lru_cache(64)
 def _once(reason: str) -> str:
-    """A reason that came with several chunks: LangChain joins their texts."""
+    """A reason that may have come with several chunks: LangChain joins their texts."""
+    reason = clean_text(reason)
     return reason[: (reason + reason).find(reason, 1)]
 
 
