@@ -556,3 +556,35 @@ async def test_an_answer_to_a_question_beside_a_search(play: Player) -> None:
     results = {m["toolCallId"]: m["content"] for m in played.messages if m["role"] == "tool"}
     assert results["o1"] == "tea ordered"
     assert json.loads(results["s1"])[0]["url"] == "https://a.b"
+
+
+async def test_many_and_large_pictures() -> None:
+    """No event is longer than a client takes, and each picture is sent once."""
+    size = 3 * 1024 * 1024
+    answers = [["One ", picture("A" * size), picture("B" * size)], ["Two ", picture("C" * size * 3)], ["Three"]]
+    graph = chat(scripted(*answers), checkpointer=InMemorySaver())
+    adapter = AGUIAdapter(graph)
+    pages = [await collect(adapter, run_input(text, thread_id="t")) for text in ("hi", "more", "and?")]
+    for events in pages:
+        assert max(len(json.dumps(event)) for event in events) < 10 * 1024 * 1024
+        assert events[-1]["type"] == "RUN_FINISHED"
+    kinds = [e["type"] for e in pages[2] if e["type"].startswith("ACTIVITY")]
+    assert kinds == ["ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "ACTIVITY_SNAPSHOT"]
+    last = next(e for e in reversed(pages[2]) if e["type"] == "ACTIVITY_SNAPSHOT")
+    assert (last["content"]["parts"], last["content"]["omitted"]) == ([], 1)
+
+
+async def test_the_picture_of_an_attempt_that_failed(play: Player) -> None:
+    def build() -> Graph:
+        first = scripted(["One ", picture(), ConnectionError("lost")])
+        second = scripted(["Two."])
+
+        async def node(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+            model = first.with_fallbacks([second])
+            return {"messages": [await model.ainvoke(state["messages"], config)]}
+
+        return in_a_row({"node": node}, checkpointer=InMemorySaver())
+
+    played = await play(build, same=False, in_step=False)
+    assert [m["content"] for m in played.messages if m["role"] == "assistant"] == ["Two."]
+    assert activities(played.messages, "media") == []

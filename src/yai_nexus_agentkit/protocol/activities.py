@@ -27,14 +27,9 @@ _SCOPE = "@ag-ui/client"
 """Key of the official client's convention for a snapshot that has some of the activities, and not all."""
 
 
-def _scope(messages: Sequence[Message]) -> dict[str, Any] | None:
-    """Metadata for a snapshot with these messages. Without it, clients remove every activity that the snapshot lacks,
-    the application's too. The snapshot removes those of answers that are gone; not of subagents', which it may lack."""
-    types = {message.activity_type for message in messages if isinstance(message, ActivityMessage)}
-    if not types or not types <= _OF_ANSWERS:
-        return None
-    foreign = any(message.subagent_run_id is not None for message in messages)
-    return {_SCOPE: {"authoritativeActivityTypes": [] if foreign else sorted(_OF_ANSWERS)}}
+_MANY = 4 * 1024 * 1024
+"""Characters of media above which they are not sent in one event: clients give up at a frame of 10 MiB (AG-UI 1.0,
+HTTP and SSE)."""
 
 
 @dataclass(slots=True, eq=False)
@@ -45,6 +40,8 @@ class Activities:
     _subagents: Subagents
     _known: set[str]
     """Ids of the activities that the client has: others cannot be patched."""
+    _of_answers: bool = False
+    """The client has activities of answers."""
 
     def put(
         self,
@@ -67,6 +64,7 @@ class Activities:
         )
         self._ids.own(message_id, "activity", owner)  # a snapshot makes the activity its owner's
         self._known.add(message_id)
+        self._of_answers = self._of_answers or activity_type in _OF_ANSWERS
         return [*self._subagents.introduce(owner), event]
 
     def patch(self, message_id: str, activity_type: str, operations: list[dict[str, Any]]) -> list[BaseEvent]:
@@ -83,17 +81,35 @@ class Activities:
         return [*self._subagents.introduce(owner), event]
 
     def snapshot(self, messages: Sequence[Message], *, declared: bool) -> list[BaseEvent]:
-        """``MESSAGES_SNAPSHOT``. Peers from before 1.0 get the activities of answers behind it, if they lack them."""
-        metadata = _scope(messages)
-        if metadata is None or declared:
+        """``MESSAGES_SNAPSHOT``. The activities of answers follow it, where the client lacks them, if it must not have
+        some of the activities and not all (peers from before 1.0), or if their media are many."""
+        own = [message for message in messages if isinstance(message, ActivityMessage)]
+        theirs = any(one.activity_type not in _OF_ANSWERS for one in own)
+        if theirs or not (own or self._of_answers):
             self._restate(messages)
-            return [MessagesSnapshotEvent(messages=list(messages), metadata=metadata)]
+            return [MessagesSnapshotEvent(messages=list(messages))]
+        if declared and sum(map(_size, own)) <= _MANY:
+            self._restate(messages)
+            # Without it, clients remove each activity that the snapshot lacks, the application's too. It removes those
+            # of answers that are gone, but not of subagents', which it may lack.
+            types = [] if any(m.subagent_run_id is not None for m in messages) else sorted(_OF_ANSWERS)
+            scope = {_SCOPE: {"authoritativeActivityTypes": types}}
+            return [MessagesSnapshotEvent(messages=list(messages), metadata=scope)]
         rest: list[Message] = [message for message in messages if not isinstance(message, ActivityMessage)]
         self._restate(rest)
-        events: list[BaseEvent] = [MessagesSnapshotEvent(messages=rest)]
-        for one in messages:
-            if isinstance(one, ActivityMessage) and one.id not in self._known:
-                events += self.put(one.id, one.activity_type, one.content, one.subagent_run_id, one.metadata)
+        lacking = [one for one in own if one.id not in self._known]
+        return [MessagesSnapshotEvent(messages=rest), *(event for one in lacking for event in self._restore(one))]
+
+    def _restore(self, one: ActivityMessage) -> list[BaseEvent]:
+        """An activity of an answer, in several events if its media are many."""
+        first, parts = dict(one.content), list(one.content.get("parts") or ())
+        if _size(one) > _MANY:
+            first["parts"], parts = parts[:1], parts[1:]
+        else:
+            parts = []
+        events = self.put(one.id, one.activity_type, first, one.subagent_run_id, one.metadata)
+        for part in parts:
+            events += self.patch(one.id, one.activity_type, [{"op": "add", "path": "/parts/-", "value": part}])
         return events
 
     def _restate(self, messages: Iterable[Message]) -> None:
@@ -102,3 +118,9 @@ class Activities:
         if "activity" in roles.values():
             self._known &= roles.keys()
         self._known.difference_update(message_id for message_id, role in roles.items() if role != "activity")
+
+
+def _size(activity: ActivityMessage) -> int:
+    """Characters of the media in an activity of an answer."""
+    sources = [part.get("source") for part in activity.content.get("parts") or () if isinstance(part, dict)]
+    return sum(len(source.get("value") or "") for source in sources if isinstance(source, dict))

@@ -45,6 +45,8 @@ __all__ = [
 ]
 
 _MARK = {"executor": "provider"}
+_MAX_MEDIA = 8 * 1024 * 1024
+"""Characters of one picture or sound: clients give up at an event of 10 MiB (AG-UI 1.0, HTTP and SSE)."""
 _INCOMPLETE = {SOURCE: {**_MARK, "status": "incomplete"}}
 """Of the result of a call that has none."""
 
@@ -100,8 +102,11 @@ def activity_id(message_id: str, activity_type: str) -> str:
 
 
 def media_content(message_id: str, parts: Iterable[MediaPart]) -> dict[str, Any]:
-    """Content of the activity with an answer's media."""
-    return {"messageId": message_id, "parts": [part.model_dump(mode="json", by_alias=True) for part in parts]}
+    """Content of the activity with an answer's media; ``omitted`` is the number of those that no client takes."""
+    given = [part.model_dump(mode="json", by_alias=True) for part in parts]
+    kept = [part for part in given if len(part["source"]["value"]) <= _MAX_MEDIA]
+    omitted = {"omitted": len(given) - len(kept)} if len(kept) < len(given) else {}
+    return {"messageId": message_id, "parts": kept, **omitted}
 
 
 def citations_content(message_id: str, citations: Sequence[Any]) -> dict[str, Any]:

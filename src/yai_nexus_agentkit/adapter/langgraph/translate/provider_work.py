@@ -38,6 +38,7 @@ class ProviderWork:
         """By number (`Served.number`)."""
         self._media = 0
         """How many media were sent."""
+        self._omitted = 0
 
     # ------------------------------------------------------------------ calls
 
@@ -82,9 +83,12 @@ class ProviderWork:
         self._layout.part()
         first, self._media = self._media, self._media + len(parts)
         own_id, content = activity_id(message_id, MEDIA), media_content(message_id, parts)
+        self._omitted += content.get("omitted", 0)
         if not first:
             return self._life.activity(own_id, MEDIA, content, owner=self._run.owner)
         added = [{"op": "add", "path": "/parts/-", "value": part} for part in content["parts"]]
+        if "omitted" in content:
+            added.append({"op": "add", "path": "/omitted", "value": self._omitted})
         return self._life.activity_delta(own_id, MEDIA, added)
 
     def cite(self, facts: Mapping[str, Any], message_id: str) -> list[BaseEvent]:
