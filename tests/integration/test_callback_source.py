@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from tests.support.native_events import EXTRA, by_callbacks, by_v2, likeness, ob
 from tests.support.shapes import SHAPES, model, remembering, row, saying, talker
 from tests.support.shapes.base import ASK, NUMBER, Numbers
 from tests.support.shapes.work import add, tool_loop
-from yai_nexus_agentkit.adapter.langgraph.native.callback_stream import CallbackEvents, callback_events
+from yai_nexus_agentkit.adapter.langgraph.native.callback_stream import callback_events
 from yai_nexus_agentkit.adapter.langgraph.native.chunk_tap import ORIGIN, ChunkOrigin
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
 from yai_nexus_agentkit.orchestration.events import EventEmitter
@@ -33,7 +34,7 @@ Events = list[dict[str, Any]]
 ALIKE = {"exact": ["exact"], "split": ["exact", "split"], "runs": ["exact", "split", "runs"]}
 
 
-def start(agent: Any, given: Any = None, config: Any = None, **how: Any) -> CallbackEvents:
+def start(agent: Any, given: Any = None, config: Any = None, **how: Any) -> AsyncGenerator[dict[str, Any], None]:
     config = {"configurable": {"thread_id": "t"}} if config is None else config
     how = {"notes": RunNotes(complete=True), "extra": EXTRA, **how}
     return callback_events(agent, ASK if given is None else given, config, **how)

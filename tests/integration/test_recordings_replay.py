@@ -47,7 +47,7 @@ AGAIN = ["AGUI104", "AGUI205"]
 
 def shape() -> GraphShape:
     """Of the recorded graphs only this is known: they keep a conversation."""
-    empty = GraphShape.none()
+    empty = GraphShape()
     fields = {name: getattr(empty, name) for name in empty.__dataclass_fields__}
     return GraphShape(**{**fields, "messages": True, "functional": False})
 

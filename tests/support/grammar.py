@@ -27,9 +27,7 @@ def thread_calls(*known: str, answered: Iterable[str] = ()) -> ThreadCalls:
 
 def live(**options: Any) -> RunLifecycle:
     """A run that has started."""
-    life = RunLifecycle(thread_id="t", run_id="r", **options)
-    life.start()
-    return life
+    return RunLifecycle(thread_id="t", run_id="r", **options)
 
 
 def wire(events: Iterable[BaseEvent]) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from ag_ui.core import (
 )
 
 from tests.support.grammar import brief, live, thread_calls, wire
-from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
+from yai_nexus_agentkit.protocol.lifecycle import run_started
 
 TEXT_START, TEXT, TEXT_END = "TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"
 
@@ -26,18 +26,14 @@ TEXT_START, TEXT, TEXT_END = "TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT
 # ---------------------------------------------------------------- the run
 
 
-def test_the_run_is_started_once_and_speaks_1_0() -> None:
-    life = RunLifecycle(thread_id="t", run_id="r", parent_run_id="p")
-    assert wire(life.start()) == [
+def test_the_run_speaks_1_0() -> None:
+    assert wire([run_started("t", "r", "p")]) == [
         {"type": "RUN_STARTED", "threadId": "t", "runId": "r", "parentRunId": "p", "protocolVersion": "1.0"}
     ]
-    assert life.start() == []
 
 
-def test_nothing_is_sent_before_the_start_or_after_the_end() -> None:
-    life = RunLifecycle(thread_id="t", run_id="r")
-    assert life.text("L", "m", "early") == []
-    life.start()
+def test_nothing_is_sent_after_the_end() -> None:
+    life = live()
     life.text("L", "m", "hello")
     assert brief(life.finish()) == [f"{TEXT_END} m", "RUN_FINISHED"]
     assert life.ended
@@ -45,10 +41,6 @@ def test_nothing_is_sent_before_the_start_or_after_the_end() -> None:
     assert life.custom("late", None) == []
     assert life.state_snapshot({}) == []
     assert life.finish() == life.fail("late", "AGENT_ERROR") == life.cancel("late") == []
-
-
-def test_an_end_without_a_start_is_a_whole_run() -> None:
-    assert brief(RunLifecycle(thread_id="t", run_id="r").fail("no", "INVALID_INPUT")) == ["RUN_STARTED", "RUN_ERROR"]
 
 
 def test_the_end_closes_the_innermost_first() -> None:

@@ -33,7 +33,7 @@ from pydantic import ValidationError
 
 from tests.support.grammar import thread_calls
 from tests.support.verifier import ClientRun, Verifier
-from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
+from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle, run_started
 from yai_nexus_agentkit.testing import conformance_problems
 
 HELD: list[dict[str, Any]] = [
@@ -182,8 +182,8 @@ class Played:
         return ("1.0.0",) if newer else ("1.0.0", "0.0.59")
 
 
-def play(options: dict[str, Any], early: list[Fact], sequence: list[Fact]) -> Played:
-    """The events of a sequence of facts that ends the run, with facts before its start."""
+def play(options: dict[str, Any], sequence: list[Fact]) -> Played:
+    """The events of a sequence of facts that ends the run."""
     life = RunLifecycle(
         thread_id="thread",
         run_id="run",
@@ -191,15 +191,15 @@ def play(options: dict[str, Any], early: list[Fact], sequence: list[Fact]) -> Pl
         calls=thread_calls("old", "done", answered=["done"]),
         **options,
     )
-    played = Played(options, [*early, ("start", (), {}), *sequence])
+    played = Played(options, sequence)
+    played.events.append(run_started("thread", "run", None))
     for name, args, named in played.sequence:
         try:
             events = getattr(life, name)(*args, **named) or []
         except ValidationError:
             continue  # a value of a wrong type: nothing was sent, so nothing may have changed
         played.events += events
-        started = bool(played.events)
-        if name == "text" and isinstance(args[2], str) and args[2] and started and not life.ended:
+        if name == "text" and isinstance(args[2], str) and args[2] and not life.ended:
             message_id = life.message_id(args[0])
             assert message_id is not None
             played.texts[message_id] += args[2]
@@ -299,15 +299,14 @@ _ends = st.one_of(_one(ENDS), _paused)
 @settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(
     st.fixed_dictionaries({name: st.sampled_from(values) for name, values in CHOICES.items()}),
-    st.lists(st.one_of(_one(SPEECH), _one(OTHERS)), max_size=3),
     st.lists(_facts, min_size=10, max_size=60),
     _ends,
     st.lists(st.one_of(_facts, _ends), max_size=3),
 )
 def test_any_sequence_of_facts_is_a_conformant_stream(
-    verifier: Verifier, options: dict[str, Any], early: list[Fact], facts: list[Fact], end: Fact, late: list[Fact]
+    verifier: Verifier, options: dict[str, Any], facts: list[Fact], end: Fact, late: list[Fact]
 ) -> None:
-    played = play(options, early, [*facts, end, *late])
+    played = play(options, [*facts, end, *late])
     assert stream_problems(played) == []
     for client in played.clients:
         [view] = verifier.replay([played.run], client, chain=False)
@@ -329,7 +328,7 @@ def test_long_runs_are_conformant_streams(verifier: Verifier, seed: int) -> None
         options = {name: random.choice(values) for name, values in CHOICES.items()}
         paused: Fact = ("finish", (), {"interrupts": random.sample(QUESTIONS, random.randint(0, 3))})
         end = random.choice([paused, random.choice(random.choice(ENDS))])
-        return play(options, [], [*(fact() for _ in range(random.randint(20, 90))), end])
+        return play(options, [*(fact() for _ in range(random.randint(20, 90))), end])
 
     runs = [one() for _ in range(100)]
     found = [(problem, played) for played in runs for problem in stream_problems(played)]

@@ -57,17 +57,17 @@ def run_started(thread_id: str, run_id: str, parent_run_id: str | None) -> BaseE
 
 
 def _while_live(fact: Fact[P]) -> Fact[P]:
-    """Nothing happens before the run's start and after its end."""
+    """Nothing happens after the run's end."""
 
     def guarded(self: RunLifecycle, /, *args: P.args, **kwargs: P.kwargs) -> list[BaseEvent]:
-        return fact(self, *args, **kwargs) if self.live else []
+        return [] if self.ended else fact(self, *args, **kwargs)
 
     update_wrapper(guarded, fact)
     return guarded
 
 
 class RunLifecycle:
-    """One run. Not shared between runs; methods return the events to send, in order.
+    """One run, behind its ``RUN_STARTED`` (`run_started`). Not shared between runs. Methods return the events to send.
 
     `declared`: the peer named a protocol version (AG-UI 1.0, versions). `taken`: id to role of every message that the
     client or the thread holds. `calls`: the thread's tool calls so far.
@@ -78,7 +78,6 @@ class RunLifecycle:
         *,
         thread_id: str,
         run_id: str,
-        parent_run_id: str | None = None,
         declared: bool = True,
         reasoning: ReasoningMode = "standard",
         text_chunks: bool = False,
@@ -86,10 +85,10 @@ class RunLifecycle:
         taken: Mapping[str, str] | None = None,
         calls: ThreadCalls | None = None,
     ) -> None:
-        self.thread_id, self.run_id, self.parent_run_id = thread_id, run_id, parent_run_id
+        self.thread_id, self.run_id = thread_id, run_id
         self.declared = declared
-        self.live = self.ended = False
-        """The run was started and has not ended; its terminal event was returned."""
+        self.ended = False
+        """The terminal event was returned."""
         self.calls = calls or ThreadCalls()
         """The tool calls of the thread. This run adds its own."""
         self._open, self._ids = OpenEntities(), MessageIds(dict(taken or {}))
@@ -106,13 +105,6 @@ class RunLifecycle:
         self._by_name, self._by_call = self._lanes.by_name, self._calls.announced
 
     # ------------------------------------------------------------------ the run
-
-    def start(self) -> list[BaseEvent]:
-        """``RUN_STARTED``, once."""
-        if self.live or self.ended:
-            return []
-        self.live = True
-        return [run_started(self.thread_id, self.run_id, self.parent_run_id)]
 
     def finish(
         self,
@@ -163,9 +155,8 @@ class RunLifecycle:
     def _end(self, terminal: BaseEvent) -> list[BaseEvent]:
         if self.ended:
             return []
-        events = [*self.start(), *self.close_all(), terminal]
-        self.live, self.ended = False, True
-        return events
+        self.ended = True
+        return [*self.close_all(), terminal]
 
     # ------------------------------------------------------------------ lanes
 
@@ -215,7 +206,7 @@ class RunLifecycle:
         it = self._by_name.get(lane)
         if it is not None and it.thinking == message_id and metadata is None and delta and type(delta) is str:
             return it.thoughts(delta)
-        return self._lanes.reasoning(lane, message_id, delta, metadata) if self.live else []
+        return self._lanes.reasoning(lane, message_id, delta, metadata) if not self.ended else []
 
     @_while_live
     def encrypted_reasoning(self, lane: str, message_id: str, value: str) -> list[BaseEvent]:
@@ -370,7 +361,7 @@ class RunLifecycle:
         self, name: str, value: Any, *, owner: str | None = None, metadata: Metadata | None = None
     ) -> list[BaseEvent]:
         """An application's event; `value` is JSON data."""
-        if not self.live:  # here, since an application may emit thousands: the decorator costs as much as the rest
+        if self.ended:  # here, since an application may emit thousands: the decorator costs as much as the rest
             return []
         owner = usable(owner)
         event = CustomEvent(name=name, value=value, subagent_run_id=owner, metadata=metadata)

@@ -24,7 +24,7 @@ from yai_nexus_agentkit.protocol.json.json_safe import MAX_DEPTH, clean_text, js
 from yai_nexus_agentkit.protocol.json.reader import read_json
 from yai_nexus_agentkit.protocol.parts import part_from_block
 
-__all__ = ["RequestLimits", "clean_request", "parse_request", "peer_declares"]
+__all__ = ["RequestLimits", "parse_request", "peer_declares"]
 
 _ROLES = frozenset({"developer", "system", "assistant", "user", "tool", "reasoning"})
 _DROPPED = object()
@@ -99,16 +99,6 @@ def parse_request(
     return parsed
 
 
-def clean_request(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """A copy of the request without what clients may send and validation would refuse, and a warning for each loss.
-
-    Absent instead of null; unknown roles, parts and sources dropped; activity messages dropped silently; media parts in
-    older and foreign shapes converted; of several messages with one id the last one kept. `raw` is not changed.
-    """
-    cleaned, warnings, _ = _clean(raw)
-    return cleaned, warnings
-
-
 def peer_declares(run_input: RunAgentInput) -> bool:
     """Whether the peer speaks AG-UI 1.0 or newer. Section 18: an unreadable version counts as newer, none as older."""
     version = run_input.protocol_version
@@ -159,7 +149,12 @@ def _is_clean(value: Any) -> bool:
 
 
 def _clean(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], list[int]]:
-    """The cleaned copy, the warnings, and for each message left its index in `raw`."""
+    """A copy of the request without what clients may send and validation would refuse, a warning for each loss, and for
+    each message left its index in `raw`.
+
+    Absent instead of null; unknown roles, parts and sources dropped; activity messages dropped silently; media parts in
+    older and foreign shapes converted; of several messages with one id the last one kept.
+    """
     warnings: list[str] = []
     origins: list[int] = []
     cleaned = _without_nulls(raw)

@@ -85,11 +85,6 @@ class GraphShape:
     """Names of the tools that its tool nodes run, subgraphs' included."""
 
     @classmethod
-    def none(cls) -> GraphShape:
-        """Of what is no graph: a plain runnable."""
-        return cls(functional=True)
-
-    @classmethod
     def of(cls, graph: Pregel[Any, Any, Any, Any]) -> GraphShape:
         """The shape of a compiled graph; a functional one (``@entrypoint``) has no channels to speak of."""
         channels = graph.channels

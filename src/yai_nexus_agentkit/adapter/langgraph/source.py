@@ -9,10 +9,9 @@ from contextlib import aclosing
 from dataclasses import is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.callbacks import BaseCallbackManager, Callbacks
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnableSequence
-from langchain_core.runnables.config import merge_configs, var_child_runnable_config
+from langchain_core.runnables.config import merge_configs
 from langgraph.errors import GraphRecursionError, is_invalid_resume
 from langgraph.pregel import Pregel
 from pydantic import BaseModel, ValidationError
@@ -20,7 +19,7 @@ from pydantic import BaseModel, ValidationError
 from yai_nexus_agentkit.adapter.langgraph.messages.metadata import SOURCE
 from yai_nexus_agentkit.adapter.langgraph.messages.to_langchain import to_langchain
 from yai_nexus_agentkit.adapter.langgraph.middleware import AgentMiddlewares, Hold
-from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes, SideHandler
+from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes, SideHandler, with_handler
 from yai_nexus_agentkit.adapter.langgraph.redaction import redacting
 from yai_nexus_agentkit.adapter.langgraph.request.graph_input import context_entries, request_tools, second_input
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Held, Idle, Known, Plan, Restate, Resume, Run
@@ -61,7 +60,7 @@ class LangGraphSource(Source):
 
     def __init__(self, agent: Runnable[Any, Any]) -> None:
         self.agent = agent
-        self.graph: Graph | None = _graph_of(agent)
+        self.graph: Graph | None = agent if isinstance(agent, Pregel) else None
         self.shape = GraphShape.of(self.graph) if self.graph is not None else None
         self._middleware = AgentMiddlewares(agent)
 
@@ -122,7 +121,7 @@ class LangGraphSource(Source):
             CONTEXT_KEY: context_entries(run.run_input),
         }
         if handler is not None:
-            given["callbacks"] = _with_handler(given.get("callbacks"), handler)
+            given["callbacks"] = with_handler(given.get("callbacks"), handler)
         newest = next((m.id for m in reversed(run.run_input.messages) if m.role == "user"), None)
         if newest is not None:
             given["metadata"] = {**(given.get("metadata") or {}), MESSAGE_KEY: newest}
@@ -209,19 +208,6 @@ class LangGraphRun(SourceRun):
         return self._agent.astream_events(graph_input, self._config, version="v2", **extra)  # type: ignore[return-value]
 
 
-def _with_handler(callbacks: Callbacks, handler: SideHandler) -> Callbacks:
-    if isinstance(callbacks, BaseCallbackManager):
-        callbacks = callbacks.copy()
-        callbacks.add_handler(handler, inherit=True)
-        return callbacks
-    if callbacks is None:
-        # A surrounding run hands its callbacks down to what brings none of its own.
-        outer = (var_child_runnable_config.get() or {}).get("callbacks")
-        if outer is not None:
-            return _with_handler(outer, handler)
-    return [*(callbacks or ()), handler]
-
-
 def _default_context(agent: Runnable[Any, Any]) -> Any:
     """The context of a graph whose schema has a default for each field; None if it needs one, or has no schema."""
     schema = getattr(agent, "context_schema", None)
@@ -231,10 +217,6 @@ def _default_context(agent: Runnable[Any, Any]) -> Any:
         )
     except (TypeError, ValidationError):
         return None
-
-
-def _graph_of(agent: Runnable[Any, Any]) -> Graph | None:
-    return agent if isinstance(agent, Pregel) else None
 
 
 def _runnable_input(agent: Runnable[Any, Any], run: RunContext) -> Any:

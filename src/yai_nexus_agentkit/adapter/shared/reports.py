@@ -53,7 +53,6 @@ class Reports:
         self.life = RunLifecycle(
             thread_id=given.thread_id,
             run_id=given.run_id,
-            parent_run_id=given.parent_run_id,
             declared=run.declared,
             reasoning=options.reasoning,
             text_chunks=options.text_chunks,
@@ -61,7 +60,6 @@ class Reports:
             taken={message.id: message.role for message in given.messages} if taken is None else taken,
             calls=calls,
         )
-        self.life.start()  # the driver has sent RUN_STARTED
         redact = None if hook is None else guarded(run, "on_state", lambda state: hook(copied(state), run), None)
         self.state = SharedState(shape or OpenState(functional=True), self.life, redact, run.held_state, run.unsent)
         self.usage: list[TokenUsage] = []

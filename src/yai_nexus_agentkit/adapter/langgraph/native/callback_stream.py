@@ -18,13 +18,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.messages import AIMessageChunk
 from langchain_core.outputs import GenerationChunk
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -36,10 +35,10 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.pregel import Pregel
 
 from yai_nexus_agentkit.adapter.langgraph.native.chunk_tap import ORIGIN, ChunkOrigin
-from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes, SideHandler
+from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes, SideHandler, with_handler
 from yai_nexus_agentkit.adapter.langgraph.native.thread_queue import Channel
 
-__all__ = ["CallbackEvents", "callback_events"]
+__all__ = ["callback_events"]
 
 Event: TypeAlias = dict[str, Any]
 """A native event in v2's shape."""
@@ -259,33 +258,6 @@ class StreamHandler(SideHandler, _StreamingCallbackHandler[Any]):
         return self._tapped.setdefault(run_id, own) is own
 
 
-class CallbackEvents(AsyncGenerator[Event, None]):
-    """The native events of one run, as an asynchronous generator. The run begins with the first event that is asked
-    for, goes on in a task of its own whether or not events are read, and is cancelled and awaited by `aclose`."""
-
-    def __init__(self, channel: Channel[Event], events: AsyncGenerator[Event, None]) -> None:
-        self._channel, self._events = channel, events
-
-    @property
-    def pending(self) -> int:
-        """Events that wait to be read. Nothing limits them, as in v2: the graph does not wait for its reader."""
-        return len(self._channel.items)
-
-    # Each returns the generator's own awaitable: no frame of ours per event.
-
-    def __anext__(self) -> Coroutine[Any, Any, Event]:
-        return self._events.__anext__()
-
-    def asend(self, value: None) -> Coroutine[Any, Any, Event]:
-        return self._events.asend(value)
-
-    def athrow(self, *error: Any) -> Coroutine[Any, Any, Event]:
-        return self._events.athrow(*error)
-
-    def aclose(self) -> Coroutine[Any, Any, None]:
-        return self._events.aclose()
-
-
 def callback_events(
     agent: Runnable[Any, Any],
     graph_input: Any,
@@ -294,8 +266,9 @@ def callback_events(
     notes: RunNotes,
     extra: Mapping[str, Any],
     origin: ChunkOrigin | None = ORIGIN,
-) -> CallbackEvents:
-    """The native events of a graph or any other runnable, in v2's shape.
+) -> AsyncGenerator[Event, None]:
+    """The native events of a graph or any other runnable, in v2's shape. The run begins with the first event that is
+    asked for, goes on in a task of its own whether or not events are read, and is cancelled and awaited by `aclose`.
 
     `config` needs no handler of ours: the one that makes the events also writes `notes` and sets message ids. `extra`:
     arguments of ``astream`` (for a graph ``stream_mode=["updates", "values", "custom"]`` and ``subgraphs=True``).
@@ -305,7 +278,7 @@ def callback_events(
     """
     channel: Channel[Event] = Channel()
     handler = StreamHandler(notes, graph_input, channel.put)
-    return CallbackEvents(channel, _read(channel, _Pump(agent, graph_input, config, handler, extra, origin)))
+    return _read(channel, _Pump(agent, graph_input, config, handler, extra, origin))
 
 
 @dataclass(slots=True)
@@ -341,13 +314,7 @@ class _Pump:
         if self.config.get("recursion_limit") is None:
             del config["recursion_limit"]  # LangChain's default would win over the graph's own
         run_id = config["run_id"] = config.get("run_id") or uuid7()
-        callbacks = config.get("callbacks")
-        if isinstance(callbacks, BaseCallbackManager):
-            callbacks = callbacks.copy()
-            callbacks.add_handler(self.handler, inherit=True)
-            config["callbacks"] = callbacks
-        else:
-            config["callbacks"] = [*(callbacks or ()), self.handler]
+        config["callbacks"] = with_handler(config.get("callbacks"), self.handler)
         return run_id, config
 
 

@@ -8,7 +8,6 @@ since users choose them freely.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Literal
 
 from yai_nexus_agentkit.adapter.langgraph.native.agents import is_hook
@@ -34,8 +33,8 @@ class RunTree:
     def __init__(
         self,
         options: AdapterOptions,
-        inside: Mapping[str, str] = MappingProxyType({}),
-        named: Mapping[str, bool] = MappingProxyType({}),
+        inside: Mapping[str, str],
+        named: Mapping[str, bool],
     ) -> None:
         """`inside`, `named`: as in `RunNotes`."""
         self._runs: dict[str, NativeRun] = {}

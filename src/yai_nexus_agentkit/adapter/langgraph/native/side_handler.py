@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid4
 
-from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, Callbacks
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphBubbleUp
@@ -28,7 +28,7 @@ try:
 except ImportError:  # a private place; without it tools show their output when they return
     _tool_call_writer = None  # type: ignore[assignment]
 
-__all__ = ["RunNotes", "SideHandler"]
+__all__ = ["RunNotes", "SideHandler", "with_handler"]
 
 _EMITTER = EventEmitter()
 
@@ -174,6 +174,20 @@ class SideHandler(BaseCallbackHandler):
         self._nodes.pop(run_id, None)
         if not isinstance(error, GraphBubbleUp):
             self._notes.errors[str(run_id)] = error
+
+
+def with_handler(callbacks: Callbacks, handler: BaseCallbackHandler) -> Callbacks:
+    """The callbacks and this handler."""
+    if isinstance(callbacks, BaseCallbackManager):
+        callbacks = callbacks.copy()
+        callbacks.add_handler(handler, inherit=True)
+        return callbacks
+    if callbacks is None:
+        # A surrounding run hands its callbacks down to what brings none of its own.
+        outer = (var_child_runnable_config.get() or {}).get("callbacks")
+        if outer is not None:
+            return with_handler(outer, handler)
+    return [*(callbacks or ()), handler]
 
 
 def _namespace(kwargs: Any) -> str:

@@ -25,11 +25,7 @@ def has_answers(run_input: RunAgentInput) -> bool:
     return bool(run_input.resume) or _command(run_input) is not _NOTHING
 
 
-class _Nothing:
-    pass
-
-
-_NOTHING = _Nothing()
+_NOTHING = object()
 
 
 def answers(
