@@ -14,6 +14,7 @@ from ag_ui.core import (
     DocumentPart,
     FileSource,
     ImagePart,
+    Message,
     ReasoningMessage,
     SystemMessage,
     TextPart,
@@ -21,14 +22,17 @@ from ag_ui.core import (
     UrlSource,
     UserMessage,
 )
+from hypothesis import given
+from hypothesis import strategies as st
 from langchain_core import messages as lc
 from langchain_core.messages import AIMessage
 
 from tests.recordings import FILES, load
 from tests.support.messages import as_agui, assert_stable, call, lc_call, there_and_back, wire
-from yai_nexus_agentkit.adapter.langgraph.messages.answer import is_derived
+from yai_nexus_agentkit.adapter.langgraph.messages.answer import is_derived, own_messages
 from yai_nexus_agentkit.adapter.langgraph.messages.content import read_content
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, to_agui
+from yai_nexus_agentkit.adapter.langgraph.messages.provider_blocks import BY_NAME
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import Reasoning, form_metadata
 from yai_nexus_agentkit.adapter.langgraph.messages.to_langchain import to_langchain
 
@@ -280,3 +284,79 @@ def test_what_langchain_has_no_field_for_comes_back() -> None:
         ToolMessage(id="t", content=[TextPart(text="x", id="p")], tool_call_id="c", error="E", metadata={"d": 1}),
     ]
     assert there_and_back(*messages) == wire(messages)
+
+
+# ---------------------------------------------------------------------- what a provider did by itself
+
+SEARCHED = AIMessage(
+    [
+        {"type": "text", "text": "Look."},
+        {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "q"}},
+        {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [{"url": "u"}]},
+        {"type": "text", "text": "Sunny."},
+    ],
+    id="a",
+    response_metadata={"model_provider": "anthropic"},
+)
+
+
+def test_a_search_goes_back_in_its_place() -> None:
+    [back] = to_langchain(to_agui([SEARCHED]))
+    assert back.content == SEARCHED.content
+    assert isinstance(back, AIMessage)
+    assert not back.tool_calls
+
+
+def test_clients_that_drop_metadata_send_the_text_back() -> None:
+    sent = [m.model_copy(update={"metadata": None}) for m in to_agui([SEARCHED])]
+    for message in sent:
+        for made in getattr(message, "tool_calls", None) or ():
+            made.metadata = None
+    [back] = to_langchain(sent)
+    assert back.content == "Look.\n\nSunny."
+    assert isinstance(back, AIMessage)
+    assert not back.tool_calls
+    assert [m.id for m in own_messages(sent)] == ["a"]
+
+
+def test_a_result_with_a_name_like_a_providers_is_the_tools() -> None:
+    made = AssistantMessage(id="a", tool_calls=[call("c1", "{}")])
+    result = ToolMessage(id="b-provider-0", tool_call_id="c1", content="ok")
+    assert [m.type for m in to_langchain([made, result])] == ["ai", "tool"]
+
+
+ODD = (
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 50)
+    | st.sampled_from(["x", "1", "[1]", *BY_NAME])
+    | st.lists(st.integers(-3, 99) | st.none(), max_size=3)
+)
+FACTS = st.dictionaries(
+    st.sampled_from(["executor", "form", "at", "provider", "block", "text", "status", "citations"]),
+    ODD | st.dictionaries(st.sampled_from(["name", "extras", "stands_in", "type"]), ODD, max_size=3),
+)
+
+
+@given(
+    FACTS,
+    FACTS,
+    FACTS,
+    st.sampled_from(["", "{}", "[1]", "{", '{"code": 1}', "NaN"]),
+    st.sampled_from(["", "3", "[", '[{"a": 1}]']),
+)
+def test_any_metadata_is_read(own: Any, made: Any, found: Any, arguments: str, content: str) -> None:
+    """A client may send what it likes."""
+    one = call("c1", arguments)
+    one.metadata = {"langgraph": {**made, "executor": "provider"}}
+    messages: list[Message] = [
+        AssistantMessage(id="a", content="Look.", tool_calls=[one], metadata={"langgraph": own}),
+        ToolMessage(
+            id="t", tool_call_id="c1", content=content, metadata={"langgraph": {**found, "executor": "provider"}}
+        ),
+    ]
+    back = to_langchain(messages)
+    assert [m.id for m in back] == ["a"]
+    wire(to_agui(back))
+    messages[1].metadata = {"langgraph": found}
+    assert [m.id for m in to_langchain(messages)] == ["a"], "the result of such a call, whatever it says"

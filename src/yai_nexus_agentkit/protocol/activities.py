@@ -18,12 +18,12 @@ from ag_ui.core import (
 from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
 from yai_nexus_agentkit.protocol.subagents import Subagents
 
-__all__ = ["CITATIONS", "MEDIA", "Activities"]
+__all__ = ["CITATIONS", "MEDIA", "SCOPE", "Activities"]
 
 MEDIA, CITATIONS = "media", "citations"
 """Types of the activities that an answer has: a snapshot of the conversation restates them."""
 _OF_ANSWERS = frozenset({MEDIA, CITATIONS})
-_SCOPE = "@ag-ui/client"
+SCOPE = "@ag-ui/client"
 """Key of the official client's convention for a snapshot that has some of the activities, and not all."""
 
 
@@ -93,7 +93,7 @@ class Activities:
             # Without it, clients remove each activity that the snapshot lacks, the application's too. It removes those
             # of answers that are gone, but not of subagents', which it may lack.
             types = [] if any(m.subagent_run_id is not None for m in messages) else sorted(_OF_ANSWERS)
-            scope = {_SCOPE: {"authoritativeActivityTypes": types}}
+            scope = {SCOPE: {"authoritativeActivityTypes": types}}
             return [MessagesSnapshotEvent(messages=list(messages), metadata=scope)]
         rest: list[Message] = [message for message in messages if not isinstance(message, ActivityMessage)]
         self._restate(rest)

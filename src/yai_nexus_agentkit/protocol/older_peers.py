@@ -16,6 +16,7 @@ from ag_ui.core import (
 )
 
 from yai_nexus_agentkit.errors import Code
+from yai_nexus_agentkit.protocol.activities import SCOPE
 from yai_nexus_agentkit.protocol.parts import for_old_peer, parts_text
 
 __all__ = ["for_older_peer"]
@@ -34,7 +35,10 @@ def for_older_peer(event: BaseEvent) -> BaseEvent:
         case ToolCallResultEvent(content=list() as parts):
             return event.model_copy(update={"content": parts_text(parts, "\n")})
         case MessagesSnapshotEvent():
-            return event.model_copy(update={"messages": [_message(one) for one in event.messages]})
+            # With some activities in it, it would take away all others.
+            some = event.metadata is not None and SCOPE in event.metadata
+            kept = [one for one in event.messages if not (some and one.role == "activity")]
+            return event.model_copy(update={"messages": list(map(_message, kept))})
         case _:
             return event
 

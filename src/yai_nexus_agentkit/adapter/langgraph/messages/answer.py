@@ -58,13 +58,18 @@ def is_derived(message: Message) -> bool:
 
 
 def own_messages(messages: Sequence[Message]) -> list[Message]:
-    """Those that are not derived (`is_derived`). The results are known without their mark too, by the names of
-    `content.served_ids`: clients before 0.0.59 drop metadata."""
-    makers = {call.id: m.id for m in messages if isinstance(m, AssistantMessage) for call in m.tool_calls or ()}
+    """Those that are not derived (`is_derived`). A result is known without its mark too, by its call's, or by the names
+    of `content.served_ids`: clients before 0.0.59 drop metadata."""
+    made = [(call, m.id) for m in messages if isinstance(m, AssistantMessage) for call in m.tool_calls or ()]
+    makers = {call.id: maker for call, maker in made}
+    marked = {call.id for call, _ in made if _is_marked(call)}
 
     def is_result(message: Message) -> bool:
-        maker = makers.get(message.tool_call_id) if isinstance(message, ToolMessage) else None
-        return maker is not None and message.id.rpartition("-provider-")[0] == maker
+        if not isinstance(message, ToolMessage):
+            return False
+        maker = makers.get(message.tool_call_id)
+        named = maker is not None and message.id.rpartition("-provider-")[0] == maker
+        return named or message.tool_call_id in marked
 
     return [message for message in messages if not is_derived(message) and not is_result(message)]
 
