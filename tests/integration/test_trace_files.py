@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tests.support.trace_files import trace_turn
 
-PREPARATION = 27
+PREPARATION = 33
 """Before the first native event."""
-TURN = 39
+TURN = 47
 TOKEN = 7
 
 

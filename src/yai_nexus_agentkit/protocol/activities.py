@@ -15,8 +15,8 @@ from ag_ui.core import (
     MessagesSnapshotEvent,
 )
 
+from yai_nexus_agentkit.protocol.entities import Subagents
 from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
-from yai_nexus_agentkit.protocol.subagents import Subagents
 
 __all__ = ["CITATIONS", "MEDIA", "SCOPE", "Activities"]
 

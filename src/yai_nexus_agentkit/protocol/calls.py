@@ -23,11 +23,10 @@ from ag_ui.core import (
 )
 
 from yai_nexus_agentkit.protocol.deltas import deltas, ending
-from yai_nexus_agentkit.protocol.entities import Closer, OpenEntities
+from yai_nexus_agentkit.protocol.entities import Closer, OpenEntities, Subagents
 from yai_nexus_agentkit.protocol.events import CALL
 from yai_nexus_agentkit.protocol.lanes import Lanes
 from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
-from yai_nexus_agentkit.protocol.subagents import Subagents
 
 __all__ = ["Call", "CallEvents", "ThreadCalls"]
 

@@ -20,11 +20,10 @@ from ag_ui.core import (
 )
 
 from yai_nexus_agentkit.protocol.deltas import deltas, ending
-from yai_nexus_agentkit.protocol.entities import OpenEntities
+from yai_nexus_agentkit.protocol.entities import OpenEntities, Subagents
 from yai_nexus_agentkit.protocol.events import REASONING, TEXT
 from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
 from yai_nexus_agentkit.protocol.reasoning import ReasoningWriter
-from yai_nexus_agentkit.protocol.subagents import Subagents
 
 __all__ = ["Lane", "Lanes"]
 

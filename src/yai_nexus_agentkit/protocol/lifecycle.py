@@ -35,12 +35,10 @@ from yai_nexus_agentkit.errors import Code
 from yai_nexus_agentkit.protocol.activities import Activities
 from yai_nexus_agentkit.protocol.calls import CallEvents, ThreadCalls
 from yai_nexus_agentkit.protocol.endings import failed, finished, questions
-from yai_nexus_agentkit.protocol.entities import Closer, OpenEntities
+from yai_nexus_agentkit.protocol.entities import Closer, OpenEntities, Spans, Steps, Subagents
 from yai_nexus_agentkit.protocol.lanes import Lane, Lanes
 from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
 from yai_nexus_agentkit.protocol.reasoning import WRITERS, ReasoningMode
-from yai_nexus_agentkit.protocol.steps import Spans, Steps
-from yai_nexus_agentkit.protocol.subagents import Subagents
 
 __all__ = ["RunLifecycle", "run_started"]
 

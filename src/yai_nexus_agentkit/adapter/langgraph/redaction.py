@@ -16,8 +16,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 from pydantic import BaseModel
 from pydantic_core import from_json
 
-from yai_nexus_agentkit.adapter.langgraph.messages.marks import is_marked
-from yai_nexus_agentkit.adapter.langgraph.messages.metadata import SOURCE
+from yai_nexus_agentkit.adapter.langgraph.messages.metadata import SOURCE, is_marked
 from yai_nexus_agentkit.adapter.run_context import Hooks, RunContext
 from yai_nexus_agentkit.protocol.json.json_safe import json_safe, json_text
 

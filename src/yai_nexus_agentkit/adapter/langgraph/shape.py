@@ -23,7 +23,7 @@ from langgraph.types import Overwrite
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
-from yai_nexus_agentkit.adapter.langgraph.messages.raw import read_messages
+from yai_nexus_agentkit.adapter.langgraph.messages.written import read_messages
 from yai_nexus_agentkit.errors import RunInputError
 from yai_nexus_agentkit.protocol.json.patch import pointer
 

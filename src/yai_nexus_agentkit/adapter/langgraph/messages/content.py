@@ -18,7 +18,7 @@ from pydantic_core import from_json
 
 from yai_nexus_agentkit.adapter.langgraph.messages.citations import Cited
 from yai_nexus_agentkit.adapter.langgraph.messages.layout import Layout, Place, Served
-from yai_nexus_agentkit.adapter.langgraph.messages.marks import is_withheld
+from yai_nexus_agentkit.adapter.langgraph.messages.metadata import is_withheld
 from yai_nexus_agentkit.adapter.langgraph.messages.provider_blocks import (
     BY_NAME,
     KINDS,

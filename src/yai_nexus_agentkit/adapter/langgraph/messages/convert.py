@@ -45,8 +45,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages.content import (
     served_ids,
 )
 from yai_nexus_agentkit.adapter.langgraph.messages.layout import Place
-from yai_nexus_agentkit.adapter.langgraph.messages.marks import is_withheld, mark_of
-from yai_nexus_agentkit.adapter.langgraph.messages.metadata import SOURCE
+from yai_nexus_agentkit.adapter.langgraph.messages.metadata import SOURCE, is_withheld, mark_of
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import SIGNATURES, reasoning_message
 from yai_nexus_agentkit.adapter.options import AdapterOptions
 from yai_nexus_agentkit.orchestration.client_tools import PENDING

@@ -1,8 +1,8 @@
 """Which native run is what: the tree of runs behind the flat stream of events. Pure.
 
 LangChain reports every runnable as a run with an id and the ids of its ancestors. What a run *is* (a node, a subgraph,
-a subagent, a chain that somebody named) follows from tags, metadata and its place in the tree. Names decide nothing,
-since users choose them freely.
+a subagent, a hook of middleware, a chain that somebody named) follows from tags, metadata and its place in the tree.
+Names decide nothing, since users choose them freely; but ``create_agent`` names the nodes that it makes of hooks.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from yai_nexus_agentkit.adapter.langgraph.native.agents import is_hook
 from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
 from yai_nexus_agentkit.adapter.options import AdapterOptions, Visible
+from yai_nexus_agentkit.protocol.json.json_safe import clean_text
 
-__all__ = ["RunTree", "emits"]
+__all__ = ["RunTree", "emits", "is_hook", "is_hook_name", "speaker"]
 
 _NODE_TAG = "graph:step:"
 ERROR_HANDLER = "__error_handler__"
@@ -241,3 +241,33 @@ def _judge(visible: Callable[[NativeRun], bool] | Visible | None) -> Callable[[N
         return visible.names is None or run.name in visible.names
 
     return judge
+
+
+_HOOKS = (".before_agent", ".before_model", ".after_model", ".after_agent")
+"""Ends of the names of the nodes that ``create_agent`` makes of hooks; before them stands the middleware's name."""
+_MODEL_NODE = "model"
+"""The node of ``create_agent`` whose messages get the agent's name."""
+
+
+def is_hook(run: NativeRun) -> bool:
+    """The run is the node of a hook of middleware."""
+    return run.kind is RunKind.NODE and is_hook_name(run.name)
+
+
+def is_hook_name(node: str) -> bool:
+    """The name is that of such a node."""
+    return node.endswith(_HOOKS)
+
+
+def speaker(run: NativeRun) -> str | None:
+    """The name that the agent gives to the message of this model call, if that is known before the message is whole.
+
+    ``create_agent`` notes the agent's name in the metadata of its runs. Graphs inside inherit the metadata, so the name
+    counts where it is that of the graph, or where the graph is the whole agent.
+    """
+    name = run.metadata.get("lc_agent_name")
+    if not name or run.metadata.get("langgraph_node") != _MODEL_NODE:
+        return None
+    graph = next((a for a in run.ancestors() if a.kind in (RunKind.GRAPH, RunKind.ROOT)), None)
+    own = graph is not None and (graph.kind is RunKind.ROOT or graph.name == name)
+    return clean_text(str(name)) if own else None

@@ -19,8 +19,8 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphBubbleUp
 
+from yai_nexus_agentkit.adapter.langgraph.messages.written import tool_messages, written_messages
 from yai_nexus_agentkit.adapter.langgraph.native.run_tree import has_node_tag, is_silent
-from yai_nexus_agentkit.adapter.langgraph.native.written import tool_messages, written_messages
 from yai_nexus_agentkit.orchestration.events import EventEmitter
 
 try:

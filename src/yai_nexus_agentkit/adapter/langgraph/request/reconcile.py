@@ -16,7 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from yai_nexus_agentkit.adapter.langgraph.messages.answer import own_messages
 from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of, give_result, message_id
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown
-from yai_nexus_agentkit.adapter.langgraph.messages.marks import is_marked, is_users, withheld
+from yai_nexus_agentkit.adapter.langgraph.messages.metadata import is_marked, is_users, withheld
 from yai_nexus_agentkit.adapter.langgraph.messages.to_langchain import to_langchain
 from yai_nexus_agentkit.adapter.langgraph.request.alike import alike, repeats, same_content, text_of, was_saved_as
 from yai_nexus_agentkit.orchestration.client_tools import is_pending

@@ -15,7 +15,7 @@ from langgraph.pregel import Pregel
 from langgraph.types import Interrupt as NativeInterrupt
 from langgraph.types import StateSnapshot
 
-from yai_nexus_agentkit.adapter.langgraph.messages.marks import is_withheld
+from yai_nexus_agentkit.adapter.langgraph.messages.metadata import is_withheld
 from yai_nexus_agentkit.adapter.langgraph.middleware import Hold
 from yai_nexus_agentkit.adapter.langgraph.questions import Breakpoint
 from yai_nexus_agentkit.adapter.langgraph.shape import Graph, GraphShape, saver_of

@@ -17,7 +17,7 @@ from langgraph.types import StateUpdate
 
 from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import client_form, to_agui
-from yai_nexus_agentkit.adapter.langgraph.messages.marks import is_users
+from yai_nexus_agentkit.adapter.langgraph.messages.metadata import is_users
 from yai_nexus_agentkit.adapter.langgraph.middleware import AgentMiddlewares, Hold
 from yai_nexus_agentkit.adapter.langgraph.shape import Graph, GraphShape
 from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import Thread, read_thread

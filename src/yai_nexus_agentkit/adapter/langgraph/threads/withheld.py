@@ -13,8 +13,8 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.checkpoint.base import Checkpoint
 from langgraph.prebuilt import ToolNode
 
-from yai_nexus_agentkit.adapter.langgraph.messages.marks import withheld
-from yai_nexus_agentkit.adapter.langgraph.native.agents import is_hook_name
+from yai_nexus_agentkit.adapter.langgraph.messages.metadata import withheld
+from yai_nexus_agentkit.adapter.langgraph.native.run_tree import is_hook_name
 
 if TYPE_CHECKING:
     from yai_nexus_agentkit.adapter.langgraph.middleware import Hold

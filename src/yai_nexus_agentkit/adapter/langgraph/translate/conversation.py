@@ -15,10 +15,9 @@ from ag_ui.core import BaseEvent, Message
 from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolMessage
 
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown
-from yai_nexus_agentkit.adapter.langgraph.messages.marks import is_withheld, revealed
-from yai_nexus_agentkit.adapter.langgraph.messages.raw import UNREADABLE, raw_results
+from yai_nexus_agentkit.adapter.langgraph.messages.metadata import is_withheld, revealed
+from yai_nexus_agentkit.adapter.langgraph.messages.written import UNREADABLE, raw_results, written_messages
 from yai_nexus_agentkit.adapter.langgraph.native.run_tree import RunTree
-from yai_nexus_agentkit.adapter.langgraph.native.written import written_messages
 from yai_nexus_agentkit.adapter.langgraph.request.alike import saved_as
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Held, Plan, Resume, Run
 from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape

@@ -19,7 +19,7 @@ from typing import Any
 from ag_ui.core import BaseEvent
 from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolMessage
 
-from yai_nexus_agentkit.adapter.langgraph.native.agents import is_hook
+from yai_nexus_agentkit.adapter.langgraph.native.run_tree import is_hook
 from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
 
 __all__ = ["Done", "Holding", "whole_text"]

@@ -30,8 +30,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages.layout import Layout
 from yai_nexus_agentkit.adapter.langgraph.messages.metadata import metadata
 from yai_nexus_agentkit.adapter.langgraph.messages.provider_blocks import Answered, Argued, Called, Media, Piece
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import SIGNATURES, Reasoning, Thought, reasoning_id
-from yai_nexus_agentkit.adapter.langgraph.native.agents import speaker
-from yai_nexus_agentkit.adapter.langgraph.native.run_tree import emits
+from yai_nexus_agentkit.adapter.langgraph.native.run_tree import emits, speaker
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView
 from yai_nexus_agentkit.adapter.langgraph.translate.provider_work import ProviderWork
 from yai_nexus_agentkit.adapter.native_run import NativeRun

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable
 from ag_ui.core import BaseEvent
 
 from yai_nexus_agentkit.adapter.langgraph.messages.metadata import metadata
-from yai_nexus_agentkit.adapter.langgraph.native.agents import is_hook
-from yai_nexus_agentkit.adapter.langgraph.native.run_tree import ERROR_HANDLER, is_hidden
+from yai_nexus_agentkit.adapter.langgraph.native.run_tree import ERROR_HANDLER, is_hidden, is_hook
 from yai_nexus_agentkit.adapter.native_run import NativeRun
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 

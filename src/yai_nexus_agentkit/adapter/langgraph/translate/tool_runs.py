@@ -18,8 +18,8 @@ from langgraph.types import Command
 from yai_nexus_agentkit.adapter.langgraph.messages.content import model_calls
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, result_content, to_agui
 from yai_nexus_agentkit.adapter.langgraph.messages.metadata import metadata
+from yai_nexus_agentkit.adapter.langgraph.messages.written import is_single_call, tool_messages
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
-from yai_nexus_agentkit.adapter.langgraph.native.written import is_single_call, tool_messages
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView
 from yai_nexus_agentkit.adapter.langgraph.translate.holding import Holding
 from yai_nexus_agentkit.adapter.native_run import NativeRun

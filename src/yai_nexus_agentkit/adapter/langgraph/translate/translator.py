@@ -18,8 +18,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.errors import GraphBubbleUp
 
 from yai_nexus_agentkit.adapter.langgraph.middleware import Hold
-from yai_nexus_agentkit.adapter.langgraph.native.agents import is_hook, is_hook_name
-from yai_nexus_agentkit.adapter.langgraph.native.run_tree import RunTree, is_node
+from yai_nexus_agentkit.adapter.langgraph.native.run_tree import RunTree, is_hook, is_hook_name, is_node
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Idle, Plan, Restate, Resume, Run
 from yai_nexus_agentkit.adapter.langgraph.shape import GraphShape
