@@ -26,7 +26,7 @@ def join(app: Any, thread: str = "t1", **more: Any) -> Exchange:
 
 async def settled(app: Any) -> None:
     """No run is left."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while app.state.agui.live:
             await asyncio.sleep(0.01)
 

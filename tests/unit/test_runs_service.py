@@ -18,6 +18,7 @@ from yai_nexus_agentkit.runs.index import MemoryThreadIndex
 from yai_nexus_agentkit.runs.live_run import RunRequest
 from yai_nexus_agentkit.runs.locks import MemoryThreadLocks
 from yai_nexus_agentkit.runs.service import RunService, ServiceSettings
+from yai_nexus_agentkit.runs.stores.store import Store
 from yai_nexus_agentkit.testing import run_input
 
 THREAD = ThreadRef("agent", "ann", "t1", "key")
@@ -45,6 +46,9 @@ class Watching:
     def lose(self, closing: Sequence[BaseEvent], error: AGUIAdapterError) -> None:
         self.events += [*closing, RunErrorEvent(message=str(error), code=error.code)]
 
+    def drop(self) -> None:
+        raise AssertionError("no other worker is there")
+
 
 async def drive(service: RunService, graph: Any, viewer: Watching | None = None) -> list[BaseEvent]:
     given = run_input("hi", thread_id="t1", run_id="r1")
@@ -58,7 +62,7 @@ async def drive(service: RunService, graph: Any, viewer: Watching | None = None)
 async def test_two_processes_share_locks_and_one_cancels_the_other_s_run() -> None:
     locks = MemoryThreadLocks()
     settings = ServiceSettings(lease=0.9, settle=0.01, ending_wait=5.0)
-    here, there = (RunService(settings=settings, locks=locks) for _ in range(2))
+    here, there = (RunService(settings=settings, store=Store(locks=locks)) for _ in range(2))
     task = asyncio.create_task(drive(here, talker(200, 0.02)))
     await asyncio.sleep(0.1)
     with pytest.raises(ThreadBusyError):
@@ -74,7 +78,7 @@ async def test_two_processes_share_locks_and_one_cancels_the_other_s_run() -> No
 
 async def test_a_living_run_keeps_its_lock_beyond_the_lease() -> None:
     locks = MemoryThreadLocks()
-    service = RunService(settings=ServiceSettings(lease=0.6), locks=locks)
+    service = RunService(settings=ServiceSettings(lease=0.6), store=Store(locks=locks))
     task = asyncio.create_task(drive(service, talker(4, 0.4)))
     for _ in range(5):
         await asyncio.sleep(0.3)
@@ -86,12 +90,10 @@ async def test_a_living_run_keeps_its_lock_beyond_the_lease() -> None:
 
 async def test_a_run_that_lost_its_lock_ends(caplog: pytest.LogCaptureFixture) -> None:
     locks = MemoryThreadLocks()
-    service = RunService(settings=ServiceSettings(lease=0.3), locks=locks)
+    service = RunService(settings=ServiceSettings(lease=0.3), store=Store(locks=locks))
     task = asyncio.create_task(drive(service, talker(200, 0.02)))
     await asyncio.sleep(0.05)
-    run = service.live_run("key")
-    assert run is not None
-    holder = run.holder
+    (holder,) = service.holders
     await locks.release("key", holder)
     assert await locks.acquire("key", "somebody", lease=5)
     async with asyncio.timeout(6):
@@ -143,7 +145,7 @@ async def test_an_index_that_fails_frees_the_thread() -> None:
         async def touch(self, thread: Any, status: Any) -> None:
             raise ConnectionError("the database is gone")
 
-    service = RunService(index=Broken())
+    service = RunService(store=Store(index=Broken()))
     with pytest.raises(ConnectionError):
         await drive(service, talker(1))
     assert not await service.busy("key")

@@ -12,7 +12,7 @@ from ag_ui.core import BaseEvent, RunAgentInput
 from yai_nexus_agentkit.adapter.driver import Driver
 from yai_nexus_agentkit.adapter.frameworks import source_of
 from yai_nexus_agentkit.adapter.options import AdapterOptions
-from yai_nexus_agentkit.adapter.run_context import Hooks
+from yai_nexus_agentkit.adapter.run_context import Attempt, Hooks
 from yai_nexus_agentkit.adapter.shared.threads import Threads
 from yai_nexus_agentkit.adapter.source import Source, check_honoured
 
@@ -137,11 +137,13 @@ class AGUIAdapter:
         context: Any = None,
         request: Mapping[str, Any] | None = None,
         control: RunControl | None = None,
+        attempt: Attempt | None = None,
     ) -> AsyncGenerator[T, None]:
         """Like `run`, but yields ``wire(event)``. For custom transports.
 
         `wire` is called once per event, in order and at once. An `EncodingError` that it raises ends the run with
-        ``ENCODING_ERROR``, after closing what is open.
+        ``ENCODING_ERROR``, after closing what is open. `attempt`: for a run that others may go on with
+        (`RunContext.attempt`); the source must be able to (`Source.continues`).
         """
         driver = Driver(
             self.source,
@@ -152,5 +154,6 @@ class AGUIAdapter:
             config=config,
             context=context,
             request=request or {},
+            attempt=attempt,
         )
         return driver.stream(wire)

@@ -54,9 +54,9 @@ class Driver:
             return _refused(RunErrorEvent(message=clean_text(str(error)), code=error.code), wire)
         for warning in warnings:
             _logger.warning("request of run %s: %s", parsed.run_id, warning)
-        self._run = RunContext(
-            parsed, peer_declares(parsed), held_state=parsed.state, outcome="abandoned", **self._given
-        )
+        again = (attempt := self._given.get("attempt")) is not None and attempt.number > 1
+        held = None if again else parsed.state
+        self._run = RunContext(parsed, peer_declares(parsed), held_state=held, outcome="abandoned", **self._given)
         return self._events(Outlet(self._run, wire))
 
     async def _events(self, outlet: Outlet[T]) -> AsyncGenerator[T, None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from yai_nexus_agentkit.adapter.options import AdapterOptions
 from yai_nexus_agentkit.checks import check_options
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ag_ui.core import BaseEvent, Message, RunAgentInput
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["Hooks", "Outcome", "RunContext"]
+__all__ = ["Attempt", "Hooks", "Outcome", "RunContext"]
 
 Outcome = Literal["success", "interrupt", "error", "cancelled", "abandoned"]
 
@@ -61,6 +61,14 @@ class Hooks:
         check_options(self)
 
 
+class Attempt(NamedTuple):
+    """Which try of a run this is. A worker that goes on with another's run makes the next one."""
+
+    key: str
+    """Of the run: what an earlier try stored is found by it."""
+    number: int = 1
+
+
 @dataclass(slots=True)
 class RunContext:
     """Everything that belongs to one run alone. Hooks receive it."""
@@ -90,6 +98,9 @@ class RunContext:
     """The thread is stored with its messages, so a snapshot may link to media in them."""
     unsent: set[str] = field(default_factory=set)
     """Keys of the state that are too large to be sent in this run."""
+    attempt: Attempt | None = None
+    """Set where another worker could go on with the run. From the second try on, the source goes on from what the
+    earlier one stored, and the client gets the state and the messages anew."""
     held_state: Any = None
     """The state that the client holds: of the request as it came, which `before_run` may replace."""
 

@@ -100,6 +100,9 @@ class Source(Protocol):
     honours: frozenset[str] = frozenset()
     """Which of `OPTIONAL` it carries out. `AGUIAdapter` refuses the others where they are set."""
 
+    continues: bool = False
+    """`prepare` goes on from what an earlier try of the run stored (`RunContext.attempt`)."""
+
     async def prepare(self, run: RunContext, /) -> SourceRun:
         """Read what the thread holds and decide what this request means. Raises `RunInputError` or `ResumeError`;
         nothing ran then."""

@@ -54,6 +54,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--copilotkit", action="store_true", help="serve pages made with CopilotKit, at /copilotkit")
     parser.add_argument("--identity", metavar="SPEC", help="module:function that returns the Identity of a request")
     parser.add_argument("--per-request", action="store_true", help="call the agents' functions for each request")
+    parser.add_argument(
+        "--run-store",
+        metavar="WHERE",
+        default="memory:",
+        help="what workers share of threads and runs: memory:, sqlite:PATH, redis://..., postgresql://...",
+    )
+    parser.add_argument(
+        "--disconnect",
+        choices=["cancel", "continue"],
+        default="cancel",
+        help="what becomes of a run whose viewers left (default: %(default)s)",
+    )
     parser.add_argument("--expose-errors", action="store_true", help="send clients the text of unexpected exceptions")
     add_agent_arguments(parser)
 

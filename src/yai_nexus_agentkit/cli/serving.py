@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from yai_nexus_agentkit import AGUIAdapter
     from yai_nexus_agentkit.server import Identity
     from yai_nexus_agentkit.server.agents import Agent
-    from yai_nexus_agentkit.server.settings import Resolver
+    from yai_nexus_agentkit.server.settings import Resolver, Restore
 
 __all__ = ["COPILOTKIT", "INSPECTOR", "application", "inspector_wanted", "named_specs"]
 
@@ -70,7 +70,13 @@ async def application(args: argparse.Namespace, address: str) -> AsyncIterator[S
     found = {name: find(parse_spec(spec)) for name, spec in specs.items()}
     try:
         settings = ServerSettings(
-            identity=_resolver(args), cors=args.cors, expose_errors=args.expose_errors, hosts=_hosts(args, address)
+            identity=_resolver(args),
+            cors=args.cors,
+            expose_errors=args.expose_errors,
+            hosts=_hosts(args, address),
+            disconnect=args.disconnect,
+            store=args.run_store,
+            restore_identity=None if args.identity else _restorer(args),
         )
     except ValueError as error:
         raise CommandError(str(error)) from error
@@ -127,6 +133,18 @@ def _resolver(args: argparse.Namespace) -> Resolver:
         return replace(identity, config=merged, context=context if identity.context is None else identity.context)
 
     return resolve
+
+
+def _restorer(args: argparse.Namespace) -> Restore:
+    """The identity of a run that another worker began, where requests have none but that of the command line."""
+    from yai_nexus_agentkit.server import Identity
+
+    config, context = run_arguments(args).values()
+
+    def restore(agent: str, user: str, facts: Mapping[str, Any]) -> Identity:
+        return Identity(user=user, facts=facts, config={"configurable": config["configurable"]}, context=context)
+
+    return restore
 
 
 def _with_defaults(config: Mapping[str, Any] | None, configurable: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from yai_nexus_agentkit.protocol.events import EVENTS, REASONING, RUN, Entity, r
 from yai_nexus_agentkit.protocol.json.model_json import model_json
 from yai_nexus_agentkit.protocol.json.patch import apply_patch
 
-__all__ = ["Replay"]
+__all__ = ["Compacted", "Replay"]
 
 _PIECES: Mapping[type[BaseEvent], str] = {
     row.model: row.entity.id for row in EVENTS.values() if row.per_token and row.move == "continues"
@@ -42,12 +42,11 @@ _FOLD = 200
 _Position = int
 
 
-class Replay:
-    """The events of one run. All pieces of a text are one event; values that a later snapshot replaced are left out."""
+class Compacted:
+    """Events of a run in order. All pieces of a text are one event; values that a later snapshot replaced are left
+    out."""
 
-    def __init__(self, run_input: RunAgentInput) -> None:
-        """`run_input`: the request, with the messages and the state of the client that started the run."""
-        self._base = list(run_input.messages)
+    def __init__(self) -> None:
         self._count = 0
         self._events: dict[_Position, BaseEvent] = {}
         self._pieces: dict[_Position, list[str]] = {}
@@ -56,15 +55,11 @@ class Replay:
         """The pieces to which further ones of the same text belong."""
         self._values: dict[str, list[_Position]] = {}
         """The events that make a value, by the activity's id, ``""`` for the state: a snapshot and patches."""
-        self._open: dict[tuple[Entity, str, str | None], None] = {}
-        self._first_thought: str | None = None
         self.size = 0
         """About how many bytes of memory the events take."""
-        if run_input.state is not None:
-            self._replace("", StateSnapshotEvent(snapshot=run_input.state))
 
     def put(self, event: BaseEvent) -> None:
-        """Take the next event of the run. Nobody may change it afterwards."""
+        """Take the next event. Nobody may change it afterwards."""
         kind, fields = type(event), event.__dict__
         named = _PIECES.get(kind)
         if named is not None:
@@ -81,7 +76,6 @@ class Replay:
                 self._add(event)
             self.size += len(delta)
             return
-        self._note(event)
         match event:
             case StateSnapshotEvent():
                 self._replace("", event)
@@ -97,33 +91,11 @@ class Replay:
                 self._add(event)
 
     def events(self) -> list[BaseEvent]:
-        """For a viewer who comes now: ``RUN_STARTED``, the state, the messages before the run, then its events."""
-        shown = [self._whole(position, event) for position, event in self._events.items()]
-        start = next((n for n, event in enumerate(shown) if row_of(event.type).entity is RUN), None)
-        first = [] if start is None else [shown.pop(start)]
-        messages = self._base
-        if self._first_thought is not None:
-            # A snapshot removes half a thought of a client only if it holds reasoning itself.
-            messages = [*messages, ReasoningMessage(id=self._first_thought, content="")]
-        state = [shown.pop(0)] if shown and isinstance(shown[0], StateSnapshotEvent) else []
-        return [*first, *state, MessagesSnapshotEvent(messages=messages), *shown]
+        """The events."""
+        return [self._whole(position, event) for position, event in self._events.items()]
 
-    def closing(self) -> list[BaseEvent]:
-        """The events that close what is open, the last opened first."""
-        return [_end(entity, name, owner) for entity, name, owner in reversed(self._open) if entity is not RUN]
-
-    def _note(self, event: BaseEvent) -> None:
-        row = row_of(event.type)
-        if row.move not in ("opens", "closes"):
-            return
-        name = str(getattr(event, row.entity.id)) if row.entity.id else ""
-        owner = getattr(event, "subagent_run_id", None) if row.entity.owned else None
-        if row.move == "closes":
-            self._open.pop((row.entity, name, owner), None)
-            return
-        self._open[row.entity, name, owner] = None
-        if row.entity is REASONING and self._first_thought is None:
-            self._first_thought = name
+    def __bool__(self) -> bool:
+        return bool(self._events)
 
     def _add(self, event: BaseEvent) -> _Position:
         position = self._count
@@ -152,6 +124,64 @@ class Replay:
     def _whole(self, position: _Position, event: BaseEvent) -> BaseEvent:
         pieces = self._pieces.get(position)
         return event if pieces is None else event.model_copy(update={"delta": "".join(pieces)})
+
+
+class Replay:
+    """A run so far, for viewers who come now."""
+
+    def __init__(self, run_input: RunAgentInput) -> None:
+        """`run_input`: the request, with the messages and the state of the client that started the run."""
+        self._base = list(run_input.messages)
+        self._events = Compacted()
+        self._open: dict[tuple[Entity, str, str | None], None] = {}
+        self.thoughts: list[str] = []
+        """Ids of the run's reasoning messages."""
+        if run_input.state is not None:
+            self._events.put(StateSnapshotEvent(snapshot=run_input.state))
+
+    @property
+    def size(self) -> int:
+        """About how many bytes of memory it takes."""
+        return self._events.size
+
+    def put(self, event: BaseEvent) -> None:
+        """Take the next event of the run. Nobody may change it afterwards."""
+        self._events.put(event)
+        if type(event) not in _PIECES:
+            self._note(event)
+
+    def events(self) -> list[BaseEvent]:
+        """For a viewer who comes now: ``RUN_STARTED``, the state, the messages before the run, then its events."""
+        shown = self._events.events()
+        start = next((n for n, event in enumerate(shown) if row_of(event.type).entity is RUN), None)
+        first = [] if start is None else [shown.pop(start)]
+        messages = self._base
+        if self.thoughts:
+            # A snapshot removes half a thought of a client only if it holds reasoning itself.
+            messages = [*messages, ReasoningMessage(id=self.thoughts[0], content="")]
+        state = [shown.pop(0)] if shown and isinstance(shown[0], StateSnapshotEvent) else []
+        return [*first, *state, MessagesSnapshotEvent(messages=messages), *shown]
+
+    def sent(self) -> list[BaseEvent]:
+        """The run's own events."""
+        return self._events.events()
+
+    def closing(self) -> list[BaseEvent]:
+        """The events that close what is open, the last opened first."""
+        return [_end(entity, name, owner) for entity, name, owner in reversed(self._open) if entity is not RUN]
+
+    def _note(self, event: BaseEvent) -> None:
+        row = row_of(event.type)
+        if row.move not in ("opens", "closes"):
+            return
+        name = str(getattr(event, row.entity.id)) if row.entity.id else ""
+        owner = getattr(event, "subagent_run_id", None) if row.entity.owned else None
+        if row.move == "closes":
+            self._open.pop((row.entity, name, owner), None)
+            return
+        self._open[row.entity, name, owner] = None
+        if row.entity is REASONING:
+            self.thoughts.append(name)
 
 
 def _folded(events: Sequence[BaseEvent]) -> BaseEvent | None:

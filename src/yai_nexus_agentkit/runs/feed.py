@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from ag_ui.core import BaseEvent, RunAgentInput
+from ag_ui.core import BaseEvent, MessagesSnapshotEvent, ReasoningMessage, RunAgentInput
 
 from yai_nexus_agentkit.errors import AGUIAdapterError, EncodingError
 from yai_nexus_agentkit.protocol.events import TERMINAL
@@ -32,6 +32,9 @@ class Viewer(Protocol):
     def lose(self, closing: Sequence[BaseEvent], error: AGUIAdapterError) -> None:
         """This view ends with an error, after the events that close what is open. The run goes on."""
 
+    def drop(self) -> None:
+        """Break the connection: the client shall come again and find another worker."""
+
 
 class Feed:
     """The events of one run. `emptied` is called when the last viewer left before the end."""
@@ -44,6 +47,10 @@ class Feed:
         self._viewers: list[Viewer] = []
         self._starter: Viewer | None = None
         """Its encoder decides which events the run can send at all."""
+        self._torn: str | None = None
+        """The id of a thought that an earlier try of the run sent."""
+        self.recorded: Callable[[BaseEvent], None] | None = None
+        """Writes the events to the run's log; nobody waits for it."""
         self.terminal: BaseEvent | None = None
         self._complete = False
 
@@ -89,11 +96,19 @@ class Feed:
 
     def put(self, event: BaseEvent) -> None:
         """Send an event. Raises `EncodingError` if the client that started the run cannot get it."""
+        if self._torn is not None and isinstance(event, MessagesSnapshotEvent):
+            # Clients keep what they know of thoughts unless a snapshot holds some.
+            if all(message.role != "reasoning" for message in event.messages):
+                emptied = ReasoningMessage(id=self._torn, content="")
+                event = event.model_copy(update={"messages": [*event.messages, emptied]})
+            self._torn = None
         for viewer in tuple(self._viewers) if len(self._viewers) > 1 else self._viewers:
             try:
                 viewer.put(event)
             except EncodingError as error:
                 self._refused(viewer, error)
+        if self.recorded is not None:
+            self.recorded(event)
         if (replay := self._replay) is not None:
             replay.put(event)
             if replay.size > self._most:
@@ -116,6 +131,17 @@ class Feed:
             for viewer in self._viewers:
                 viewer.complete()
 
+    def mend(self) -> None:
+        """Close what an earlier try of the run left open. Its next snapshot of the messages takes back the halves."""
+        if self._replay is not None:
+            self._torn = next(iter(self._replay.thoughts), None)
+            for event in self._replay.closing():
+                self.put(event)
+
+    def so_far(self) -> list[BaseEvent] | None:
+        """All events in a short form; None if there are too many."""
+        return self._replay.sent() if self._replay is not None else None
+
     def lose(self, viewer: Viewer, error: AGUIAdapterError) -> None:
         """End the view of one viewer with an error."""
         if viewer in self._viewers:
@@ -127,6 +153,12 @@ class Feed:
         if self.terminal is None:
             for viewer in tuple(self._viewers):
                 self.lose(viewer, error)
+
+    def drop(self) -> None:
+        """Break the connections of all viewers."""
+        viewers, self._viewers = self._viewers, []
+        for viewer in viewers:
+            viewer.drop()
 
     def take(self, event: BaseEvent) -> None:
         """Send any event of a run that is read from somewhere else."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 __all__ = ["JournalEntry", "MemoryThreadJournal", "ThreadJournal"]
 
@@ -25,6 +25,7 @@ class JournalEntry(NamedTuple):
     """JSON text: an activity message, or a custom event."""
 
 
+@runtime_checkable
 class ThreadJournal(Protocol):
     """Entries by thread key."""
 

@@ -32,10 +32,15 @@ class Capacity:
     def __post_init__(self) -> None:
         check_options(self)
 
+    @property
+    def full(self) -> bool:
+        """There is no place for a further run."""
+        return self.total is not None and self.taken >= self.total
+
     @contextmanager
     def place(self, user: str) -> Iterator[None]:
         """One place, for as long as the block lasts. Raises `OverloadedError` if there is none."""
-        if self.total is not None and self.taken >= self.total:
+        if self.full:
             raise OverloadedError(
                 f"{self.taken} runs are under way, more are not allowed", retry_after=self.retry_after
             )

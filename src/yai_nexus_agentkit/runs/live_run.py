@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,21 +14,24 @@ from ag_ui.core import (
     RunAgentInput,
     RunErrorEvent,
     RunFinishedEvent,
+    RunStartedEvent,
     ToolCallChunkEvent,
     ToolCallResultEvent,
     ToolCallStartEvent,
 )
 
 from yai_nexus_agentkit.adapter.control import RunControl
+from yai_nexus_agentkit.adapter.run_context import Attempt
 from yai_nexus_agentkit.errors import AGUIAdapterError, Code, OverloadedError
 from yai_nexus_agentkit.runs.feed import Feed, Viewer
 from yai_nexus_agentkit.runs.identity import Identity, ThreadRef, run_config
+from yai_nexus_agentkit.runs.leases import Held
 from yai_nexus_agentkit.runs.telemetry import RunRecord, run_span
 
 if TYPE_CHECKING:
     from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
 
-__all__ = ["Disconnect", "LiveRun", "RunRequest"]
+__all__ = ["Disconnect", "LiveRun", "Past", "RunRequest"]
 
 _logger = logging.getLogger(__name__)
 
@@ -56,6 +59,17 @@ class RunRequest:
     """Seconds that a continuing run may be without viewers; None: for ever."""
     title: str = ""
     """The thread's, if it has none yet."""
+    stored: str = "{}"
+    """What another worker needs of whoever asked, as JSON text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """An earlier try of a run, on a worker that is gone."""
+
+    attempt: Attempt
+    events: Sequence[BaseEvent] = ()
+    """From the first one on."""
 
 
 class LiveRun:
@@ -64,31 +78,43 @@ class LiveRun:
     def __init__(
         self,
         request: RunRequest,
-        holder: str,
+        held: Held,
         *,
         free: Callable[[], Awaitable[None]],
         failure_text: Callable[[Exception], str],
         kept: int,
+        past: Past | None = None,
     ) -> None:
-        """`holder`: of the thread's lock. `free`: gives the thread back; called once or more. `failure_text`: the
-        client's text for a fault of the server. `kept`: bytes kept for later viewers."""
-        self.request, self.holder = request, holder
+        """`held`: the thread's lock. `free`: gives the thread back; called once or more. `failure_text`: the
+        client's text for a fault of the server. `kept`: bytes kept for later viewers. `past`: what another worker
+        did of it."""
+        self.request, self.held = request, held
         self.record = RunRecord(request.thread, request.run_input.run_id)
         self.control = RunControl()
         self.feed = Feed(request.run_input, self._unwatched, most=kept)
+        self.attempt: Attempt | None = past.attempt if past is not None else None
         self.ending = False
         """It was stopped or abandoned, or its terminal event is out: the thread will be free in a moment."""
+        self.handed_over = False
+        """Another worker goes on with it, or has already: nothing ends here but the views."""
         self.task: asyncio.Task[None] | None = None
-        self._free, self._failure_text = free, failure_text
+        self._free, self._failure_text, self._past = free, failure_text, past
         self._begun: AsyncGenerator[None, None] | None = None
         self._entered = self._abandoned = False
         """The task took its first step; it shall do nothing but clean up."""
         self._orphan: asyncio.TimerHandle | None = None
 
+    @property
+    def run_input(self) -> RunAgentInput:
+        """The request."""
+        return self.request.run_input
+
     async def launch(self, viewer: Viewer | None) -> asyncio.Task[None]:
         """Begin, and go on in a task. ``RUN_STARTED`` reaches the viewer at once where nothing must be awaited before
         it: its client need not wait for the turn of another task."""
         failure: Exception | None = None
+        if self._past is not None:
+            self._replay(self._past)
         if viewer is None:
             self._unwatched()
         else:
@@ -104,7 +130,7 @@ class LiveRun:
         task = self.task = asyncio.get_running_loop().create_task(self._work(failure), name="agui-run")
         return task
 
-    def join(self, viewer: Viewer) -> None:
+    async def join(self, viewer: Viewer) -> None:
         """Show the run to a further viewer. Raises as `Feed.join` does."""
         if self._orphan is not None:
             self._orphan.cancel()
@@ -121,6 +147,16 @@ class LiveRun:
         self.ending = self._abandoned = True
         if self.task is not None and self._entered:  # a task that is cancelled before its first step cleans nothing up
             self.task.cancel()
+
+    async def ended(self) -> None:
+        """Returns when the run has ended."""
+        if self.task is not None:
+            await asyncio.wait((self.task,))
+
+    def hand_over(self) -> None:
+        """Leave the run to another worker: the agent is cancelled here, and viewers lose their connection."""
+        self.handed_over = True
+        self.abandon()
 
     def too_slow(self, viewer: Viewer) -> None:
         """A viewer reads too slowly. It loses its view; a run that ends with its viewers ends with this error."""
@@ -163,6 +199,8 @@ class LiveRun:
                 self._orphan.cancel()
             self.ending = True
             await self._give_back()
+            if self.handed_over:
+                self.feed.drop()
             self.feed.cut(_cut_off())
             self.feed.complete()
 
@@ -172,7 +210,7 @@ class LiveRun:
             async with asyncio.timeout(_FREE_WITHIN):
                 await self._free()
         except Exception:
-            _logger.exception("the end of run %r could not be noted in time", self.request.run_input.run_id)
+            _logger.exception("the end of run %r could not be noted in time", self.run_input.run_id)
 
     async def _over(self) -> None:
         """The terminal event is known: free the thread first, since some clients answer within a millisecond. An
@@ -187,15 +225,29 @@ class LiveRun:
         try:
             self._end(RunErrorEvent(message=self._failure_text(error), code=Code.AGENT_ERROR))
         except Exception:
-            _logger.exception("the wire cannot write the error of run %r", self.request.run_input.run_id)
+            _logger.exception("the wire cannot write the error of run %r", self.run_input.run_id)
+
+    def _replay(self, past: Past) -> None:
+        """Show what the earlier try sent, and close what it left open."""
+        recorded, self.feed.recorded = self.feed.recorded, None  # the log has them
+        for event in past.events:
+            if isinstance(event, ToolCallStartEvent | ToolCallChunkEvent | ToolCallResultEvent):
+                self.record.note_call(event)
+            self.feed.put(event)
+        self.feed.recorded = recorded
+        self.feed.mend()
 
     def _events(self) -> AsyncGenerator[None, None]:
         request, put = self.request, self.feed.put
+        begun = self._past is not None and bool(self._past.events)
 
         def noting(event: BaseEvent) -> None:
+            nonlocal begun
             match event:
                 case RunFinishedEvent() | RunErrorEvent():
                     self._end(event)
+                case RunStartedEvent() if begun:
+                    begun = False  # the earlier try has sent it
                 case ToolCallStartEvent() | ToolCallChunkEvent() | ToolCallResultEvent():
                     self.record.note_call(event)
                     put(event)
@@ -209,6 +261,7 @@ class LiveRun:
             context=request.identity.context,
             request=request.facts,
             control=self.control,
+            attempt=self.attempt,
         )
 
     def _end(self, event: BaseEvent) -> None:

@@ -7,15 +7,13 @@ appends for all its runs at once, every few milliseconds. Each write carries the
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import AsyncGenerator, Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from yai_nexus_agentkit.runs.identity import ThreadRef
 
-__all__ = ["Batch", "Entry", "MemoryRunLog", "RunHead", "RunLog"]
+__all__ = ["Batch", "Entry", "RunHead", "RunLog", "Unfinished"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +62,15 @@ class Entry(NamedTuple):
     last: bool
 
 
+class Unfinished(NamedTuple):
+    """A run that has not ended."""
+
+    run: str
+    thread: str
+    """The thread's key."""
+
+
+@runtime_checkable
 class RunLog(Protocol):
     """Runs by their log id. Knows neither events nor users: whoever calls it has checked that the run is theirs."""
 
@@ -93,7 +100,7 @@ class RunLog(Protocol):
     async def runs(self, thread: str, *, limit: int = 20) -> list[RunHead]:
         """The runs of a thread (by its key) that are kept, the newest first."""
 
-    async def unfinished(self, *, limit: int = 1000) -> list[RunHead]:
+    async def unfinished(self, *, limit: int = 1000) -> list[Unfinished]:
         """The runs that have not ended, the oldest first."""
 
     async def drop(self, thread: str) -> None:
@@ -101,111 +108,3 @@ class RunLog(Protocol):
 
     async def sweep(self, *, before: float) -> int:
         """Forget the runs that ended before this time. Returns how many."""
-
-
-@dataclass(slots=True)
-class _Kept:
-    head: RunHead
-    entries: list[Entry] = field(default_factory=list)
-    seq: int = 0
-    waiting: list[asyncio.Future[None]] = field(default_factory=list)
-    """Who waits for the next entry."""
-
-    def wake(self) -> None:
-        waiting, self.waiting = self.waiting, []
-        for one in waiting:
-            if not one.done():
-                one.set_result(None)
-
-
-@dataclass(slots=True)
-class MemoryRunLog:
-    """The log of one process."""
-
-    clock: Callable[[], float] = time.time
-    _runs: dict[str, _Kept] = field(default_factory=dict)
-    _threads: dict[str, list[str]] = field(default_factory=dict)
-    """Runs by thread, the oldest first."""
-
-    async def create(self, head: RunHead) -> None:
-        self._runs[head.id] = _Kept(head)
-        self._threads.setdefault(head.thread.key, []).append(head.id)
-
-    async def claim(self, run: str, fence: int) -> RunHead | None:
-        kept = self._runs.get(run)
-        if kept is None or kept.head.ended is not None or kept.head.fence >= fence:
-            return None
-        kept.head = replace(kept.head, fence=fence, attempt=kept.head.attempt + 1)
-        return kept.head
-
-    async def append(self, batches: Sequence[Batch]) -> frozenset[str]:
-        refused: set[str] = set()
-        for batch in batches:
-            kept = self._owned(batch.run, batch.fence)
-            if kept is None or kept.head.ended is not None:
-                refused.add(batch.run)
-                continue
-            kept.seq += 1
-            kept.entries.append(Entry(kept.seq, batch.data, batch.last))
-            ended = self.clock() if batch.last else None
-            kept.head = replace(kept.head, size=kept.head.size + len(batch.data), ended=ended)
-            kept.wake()
-        return frozenset(refused)
-
-    async def compact(self, run: str, fence: int, upto: int, data: bytes) -> bool:
-        kept = self._owned(run, fence)
-        if kept is None:
-            return False
-        later = [entry for entry in kept.entries if entry.seq > upto]
-        kept.entries = [Entry(upto, data, False), *later]
-        kept.head = replace(kept.head, base=upto, size=sum(len(entry.data) for entry in kept.entries))
-        return True
-
-    async def read(self, run: str, after: int = 0) -> list[Entry]:
-        kept = self._runs.get(run)
-        return [entry for entry in kept.entries if entry.seq > after] if kept is not None else []
-
-    async def follow(self, run: str, after: int = 0) -> AsyncGenerator[Entry, None]:
-        while (kept := self._runs.get(run)) is not None:
-            for entry in await self.read(run, after):
-                after = entry.seq
-                yield entry
-                if entry.last:
-                    return
-            if kept.seq <= after:
-                waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-                kept.waiting.append(waiter)
-                await waiter
-
-    async def head(self, run: str) -> RunHead | None:
-        kept = self._runs.get(run)
-        return kept.head if kept is not None else None
-
-    async def runs(self, thread: str, *, limit: int = 20) -> list[RunHead]:
-        return [self._runs[run].head for run in reversed(self._threads.get(thread, ())) if run in self._runs][:limit]
-
-    async def unfinished(self, *, limit: int = 1000) -> list[RunHead]:
-        return [kept.head for kept in self._runs.values() if kept.head.ended is None][:limit]
-
-    async def drop(self, thread: str) -> None:
-        for run in self._threads.pop(thread, ()):
-            self._forget(run)
-
-    async def sweep(self, *, before: float) -> int:
-        old = [k.head for k in self._runs.values() if k.head.ended is not None and k.head.ended < before]
-        for head in old:
-            self._forget(head.id)
-            left = self._threads[head.thread.key]
-            left.remove(head.id)
-            if not left:
-                del self._threads[head.thread.key]
-        return len(old)
-
-    def _owned(self, run: str, fence: int) -> _Kept | None:
-        kept = self._runs.get(run)
-        return kept if kept is not None and kept.head.fence == fence else None
-
-    def _forget(self, run: str) -> None:
-        kept = self._runs.pop(run, None)
-        if kept is not None:
-            kept.wake()

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 from uuid import uuid4
 
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
@@ -20,13 +20,18 @@ from yai_nexus_agentkit.checks import check_options
 from yai_nexus_agentkit.errors import OverloadedError, ThreadBusyError
 from yai_nexus_agentkit.runs.feed import Viewer
 from yai_nexus_agentkit.runs.identity import ThreadRef
-from yai_nexus_agentkit.runs.index import MemoryThreadIndex, ThreadIndex, ThreadStatus
+from yai_nexus_agentkit.runs.index import ThreadIndex, ThreadStatus
+from yai_nexus_agentkit.runs.leases import Held, Leases
 from yai_nexus_agentkit.runs.limits import Capacity
-from yai_nexus_agentkit.runs.live_run import LiveRun, RunRequest
-from yai_nexus_agentkit.runs.locks import Lease, MemoryThreadLocks, ThreadLocks
+from yai_nexus_agentkit.runs.live_run import LiveRun, Past, RunRequest
+from yai_nexus_agentkit.runs.locks import Lease, ThreadLocks
+from yai_nexus_agentkit.runs.log import RunHead
+from yai_nexus_agentkit.runs.remote_run import RemoteRun
+from yai_nexus_agentkit.runs.shared_runs import Restorer, SharedRuns
+from yai_nexus_agentkit.runs.stores.store import Store
 from yai_nexus_agentkit.runs.telemetry import Meter, RunRecord
 
-__all__ = ["Busy", "OperationCancelledError", "RunService", "ServiceSettings"]
+__all__ = ["Busy", "OperationCancelledError", "RunService", "ServiceSettings", "StoreUnavailableError"]
 
 _logger = logging.getLogger(__name__)
 _STATUS = {"interrupt": ThreadStatus.PAUSED, "error": ThreadStatus.FAILED}
@@ -39,7 +44,7 @@ def _status(record: RunRecord) -> ThreadStatus:
     return _STATUS.get(record.outcome, ThreadStatus.IDLE)
 
 
-Busy = Literal["reject", "wait", "interrupt"]
+Busy: TypeAlias = Literal["reject", "wait", "interrupt"]
 """How a request meets the run that its thread has."""
 
 
@@ -58,9 +63,17 @@ class ServiceSettings:
     """After that long without renewal a holder counts as crashed."""
     kept: PositiveInt = 16 * 1024 * 1024
     """Bytes of a run's events that are kept for viewers who come while it goes on."""
+    flush: PositiveFloat = 0.02
+    """Between two writes to the log of runs, where the store has one."""
+    retention: NonNegativeFloat = 600.0
+    """For which the log of a run is kept after its end."""
 
     def __post_init__(self) -> None:
         check_options(self)
+
+
+class StoreUnavailableError(Exception):
+    """The store of threads and runs cannot be reached. Nothing began."""
 
 
 class OperationCancelledError(Exception):
@@ -81,6 +94,9 @@ class _Operation:
             self.scope.reschedule(asyncio.get_running_loop().time())
 
 
+_REFUSALS = (OverloadedError, ThreadBusyError, StoreUnavailableError)
+
+
 class RunService:
     """The live runs of one process, and the threads they hold."""
 
@@ -89,46 +105,121 @@ class RunService:
         *,
         settings: ServiceSettings | None = None,
         capacity: Capacity | None = None,
-        locks: ThreadLocks | None = None,
-        index: ThreadIndex | None = None,
+        store: Store | None = None,
+        opened: bool = True,
         meter: Meter | None = None,
         failure_text: Callable[[Exception], str] = lambda error: "internal error",
     ) -> None:
-        """`failure_text`: the client's text for a fault of the server itself."""
+        """`store`: default: this process's memory. `opened`: False where `use` gives it another one before the first
+        run. `failure_text`: the client's text for a fault of the server itself."""
         self.settings = settings or ServiceSettings()
         self.capacity = capacity or Capacity()
-        self.locks: ThreadLocks = locks if locks is not None else MemoryThreadLocks()
-        self.index: ThreadIndex = index if index is not None else MemoryThreadIndex()
         self._meter, self._failure_text = meter, failure_text
         self._tasks: set[asyncio.Task[None]] = set()
         """Those of runs, up to the end of their `after_run` hooks."""
         self._live: dict[str, LiveRun] = {}
         """Runs of this process by thread key, from the taking of the lock to its release."""
-        self._held: dict[str, str] = {}
-        """Key by holder of every lock to renew: those of live runs, and of `hold`."""
         self._operations: dict[str, _Operation] = {}
         """By thread key: operations that hold a thread and are no runs."""
-        self._keeper: asyncio.Task[None] | None = None
-        """Renews the locks while there are any."""
+        self.restorers: dict[str, Restorer] = {}
+        """Make the request of a run that another worker began, by the agent's name."""
+        self._closing = False
+        self.use(store or Store())
+        self._opened = opened
+
+    def use(self, store: Store) -> None:
+        """Keep threads and runs in this store from now on. For the time before the first run."""
+        settings = self.settings
+        self.store, self._opened = store, True
+        self.leases = Leases(store.locks, lease=settings.lease, noticed=self._noticed)
+        self._shared: SharedRuns | None = None
+        if store.log is not None:
+            self._shared = SharedRuns(
+                store.log,
+                self.leases,
+                lease=settings.lease,
+                flush=settings.flush,
+                retention=settings.retention,
+                kept=settings.kept,
+            )
+
+    @property
+    def locks(self) -> ThreadLocks:
+        """The store's locks."""
+        return self.store.locks
+
+    @property
+    def index(self) -> ThreadIndex:
+        """The store's index of threads."""
+        return self.store.index
+
+    @asynccontextmanager
+    async def working(self) -> AsyncIterator[None]:
+        """Take part in the runs of all workers, for as long as the block lasts; then end those of this one, or hand
+        them over."""
+        async with AsyncExitStack() as stack:
+            if self._shared is not None:
+                await stack.enter_async_context(self._shared.working(self._go_on, self._has_room, self.restorers))
+                listening = asyncio.get_running_loop().create_task(self._listen(), name="agui-cancellations")
+                stack.push_async_callback(asyncio.wait, [listening])
+                stack.callback(listening.cancel)
+            try:
+                yield
+            finally:
+                await self.aclose()
 
     async def start(self, request: RunRequest) -> LiveRun:
         """A run that holds its thread until it has ended. It begins with `launch`, which must follow at once.
 
-        Raises `OverloadedError` when the limits are reached and `ThreadBusyError` when the thread has a run; the agent
-        was not touched then.
+        Raises `OverloadedError` when the limits are reached, `ThreadBusyError` when the thread has a run, and
+        `StoreUnavailableError` when the store cannot be reached; the agent was not touched then.
         """
-        thread, held = request.thread, AsyncExitStack()
+        thread, resources = request.thread, AsyncExitStack()
         try:
-            held.enter_context(self.capacity.place(thread.user))
-            holder = await held.enter_async_context(self.hold(thread, busy=self.settings.busy))
-            run = LiveRun(request, holder, free=held.aclose, failure_text=self._failure_text, kept=self.settings.kept)
-            await held.enter_async_context(self._listed(run))
+            resources.enter_context(self.capacity.place(thread.user))
+            held = await resources.enter_async_context(self.hold(thread, busy=self.settings.busy))
+            return await self._made(request, held, resources)
         except BaseException as error:
-            await held.aclose()
+            await resources.aclose()
             if isinstance(error, OverloadedError | ThreadBusyError):
                 self.count_refused(thread.agent, error)
+            known = isinstance(error, _REFUSALS) or not isinstance(error, Exception)
+            if self._shared is not None and not known:
+                raise StoreUnavailableError("the store of runs cannot be reached") from error
             raise
+
+    async def _made(
+        self,
+        request: RunRequest,
+        held: Held,
+        resources: AsyncExitStack,
+        *,
+        head: RunHead | None = None,
+        past: Past | None = None,
+    ) -> LiveRun:
+        """A run with this lock. `resources` are given back at its end. `head`, `past`: of one that another worker
+        began."""
+        kept, text = self.settings.kept, self._failure_text
+        run = LiveRun(request, held, free=resources.aclose, failure_text=text, kept=kept, past=past)
+        await resources.enter_async_context(self._listed(run))
+        if self._shared is not None:
+            await resources.enter_async_context(self._shared.recorded(run, head=head))
         return run
+
+    async def _go_on(self, head: RunHead, held: Held, request: RunRequest, past: Past) -> None:
+        """Go on with a run whose worker is gone. Raises `OverloadedError`."""
+        resources = AsyncExitStack()
+        try:
+            resources.enter_context(self.capacity.place(request.thread.user))
+            resources.push_async_callback(self.leases.give_back, held)
+            run = await self._made(request, held, resources, head=head, past=past)
+        except BaseException:
+            await resources.aclose()
+            raise
+        await self.launch(run)
+
+    def _has_room(self) -> bool:
+        return not self._closing and not self.capacity.full
 
     async def launch(self, run: LiveRun, viewer: Viewer | None = None) -> asyncio.Task[None]:
         """Begin a run, for a viewer or for nobody. Returns its task, which ends when all of it has ended."""
@@ -137,27 +228,26 @@ class RunService:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    def live_run(self, key: str) -> LiveRun | None:
-        """The run that the thread has in this process."""
-        return self._live.get(key)
+    async def current(self, key: str) -> LiveRun | RemoteRun | None:
+        """The run that the thread has, in this process or another one."""
+        run = self._live.get(key)
+        if run is not None or self._shared is None:
+            return run
+        return await self._shared.remote(key)
 
     @asynccontextmanager
-    async def hold(self, thread: ThreadRef, *, busy: Busy = "reject") -> AsyncIterator[str]:
+    async def hold(self, thread: ThreadRef, *, busy: Busy = "reject") -> AsyncIterator[Held]:
         """Hold a thread's lock, as its run would, and keep it alive. `busy`: how to meet a run that the thread has.
         Raises `ThreadBusyError`."""
-        key, holder = thread.key, uuid4().hex
-        if await self._acquire(key, holder, busy) is None:
+        if not self._opened:
+            raise StoreUnavailableError("the store is not open: the application's lifespan has not begun")
+        held = await self._acquire(thread.key, busy)
+        if held is None:
             raise ThreadBusyError("the thread has a run under way", retry_after=self.settings.ending_wait)
-        self._held[holder] = key
-        self._keep()
         try:
-            yield holder
+            yield held
         finally:
-            del self._held[holder]
-            if not self._held and self._keeper is not None:
-                self._keeper.cancel()
-                self._keeper = None
-            await self.locks.release(key, holder)
+            await self.leases.give_back(held)
 
     @asynccontextmanager
     async def operation(self, thread: ThreadRef, *, limit: float) -> AsyncIterator[None]:
@@ -206,7 +296,7 @@ class RunService:
     @property
     def holders(self) -> dict[str, str]:
         """Thread key by holder of every lock that this process holds."""
-        return dict(self._held)
+        return {held.holder: held.key for held in self.leases.held}
 
     def count(self, name: str, labels: Mapping[str, str], value: float = 1) -> None:
         """Call the metrics hook, if there is one. Never raises."""
@@ -221,21 +311,26 @@ class RunService:
         self.count("agui_rejected_total", {"agent": agent, "code": error.code})
 
     async def aclose(self, *, patience: float = 5.0) -> None:
-        """Stop all runs of this process, wait up to `patience` seconds for their ends, and cut off the others."""
+        """Hand the runs of this process over to other workers, where there may be some; else stop them. Wait up to
+        `patience` seconds for their ends, and cut off the others."""
+        self._closing = True
         for run in list(self._live.values()):
-            run.stop()
+            if self._shared is not None and run.request.adapter.source.continues:
+                run.hand_over()
+            else:
+                run.stop()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=patience)
         for task in self._tasks:
             task.cancel()
 
-    async def _acquire(self, key: str, holder: str, busy: Busy) -> int | None:
-        settings = self.settings
+    async def _acquire(self, key: str, busy: Busy) -> Held | None:
+        settings, holder = self.settings, uuid4().hex
         run = self._live.get(key)
         if run is not None:  # of this process, so it did not crash: it may be late to renew where the loop was blocked
-            await self.locks.renew(key, run.holder, lease=settings.lease)
-        if (fence := await self.locks.acquire(key, holder, lease=settings.lease)) is not None:
-            return fence
+            await self.leases.renew(run.held)
+        if (held := await self.leases.take(key, holder)) is not None:
+            return held
         wait = settings.settle
         if busy == "interrupt":
             await self.cancel(key)
@@ -243,11 +338,10 @@ class RunService:
             wait = settings.busy_wait
         elif await self._is_ending(key):
             wait = settings.ending_wait
-        if (fence := await self.locks.acquire(key, holder, lease=settings.lease, wait=wait)) is not None:
-            return fence
+        if (held := await self.leases.take(key, holder, wait=wait)) is not None:
+            return held
         late = busy == "reject" and wait < settings.ending_wait and await self._is_ending(key)
-        left = settings.ending_wait - wait
-        return await self.locks.acquire(key, holder, lease=settings.lease, wait=left) if late else None
+        return await self.leases.take(key, holder, wait=settings.ending_wait - wait) if late else None
 
     async def _is_ending(self, key: str) -> bool:
         run = self._live.get(key)
@@ -267,27 +361,31 @@ class RunService:
             if self._live.get(thread.key) is run:  # not of whoever took a lost lock over
                 del self._live[thread.key]
             run.record.report(self._meter)
-            if indexed:
+            if indexed and not run.handed_over:
                 await self.index.touch(thread, _status(run.record))
 
-    def _keep(self) -> None:
-        if self._keeper is None:
-            self._keeper = asyncio.get_running_loop().create_task(self._renew(), name="agui-lease-keeper")
+    def _noticed(self, held: Held, lease: Lease) -> None:
+        """A lock of this process was lost, or somebody in another one cancels."""
+        run = self._live.get(held.key)
+        if run is None or run.held != held:
+            return
+        if lease is Lease.CANCELLING:
+            run.stop()
+            return
+        _logger.error("run %r lost the lock of its thread", run.run_input.run_id)
+        if self._shared is not None:
+            run.hand_over()
+        else:
+            run.control.stop(ThreadBusyError("the thread was taken over by another run"))
 
-    async def _renew(self) -> None:
+    async def _listen(self) -> None:
+        """Stop runs at once that somebody in another process cancels."""
         while True:
-            await asyncio.sleep(self.settings.lease / 3)
-            for holder, key in list(self._held.items()):
-                try:
-                    lease = await self.locks.renew(key, holder, lease=self.settings.lease)
-                except Exception:
-                    _logger.exception("a thread's lock could not be renewed")
-                    continue
-                run = self._live.get(key)
-                if run is None or run.holder != holder:
-                    continue
-                if lease is Lease.LOST:
-                    _logger.error("run %r lost the lock of its thread", run.request.run_input.run_id)
-                    run.control.stop(ThreadBusyError("the thread was taken over by another run"))
-                elif lease is Lease.CANCELLING:
-                    run.stop()
+            try:
+                async with aclosing(self.locks.cancellations()) as keys:
+                    async for key in keys:
+                        if (run := self._live.get(key)) is not None:
+                            run.stop()
+            except Exception:
+                _logger.warning("cancellations of other workers come late for a while", exc_info=True)
+                await asyncio.sleep(1.0)

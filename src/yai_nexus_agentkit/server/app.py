@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -20,11 +21,14 @@ from starlette.routing import Router
 from yai_nexus_agentkit.runs.janitor import Janitor
 from yai_nexus_agentkit.runs.limits import Capacity
 from yai_nexus_agentkit.runs.service import RunService, ServiceSettings
+from yai_nexus_agentkit.runs.stores.opening import MEMORY, open_store
+from yai_nexus_agentkit.runs.stores.store import Store
 from yai_nexus_agentkit.server.agents import Agent, ServedAgent
 from yai_nexus_agentkit.server.copilotkit import CopilotKit
 from yai_nexus_agentkit.server.endpoints import Endpoints
 from yai_nexus_agentkit.server.origins import HostCheck
 from yai_nexus_agentkit.server.problems import client_text, refused
+from yai_nexus_agentkit.server.restoring import restored_request
 from yai_nexus_agentkit.server.routes import starlette_routes
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.transport.agui_sse import AGUIWire
@@ -72,7 +76,7 @@ def create_app(
         exception_handlers={HTTPException: no_route},
     )
     service = _service(settings)
-    _live_with(app.router, partial(_until_the_end, service))
+    _live_with(app.router, partial(_working, service, settings))
     _live_with(app.router, _heap_frozen)
     app.state.agui = service
     for name, agent in named.items():
@@ -105,6 +109,7 @@ def add_agui_routes(
     path = _checked(path, settings)
     served = ServedAgent(name or path.strip("/") or _ONLY, agent, settings)
     running = service or _service(settings)
+    running.restorers[served.name] = partial(restored_request, served, settings)
     endpoints = Endpoints(served, running, settings, wire or AGUIWire(settings.event_lines))
     router = _router(app)
     if hasattr(app, "add_api_route"):
@@ -116,7 +121,7 @@ def add_agui_routes(
     else:
         router.routes.extend(starlette_routes(endpoints, path))
     if service is None:
-        _live_with(router, partial(_until_the_end, running))
+        _live_with(router, partial(_working, running, settings))
     janitor = _janitor(running, served, settings)
     if janitor is not None:
         _live_with(router, janitor.working)
@@ -147,6 +152,8 @@ def add_copilotkit_routes(
         raise ValueError("CopilotKit needs an agent")
     running = service or _service(settings)
     served = {name: ServedAgent(name, agent, settings) for name, agent in named.items()}
+    for agent_name, one in served.items():
+        running.restorers.setdefault(agent_name, partial(restored_request, one, settings))
     shown = served if isinstance(agents, Mapping) else {"default": served[_ONLY]}
     routes = CopilotKit(shown, running, settings).routes(path)
     if hasattr(app, "add_api_route"):
@@ -158,7 +165,7 @@ def add_copilotkit_routes(
     else:
         router.routes.extend(routes)
     if service is None:
-        _live_with(router, partial(_until_the_end, running))
+        _live_with(router, partial(_working, running, settings))
         for agent in served.values():
             if (janitor := _janitor(running, agent, settings)) is not None:
                 _live_with(router, janitor.working)
@@ -196,15 +203,22 @@ def _service(settings: ServerSettings) -> RunService:
             ending_wait=settings.ending_wait,
             lease=settings.lease,
             kept=settings.run_memory,
+            flush=settings.flush,
+            retention=settings.run_kept,
         ),
         capacity=Capacity(
             settings.max_runs, settings.max_runs_per_user, settings.max_bodies, retry_after=settings.retry_after
         ),
-        locks=settings.locks,
-        index=settings.index,
+        store=_with_own(settings.store if isinstance(settings.store, Store) else Store(), settings),
+        opened=isinstance(settings.store, Store) or settings.store == MEMORY,
         meter=settings.metrics,
         failure_text=partial(client_text, expose=settings.expose_errors),
     )
+
+
+def _with_own(store: Store, settings: ServerSettings) -> Store:
+    """The store with the application's own members."""
+    return replace(store, locks=settings.locks or store.locks, index=settings.index or store.index)
 
 
 def _cors(settings: ServerSettings) -> Middleware:
@@ -230,11 +244,14 @@ def _live_with(router: Router, part: Callable[[], AbstractAsyncContextManager[An
 
 
 @asynccontextmanager
-async def _until_the_end(service: RunService) -> AsyncIterator[None]:
-    try:
-        yield
-    finally:
-        await service.aclose()
+async def _working(service: RunService, settings: ServerSettings) -> AsyncIterator[None]:
+    """The store is open and the service works."""
+    async with AsyncExitStack() as stack:
+        if isinstance(settings.store, str) and settings.store != MEMORY:
+            store = await stack.enter_async_context(open_store(settings.store))
+            service.use(_with_own(store, settings))
+        async with service.working():
+            yield
 
 
 @asynccontextmanager

@@ -149,6 +149,6 @@ async def _stopped(agent: Endpoints, caller: Caller, thread_id: Any, body: Any) 
         raise Refusal(422, "INVALID_INPUT", "threadId is missing")
     run_id = body.get("runId") if isinstance(body, Mapping) else None
     key = caller.thread(thread_id).key
-    running = agent.service.live_run(key)
-    another = running is not None and run_id is not None and running.request.run_input.run_id != run_id
+    running = await agent.service.current(key)
+    another = running is not None and run_id is not None and running.run_input.run_id != run_id
     return JSONResponse({"stopped": not another and await agent.service.cancel(key)})

@@ -18,6 +18,7 @@ from yai_nexus_agentkit.errors import OverloadedError, ThreadBusyError, ThreadNo
 from yai_nexus_agentkit.protocol.request import peer_declares
 from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadStatus
 from yai_nexus_agentkit.runs.live_run import Disconnect, LiveRun, RunRequest
+from yai_nexus_agentkit.runs.remote_run import RemoteRun
 from yai_nexus_agentkit.runs.restored import restored
 from yai_nexus_agentkit.runs.service import OperationCancelledError, RunService
 from yai_nexus_agentkit.server.agents import ServedAgent
@@ -26,6 +27,7 @@ from yai_nexus_agentkit.server.caller import Caller, StoredThread
 from yai_nexus_agentkit.server.media import media_response
 from yai_nexus_agentkit.server.origins import is_same_site
 from yai_nexus_agentkit.server.problems import refused
+from yai_nexus_agentkit.server.restoring import stored_of
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.stream import JoinResponse, RunResponse
 from yai_nexus_agentkit.server.thread_list import description, page_of, shown_entries, shown_entry
@@ -76,6 +78,7 @@ class Endpoints:
         """The stream of a new run."""
         request, adapter = caller.request, await caller.adapter()
         thread = caller.thread(posted.run_input.thread_id)
+        disconnect = self._disconnect(request)
         wanted = RunRequest(
             adapter=adapter,
             run_input=posted.run_input,
@@ -83,9 +86,10 @@ class Endpoints:
             identity=caller.identity,
             facts=caller.facts(thread),
             headers=request.headers,
-            disconnect=self._disconnect(request),
+            disconnect=disconnect,
             orphaned=self.settings.orphaned,
             title=self._title(posted.run_input),
+            stored=stored_of(caller.identity, disconnect, self.settings.orphaned),
         )
         service = self.service
         return RunResponse(partial(service.start, wanted), service.launch, posted.encoder(), self.wire, self.settings)
@@ -122,12 +126,12 @@ class Endpoints:
         """The stream of a further viewer."""
         asked, adapter = posted.run_input, await caller.adapter()
         thread = caller.thread(asked.thread_id)
-        run = self.service.live_run(thread.key)
-        if run is not None and run.task is not None and not run.feed.joinable:
-            await asyncio.wait((run.task,))
+        run = await self._in_time(self.service.current(thread.key))
+        if run is not None and not run.feed.joinable:
+            await run.ended()
             run = None
         if run is not None:
-            older = peer_declares(run.request.run_input) and not peer_declares(asked)
+            older = peer_declares(run.run_input) and not peer_declares(asked)
             return JoinResponse(run, posted.encoder(), self.wire, self.settings, older=older)
         encoder, store = posted.encoder(), adapter.threads()
         known = store is not None and await self._in_time(store.exists(thread.key))
@@ -138,7 +142,7 @@ class Endpoints:
     async def runs(self, request: Request) -> Response:
         """The runs that a thread has under way."""
         caller = await self.caller(request)
-        run = self.service.live_run(caller.thread(request.path_params["thread_id"]).key)
+        run = await self._in_time(self.service.current(caller.thread(request.path_params["thread_id"]).key))
         return JSONResponse([] if run is None else [_shown_run(run)])
 
     @asynccontextmanager
@@ -175,13 +179,15 @@ class Endpoints:
         """The checkpointer answers."""
         adapter = self.agent.fixed
         store = adapter.threads() if adapter is not None else None
-        if store is not None:
+        wanted = {"checkpointer": store.ready if store is not None else None, "store": self.service.store.ready}
+        for name, ready in wanted.items():
             try:
                 async with asyncio.timeout(_READY_WITHIN):
-                    await store.ready()
+                    if ready is not None:
+                        await ready()
             except Exception as error:
-                _logger.warning("the checkpointer of %s cannot be reached", self.agent.name, exc_info=error)
-                raise Refusal(503, "NOT_READY", "the checkpointer cannot be reached") from error
+                _logger.warning("the %s of %s cannot be reached", name, self.agent.name, exc_info=error)
+                raise Refusal(503, "NOT_READY", f"the {name} cannot be reached") from error
         return JSONResponse({"status": "ready"})
 
     @_answered
@@ -352,8 +358,8 @@ def _timely() -> Iterator[None]:
         raise Refusal(504, "STORE_TIMEOUT", "the storage of threads did not answer in time") from error
 
 
-def _shown_run(run: LiveRun) -> dict[str, Any]:
-    return {"runId": run.request.run_input.run_id, "status": "running", "viewers": run.feed.viewers}
+def _shown_run(run: LiveRun | RemoteRun) -> dict[str, Any]:
+    return {"runId": run.run_input.run_id, "status": "running", "viewers": run.feed.viewers}
 
 
 async def _encoded(events: AsyncGenerator[BaseEvent, None] | None, encoder: Encoder) -> AsyncIterator[bytes]:

@@ -25,6 +25,7 @@ from yai_nexus_agentkit.errors import (
     ThreadNotFoundError,
     ThreadPausedError,
 )
+from yai_nexus_agentkit.runs.service import StoreUnavailableError
 from yai_nexus_agentkit.runs.telemetry import trace_id
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.transport.wire import Refusal, Wire
@@ -58,16 +59,18 @@ def _refusal(error: Exception, settings: ServerSettings) -> Refusal:
             return Refusal(403, "FORBIDDEN", "this is not allowed")
         case RunInputError():
             return Refusal(422, "INVALID_INPUT", error.reason, path=error.path)
-        case ThreadNotFoundError():
-            return Refusal(404, "THREAD_NOT_FOUND", str(error))
-        case ThreadPausedError():
-            return Refusal(409, "THREAD_PAUSED", str(error))
+        case ThreadNotFoundError() | ThreadPausedError():
+            status, code = _THREADS[type(error)]
+            return Refusal(status, code, str(error))
         case StatePatchError(conflict=True):
             return Refusal(409, "PATCH_CONFLICT", str(error), path=error.path)
         case StatePatchError():
             return Refusal(422, "INVALID_PATCH", str(error), path=error.path)
         case ThreadBusyError():
             return Refusal(409, "THREAD_BUSY", str(error), headers=_later(error.retry_after))
+        case StoreUnavailableError():
+            _logger.error("a request was refused: %s", error, exc_info=error)
+            return Refusal(503, "STORE_UNAVAILABLE", str(error), headers=_later(settings.retry_after))
         case OverloadedError():
             after = settings.retry_after if error.retry_after is None else error.retry_after
             return Refusal(429, "OVERLOADED", str(error), headers=_later(after))
@@ -112,6 +115,11 @@ def shown_text(error: BaseException, *, expose: bool) -> str:
 def _is_unexpected(error: BaseException) -> bool:
     return not isinstance(error, AGUIAdapterError) or error.code in UNEXPECTED
 
+
+_THREADS: Mapping[type[AGUIAdapterError], tuple[int, str]] = {
+    ThreadNotFoundError: (404, "THREAD_NOT_FOUND"),
+    ThreadPausedError: (409, "THREAD_PAUSED"),
+}
 
 _HTTP: Mapping[int, str] = {
     400: "BAD_REQUEST",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, Literal
 
 from ag_ui.core import RunAgentInput
 from pydantic import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
@@ -19,6 +19,8 @@ from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadIndex
 from yai_nexus_agentkit.runs.live_run import Disconnect
 from yai_nexus_agentkit.runs.locks import ThreadLocks
 from yai_nexus_agentkit.runs.service import Busy
+from yai_nexus_agentkit.runs.stores.opening import kind_of
+from yai_nexus_agentkit.runs.stores.store import Store
 from yai_nexus_agentkit.runs.telemetry import Meter
 from yai_nexus_agentkit.runs.titles import first_words
 
@@ -28,6 +30,7 @@ LEAST_BODY = 64 * 1024
 """Bytes that a body counts as, however short it is."""
 
 Resolver = Callable[[Request], Identity | Awaitable[Identity]]
+Restore = Callable[[str, str, Mapping[str, Any]], Identity | Awaitable[Identity]]
 ThreadKey = Callable[[str, str, str], str]
 _ORIGIN = re.compile(r"\*|null|[a-zA-Z][a-zA-Z0-9+.-]*://[^/\s]+")
 """Values of a browser's ``Origin`` header; anything else never matches one."""
@@ -177,11 +180,31 @@ class ServerSettings:
     janitor_every: PositiveFloat = 300.0
     """Time between two rounds of the janitor, which works only if one of the two limits is set."""
 
+    store: str | Store = "memory:"
+    """Where locks, the list of threads and the runs are kept: ``memory:`` (one process), ``sqlite:PATH`` (the workers
+    of one machine), ``redis://...`` or ``postgresql://...``. It is opened with the application. With another one than
+    memory, workers share threads and runs: a run is watched and cancelled from any of them."""
+
+    flush: PositiveFloat = 0.02
+    """Time between two writes of a worker to the log of runs."""
+
+    run_kept: NonNegativeFloat = 600.0
+    """How long the log of a run stays after its end."""
+
+    on_crash: Literal["continue", "fail"] = "continue"
+    """What becomes of a run whose worker is gone: another worker goes on from the last finished step, or it ends with
+    ``WORKER_LOST``."""
+
+    restore_identity: Restore | None = None
+    """(agent's name, user, the JSON part of `Identity.facts`) → the identity of a run that another worker began; may be
+    a coroutine function. Needed where identities have a ``config`` or ``context``, which cannot be stored: without it
+    such a run ends with ``WORKER_LOST``."""
+
     locks: ThreadLocks | None = None
-    """Locks that several processes share; default: this process's memory."""
+    """Other locks than the store's."""
 
     index: ThreadIndex | None = None
-    """An index of threads that several processes share; default: this process's memory."""
+    """Another index of threads than the store's."""
 
     metrics: Meter | None = None
     """Called with (name, value, labels) when a run ended or was refused."""
@@ -197,6 +220,8 @@ class ServerSettings:
             raise ValueError(f"ServerSettings.max_depth must be between 1 and 200, not {self.max_depth}")
         if self.max_bodies < (least := max(self.max_body, LEAST_BODY)):
             raise ValueError(f"ServerSettings.max_bodies must have room for one body, {least}, not {self.max_bodies}")
+        if isinstance(self.store, str):
+            kind_of(self.store)
         for origin in self.cors:
             if not _ORIGIN.fullmatch(origin):
                 raise ValueError(

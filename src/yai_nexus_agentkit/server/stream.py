@@ -9,6 +9,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from yai_nexus_agentkit.runs.live_run import LiveRun
+from yai_nexus_agentkit.runs.remote_run import RemoteRun
 from yai_nexus_agentkit.server.problems import refused
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.view import View
@@ -100,7 +101,9 @@ class RunResponse(_Streamed):
 class JoinResponse(_Streamed):
     """Shows a run that is under way to a further viewer."""
 
-    def __init__(self, run: LiveRun, encoder: Encoder, wire: Wire, settings: ServerSettings, *, older: bool) -> None:
+    def __init__(
+        self, run: LiveRun | RemoteRun, encoder: Encoder, wire: Wire, settings: ServerSettings, *, older: bool
+    ) -> None:
         super().__init__(encoder, settings)
         self._run, self._wire, self._older = run, wire, older
 
@@ -109,7 +112,7 @@ class JoinResponse(_Streamed):
         run = self._run
         view = View(self.encoder, sink, self.settings, run.too_slow, older=self._older)
         try:
-            run.join(view)
+            await run.join(view)
         except Exception as error:
             await refused(error, self._wire, self.settings)(scope, receive, send)
             return

@@ -106,6 +106,11 @@ class View:
             _logger.exception("the wire cannot write the end of a view")
         self.complete()
 
+    def drop(self) -> None:
+        """Break the connection, by leaving the response incomplete."""
+        if self._give_up is not None:
+            self._give_up()
+
     async def show(self, left: Callable[[View], None]) -> None:
         """Write until the run or the client's connection ends, whichever is first. `left` is called then."""
         gone = self._loop.create_task(self._sink.gone(), name="agui-disconnect")

@@ -20,7 +20,7 @@ from pydantic_core import to_json
 from yai_nexus_agentkit.errors import EncodingError, RunInputError, TooLargeError
 from yai_nexus_agentkit.protocol.events import TOKENS
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text
-from yai_nexus_agentkit.protocol.json.model_json import model_json
+from yai_nexus_agentkit.protocol.json.model_json import clean_json
 from yai_nexus_agentkit.protocol.request import RequestLimits, parse_request
 from yai_nexus_agentkit.transport.wire import Answer, Posted, Refusal
 
@@ -175,29 +175,10 @@ class AGUIWire:
 
 
 def _json(event: BaseEvent) -> bytes:
-    """The event as ``model_dump_json(by_alias=True)`` would write it, lone surrogates replaced."""
     try:
-        return model_json(event)
-    except Exception:  # user code runs in here; a second failure is reported
-        pass
-    try:
-        plain = event.__pydantic_serializer__.to_python(event, by_alias=True)
-        return to_json(_cleaned(plain), inf_nan_mode="null")
+        return clean_json(event)
     except Exception as error:
         raise EncodingError(f"{_type(event)} cannot be written as JSON: {error}") from error
-
-
-def _cleaned(value: Any) -> Any:
-    """`value` with its text made fit for UTF-8. What is not text or a plain container stays as it is."""
-    match value:
-        case str():
-            return clean_text(value)
-        case dict():
-            return {_cleaned(key): _cleaned(item) for key, item in value.items()}
-        case list() | tuple() | set() | frozenset():
-            return [_cleaned(item) for item in value]
-        case _:
-            return value
 
 
 def _check_size(event: BaseEvent, frame: bytes) -> None:

@@ -18,7 +18,7 @@ from yai_nexus_agentkit.runs.identity import ThreadRef, thread_key
 from yai_nexus_agentkit.runs.index import ThreadStatus
 from yai_nexus_agentkit.runs.journal import JournalEntry
 from yai_nexus_agentkit.runs.locks import Lease
-from yai_nexus_agentkit.runs.log import Batch, RunHead
+from yai_nexus_agentkit.runs.log import Batch, RunHead, RunLog
 from yai_nexus_agentkit.runs.stores.opening import open_store
 from yai_nexus_agentkit.runs.stores.store import Store
 
@@ -35,6 +35,10 @@ def redis() -> Iterator[str]:
 def database() -> Iterator[str]:
     with postgres() as address:
         yield address
+
+
+SHARED = pytest.mark.parametrize("stores", ["sqlite", "redis", "postgres"], indirect=True)
+"""A process's memory has no log, since nobody else could read it."""
 
 
 @pytest.fixture(params=["memory", "sqlite", "redis", "postgres"])
@@ -189,85 +193,97 @@ async def test_what_a_janitor_may_remove(stores: list[Store], agent: str) -> Non
 # ------------------------------------------------------------------ the log
 
 
-async def test_a_log_is_read_and_followed_from_another_worker(stores: list[Store], agent: str) -> None:
-    (one, other), run = stores, head(ref(agent), fence=1)
-    await one.log.create(run)
-    assert not await one.log.append([Batch(run.id, 1, b"a\nb")])
+@pytest.fixture
+def logs(stores: list[Store]) -> list[RunLog]:
+    """Two workers' views of one log."""
+    return [store.log for store in stores if store.log is not None]
+
+
+@SHARED
+async def test_a_log_is_read_and_followed_from_another_worker(logs: list[RunLog], agent: str) -> None:
+    (one, other), run = logs, head(ref(agent), fence=1)
+    await one.create(run)
+    assert not await one.append([Batch(run.id, 1, b"a\nb")])
     got: list[tuple[int, bytes, bool]] = []
 
     async def follow() -> None:
-        async for entry in other.log.follow(run.id):
+        async for entry in other.follow(run.id):
             got.append(tuple(entry))
 
     following = asyncio.ensure_future(follow())
     await eventually(lambda: got == [(1, b"a\nb", False)])
-    await one.log.append([Batch(run.id, 1, "ü".encode())])
+    await one.append([Batch(run.id, 1, "ü".encode())])
     await eventually(lambda: got == [(1, b"a\nb", False), (2, "ü".encode(), False)])
-    await one.log.append([Batch(run.id, 1, b"end", last=True)])
+    await one.append([Batch(run.id, 1, b"end", last=True)])
     await asyncio.wait_for(following, 20)
-    assert [tuple(entry) for entry in await other.log.read(run.id, 1)] == [(2, "ü".encode(), False), (3, b"end", True)]
-    assert await one.log.append([Batch(run.id, 1, b"more")]) == {run.id}
-    known = await other.log.head(run.id)
+    assert [tuple(entry) for entry in await other.read(run.id, 1)] == [(2, "ü".encode(), False), (3, b"end", True)]
+    assert await one.append([Batch(run.id, 1, b"more")]) == {run.id}
+    known = await other.head(run.id)
     assert known is not None
     assert known.ended is not None
     assert known.size == 3 + 2 + 3
-    assert await other.log.runs(run.thread.key) == [known]
+    assert await other.runs(run.thread.key) == [known]
 
 
-async def test_a_worker_that_lost_a_run_cannot_write(stores: list[Store], agent: str) -> None:
-    (one, other), run = stores, head(ref(agent), fence=5)
+@SHARED
+async def test_a_worker_that_lost_a_run_cannot_write(logs: list[RunLog], agent: str) -> None:
+    (one, other), run = logs, head(ref(agent), fence=5)
     elsewhere = head(ref(agent, "t2"), fence=6)
-    await one.log.create(run)
-    await one.log.create(elsewhere)
-    claimed = await other.log.claim(run.id, 7)
+    await one.create(run)
+    await one.create(elsewhere)
+    claimed = await other.claim(run.id, 7)
     assert claimed is not None
     assert (claimed.attempt, claimed.fence) == (2, 7)
-    assert await other.log.claim(run.id, 7) is None
-    refused = await one.log.append([Batch(run.id, 5, b"late"), Batch(elsewhere.id, 6, b"fine")])
+    assert await other.claim(run.id, 7) is None
+    refused = await one.append([Batch(run.id, 5, b"late"), Batch(elsewhere.id, 6, b"fine")])
     assert refused == {run.id}
-    assert [entry.data for entry in await one.log.read(run.id)] == []
-    assert not await one.log.compact(run.id, 5, 1, b"late")
-    assert not await other.log.append([Batch(run.id, 7, b"mine", last=True)])
-    assert await one.log.claim(run.id, 9) is None
-    assert [h.id for h in await one.log.unfinished() if h.thread.agent == agent] == [elsewhere.id]
+    assert [entry.data for entry in await one.read(run.id)] == []
+    assert not await one.compact(run.id, 5, 1, b"late")
+    assert not await other.append([Batch(run.id, 7, b"mine", last=True)])
+    assert await one.claim(run.id, 9) is None
+    assert [left.run for left in await one.unfinished() if left.thread in (run.thread.key, elsewhere.thread.key)] == [
+        elsewhere.id
+    ]
 
 
-async def test_entries_can_be_replaced_by_one(stores: list[Store], agent: str) -> None:
-    (one, other), run = stores, head(ref(agent), fence=1)
-    await one.log.create(run)
+@SHARED
+async def test_entries_can_be_replaced_by_one(logs: list[RunLog], agent: str) -> None:
+    (one, other), run = logs, head(ref(agent), fence=1)
+    await one.create(run)
     for n in range(5):
-        await one.log.append([Batch(run.id, 1, f"{n}".encode())])
-    assert await one.log.compact(run.id, 1, 3, b"0+1+2")
-    assert [tuple(e) for e in await other.log.read(run.id)] == [
+        await one.append([Batch(run.id, 1, f"{n}".encode())])
+    assert await one.compact(run.id, 1, 3, b"0+1+2")
+    assert [tuple(e) for e in await other.read(run.id)] == [
         (3, b"0+1+2", False),
         (4, b"3", False),
         (5, b"4", False),
     ]
-    known = await other.log.head(run.id)
+    known = await other.head(run.id)
     assert known is not None
     assert (known.base, known.size) == (3, 7)
 
 
-async def test_runs_are_dropped_and_swept(stores: list[Store], agent: str) -> None:
-    one, other = stores
+@SHARED
+async def test_runs_are_dropped_and_swept(logs: list[RunLog], agent: str) -> None:
+    one, other = logs
     first, second, third = head(ref(agent), fence=1), head(ref(agent), fence=2), head(ref(agent, "t2"), fence=3)
     for run in (first, second, third):
-        await one.log.create(run)
+        await one.create(run)
     following = asyncio.ensure_future(_all(other, third.id))
-    await one.log.append([Batch(first.id, 1, b"x", last=True)])
-    assert [h.id for h in await other.log.runs(first.thread.key)] == [second.id, first.id]
-    assert await other.log.sweep(before=time.time() - 60) == 0
-    assert await other.log.sweep(before=time.time() + 60) >= 1
-    assert await other.log.head(first.id) is None
-    assert await other.log.read(first.id) == []
-    await one.log.drop(third.thread.key)
+    await one.append([Batch(first.id, 1, b"x", last=True)])
+    assert [h.id for h in await other.runs(first.thread.key)] == [second.id, first.id]
+    assert await other.sweep(before=time.time() - 60) == 0
+    assert await other.sweep(before=time.time() + 60) >= 1
+    assert await other.head(first.id) is None
+    assert await other.read(first.id) == []
+    await one.drop(third.thread.key)
     assert await asyncio.wait_for(following, 30) == []
-    assert [h.id for h in await other.log.runs(third.thread.key)] == []
-    assert [h.id for h in await other.log.runs(second.thread.key)] == [second.id]
+    assert [h.id for h in await other.runs(third.thread.key)] == []
+    assert [h.id for h in await other.runs(second.thread.key)] == [second.id]
 
 
-async def _all(store: Store, run: str) -> list[bytes]:
-    return [entry.data async for entry in store.log.follow(run)]
+async def _all(log: RunLog, run: str) -> list[bytes]:
+    return [entry.data async for entry in log.follow(run)]
 
 
 # ------------------------------------------------------------------ the journal

@@ -27,7 +27,7 @@ from yai_nexus_agentkit.adapter.langgraph.request.planner import Planner
 from yai_nexus_agentkit.adapter.langgraph.request.reconcile import message_roles
 from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, Graph, GraphShape, saver_of
 from yai_nexus_agentkit.adapter.langgraph.threads.branches import MESSAGE_KEY
-from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import breakpoints
+from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import RUN_KEY, breakpoints
 from yai_nexus_agentkit.adapter.langgraph.threads.savers import at_head
 from yai_nexus_agentkit.adapter.langgraph.translate.translator import LangGraphTranslator
 from yai_nexus_agentkit.adapter.run_context import Hooks, RunContext
@@ -63,6 +63,7 @@ class LangGraphSource(Source):
         self.graph: Graph | None = agent if isinstance(agent, Pregel) else None
         self.shape = GraphShape.of(self.graph) if self.graph is not None else None
         self._middleware = AgentMiddlewares(agent)
+        self.continues = self.graph is not None and saver_of(self.graph) is not None
 
     async def prepare(self, run: RunContext, /) -> LangGraphRun:
         """Read the thread and decide what the request means for it."""
@@ -122,9 +123,16 @@ class LangGraphSource(Source):
         }
         if handler is not None:
             given["callbacks"] = with_handler(given.get("callbacks"), handler)
+        marks: dict[str, Any] = {}
         newest = next((m.id for m in reversed(run.run_input.messages) if m.role == "user"), None)
         if newest is not None:
-            given["metadata"] = {**(given.get("metadata") or {}), MESSAGE_KEY: newest}
+            marks[MESSAGE_KEY] = newest
+        if run.attempt is not None:
+            # LangGraph takes an input with the checkpoint's run id for one that it has: a key of ours, never the
+            # client's runId, which CopilotKit repeats.
+            marks[RUN_KEY] = run.attempt.key
+        if marks:
+            given["metadata"] = {**(given.get("metadata") or {}), **marks}
         return given
 
 

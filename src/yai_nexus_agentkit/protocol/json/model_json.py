@@ -15,7 +15,9 @@ from ag_ui.core import EventType
 from pydantic import BaseModel
 from pydantic_core import to_json
 
-__all__ = ["model_json"]
+from yai_nexus_agentkit.protocol.json.json_safe import clean_text
+
+__all__ = ["clean_json", "model_json"]
 
 _PACKAGE = "ag_ui."
 
@@ -38,6 +40,29 @@ def model_json(model: BaseModel) -> bytes:
     if shape is None:
         return model.__pydantic_serializer__.to_json(model, by_alias=True)
     return to_json(_members(model, shape), by_alias=True, inf_nan_mode="null")
+
+
+def clean_json(model: BaseModel) -> bytes:
+    """The same with lone surrogates replaced by U+FFFD. Raises what pydantic's serialiser raises."""
+    try:
+        return model_json(model)
+    except Exception:  # user code runs in here; a second failure is reported
+        pass
+    plain = model.__pydantic_serializer__.to_python(model, by_alias=True)
+    return to_json(_cleaned(plain), inf_nan_mode="null")
+
+
+def _cleaned(value: Any) -> Any:
+    """`value` with its text made fit for UTF-8. What is not text or a plain container stays as it is."""
+    match value:
+        case str():
+            return clean_text(value)
+        case dict():
+            return {_cleaned(key): _cleaned(item) for key, item in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [_cleaned(item) for item in value]
+        case _:
+            return value
 
 
 def _members(model: BaseModel, shape: _Shape) -> dict[str, Any]:

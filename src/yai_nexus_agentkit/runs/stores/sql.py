@@ -14,7 +14,7 @@ from yai_nexus_agentkit.runs.identity import ThreadRef
 from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadStatus
 from yai_nexus_agentkit.runs.journal import JournalEntry
 from yai_nexus_agentkit.runs.locks import Lease
-from yai_nexus_agentkit.runs.log import Batch, Entry, RunHead
+from yai_nexus_agentkit.runs.log import Batch, Entry, RunHead, Unfinished
 from yai_nexus_agentkit.runs.stores.followers import Followers
 from yai_nexus_agentkit.runs.stores.store import Store
 
@@ -36,7 +36,7 @@ MIGRATIONS: Sequence[str] = (
         started DOUBLE PRECISION NOT NULL, ended DOUBLE PRECISION, fence BIGINT NOT NULL, attempt INTEGER NOT NULL,
         seq BIGINT NOT NULL, base BIGINT NOT NULL, size BIGINT NOT NULL);
     CREATE INDEX agui_runs_of ON agui_runs (thread, started);
-    CREATE INDEX agui_runs_ended ON agui_runs (ended);
+    CREATE INDEX agui_runs_ended ON agui_runs (ended, started);
     CREATE TABLE agui_log (run TEXT NOT NULL, seq BIGINT NOT NULL, data {BYTES} NOT NULL, last INTEGER NOT NULL,
         PRIMARY KEY (run, seq));
     CREATE TABLE agui_journal (thread TEXT NOT NULL, id TEXT NOT NULL, place BIGINT NOT NULL, after TEXT NOT NULL,
@@ -282,8 +282,11 @@ class SqlLog:
     async def runs(self, thread: str, *, limit: int = 20) -> list[RunHead]:
         return await self._heads(f"thread = ? ORDER BY started DESC LIMIT {int(limit)}", thread)
 
-    async def unfinished(self, *, limit: int = 1000) -> list[RunHead]:
-        return await self._heads(f"ended IS NULL ORDER BY started LIMIT {int(limit)}")
+    async def unfinished(self, *, limit: int = 1000) -> list[Unfinished]:
+        found = await self._database.rows(
+            f"SELECT id, thread FROM agui_runs WHERE ended IS NULL ORDER BY started LIMIT {int(limit)}"
+        )
+        return [Unfinished(*one) for one in found]
 
     async def drop(self, thread: str) -> None:
         await self._forget("thread = ?", thread)
@@ -351,6 +354,5 @@ def sql_store(database: Database) -> Store:
         index=SqlThreads(database),
         log=SqlLog(database),
         journal=SqlJournal(database),
-        shared=True,
         ready=ready,
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from yai_nexus_agentkit.runs.index import MemoryThreadIndex, ThreadIndex
 from yai_nexus_agentkit.runs.journal import MemoryThreadJournal, ThreadJournal
 from yai_nexus_agentkit.runs.locks import MemoryThreadLocks, ThreadLocks
-from yai_nexus_agentkit.runs.log import MemoryRunLog, RunLog
+from yai_nexus_agentkit.runs.log import RunLog
 
 __all__ = ["Store"]
 
@@ -23,9 +23,8 @@ class Store:
 
     locks: ThreadLocks = field(default_factory=MemoryThreadLocks)
     index: ThreadIndex = field(default_factory=MemoryThreadIndex)
-    log: RunLog = field(default_factory=MemoryRunLog)
     journal: ThreadJournal = field(default_factory=MemoryThreadJournal)
-    shared: bool = False
-    """Other workers see the same store, so they can go on with this worker's runs."""
+    log: RunLog | None = None
+    """Where other workers see this worker's runs, and may go on with them; None where nobody else could."""
     ready: Callable[[], Awaitable[None]] = _always
     """Reaches the store once. Raises whatever the store's client raises."""

@@ -16,7 +16,6 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.types import Command
 
 from yai_nexus_agentkit.adapter.hook_calls import shown_messages, shown_state
-from yai_nexus_agentkit.adapter.langgraph.messages.answer import own_messages
 from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import client_form, to_agui
 from yai_nexus_agentkit.adapter.langgraph.messages.to_langchain import to_langchain
@@ -30,13 +29,20 @@ from yai_nexus_agentkit.adapter.langgraph.request.reconcile import (
     message_roles,
     open_calls,
     reconcile,
+    stray_result,
 )
 from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, Graph, GraphShape, saver_of
 from yai_nexus_agentkit.adapter.langgraph.threads.branches import History, Place, cut, fork_thread, start_branch
-from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import ANSWERS_KEY, Thread, read_thread, settle
+from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import (
+    ANSWERS_KEY,
+    Thread,
+    read_thread,
+    settle,
+    with_saver,
+)
 from yai_nexus_agentkit.adapter.langgraph.threads.savers import GivenIds, RunSaver, SaverInFront
 from yai_nexus_agentkit.adapter.run_context import RunContext
-from yai_nexus_agentkit.errors import NoToolResultsError, RunInputError
+from yai_nexus_agentkit.errors import RunInputError
 from yai_nexus_agentkit.protocol.calls import Call, ThreadCalls
 from yai_nexus_agentkit.protocol.linked_media import has_links, unlink_media
 
@@ -68,13 +74,15 @@ class Planner:
             return self._without_thread()
         thread = await self._read()
         self._run.linkable = self._shape.messages
+        if (attempt := self._run.attempt) is not None and attempt.number > 1 and thread.is_of(attempt.key):
+            return await self._gone_on(saver, thread)  # an earlier try stored something; else the request is as new
         self.agent = self._in_front(saver, thread, answering=self._resuming)
         self._unlink(thread.held)
         # On a new thread all there is, or nothing that the thread would keep.
         given = [] if thread.held else to_langchain(self._request)
         self._due = await self._is_due(thread)
         calls = self._calls(thread.held or given, thread.scopes)
-        stray = self._stray_result(calls)
+        stray = stray_result(self._request, calls)
         found = self._compared(thread, calls, [] if stray else given)
         state = self._changed(thread)
         if found.fork is not None:
@@ -108,7 +116,7 @@ class Planner:
         known = Known(request=self._request, calls=calls, roles=roles, resumable=False)
         messages, found = completed(messages, calls)
         state = self._changed_state({})
-        stray = self._stray_result(calls)
+        stray = stray_result(self._request, calls)
         if stray is not None or self._is_idle(messages, state):
             return Idle(known=known, held=Held({}, messages), refused=stray)
         return self._run_on(known, messages, state, found, Held({}))
@@ -131,22 +139,12 @@ class Planner:
     def _written(self) -> Graph:
         """The graph for updates of its thread, and for a run after one."""
         saver = saver_of(self._graph)
-        return self._graph if saver is None else self._copied(SaverInFront(saver))
+        return self._graph if saver is None else with_saver(self._graph, SaverInFront(saver))
 
     def _in_front(self, saver: BaseCheckpointSaver[Any], thread: Thread, *, answering: bool = False) -> Graph:
         """The graph with the checkpointer of this run."""
-        return self._copied(RunSaver(saver, thread.saved, self._given_ids, answering=answering), loud=answering)
-
-    def _copied(self, saver: SaverInFront, *, loud: bool = False) -> Graph:
-        """The graph with another checkpointer. A graph that cannot be copied is left as it is."""
-        try:
-            return self._graph.copy({"checkpointer": saver})
-        except Exception:
-            message = (
-                "a %s cannot be copied: its threads are read twice, and an answer over which a task failed stays stored"
-            )
-            _logger.log(logging.WARNING if loud else logging.DEBUG, message, type(self._graph).__name__, exc_info=True)
-            return self._graph
+        front = RunSaver(saver, thread.saved, self._given_ids, answering=answering)
+        return with_saver(self._graph, front, loud=answering)
 
     async def _read(self) -> Thread:
         """The thread. If the user says no at a breakpoint, the turn ends there: what waits shall not run."""
@@ -302,21 +300,6 @@ class Planner:
             return True
         return not new and not state and (self._resuming or self._takes_messages or self._shape.functional)
 
-    def _stray_result(self, calls: ThreadCalls) -> RunInputError | None:
-        """The request ends with the result of a call that neither the thread nor the client knows."""
-        own = own_messages(self._request)
-        last = own[-1] if own else None
-        if last is None or last.role != "tool" or last.subagent_run_id is not None:
-            return None
-        made = {call.id for m in own if m.role == "assistant" for call in m.tool_calls or ()}
-        call = calls.get(last.tool_call_id)
-        if last.tool_call_id in made or (call is not None and call.maker):
-            return None
-        path = f"/messages/{self._request.index(last)}"
-        error = NoToolResultsError("this is the result of a call that nobody made", path=path)
-        _logger.warning("%s: %s", error.code, error)
-        return error
-
     async def _stopped_after_answers(self, thread: Thread) -> bool:
         """The thread took answers, and then its run failed or was left: the same answers go on from there, so that what
         succeeded does not run twice."""
@@ -331,6 +314,19 @@ class Planner:
         if thread.saved is not None:  # the state, since a checkpoint lacks the defaults nobody wrote over
             values = (await self._graph.aget_state(self.config)).values
         return Idle(known=replace(known, nested=()), held=Held(values, thread.held), refused=refused)
+
+    # ------------------------------------------------------------------ a run that another worker began
+
+    async def _gone_on(self, saver: BaseCheckpointSaver[Any], thread: Thread) -> Plan:
+        """From the last step that was stored. The client holds more than that, or less: it gets all messages anew."""
+        self.agent = self._in_front(saver, thread)
+        calls = self._calls(thread.held, thread.scopes)
+        known = replace(self._known(thread, calls, Reconciliation(lacking=True, surplus=True)), nested=())
+        if thread.paused:
+            return self._restated(known, thread, Reconciliation())
+        if not (await self._graph.aget_state(self.config)).next:
+            return await self._idle(known, thread, None)
+        return Resume(known=known, input=None, held=self._with_defaults(Held(thread.values, thread.held)))
 
     # ------------------------------------------------------------------ another branch
 

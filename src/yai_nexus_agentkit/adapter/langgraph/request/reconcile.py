@@ -7,6 +7,7 @@ new user and system messages, results of the client's own tools, edits of user m
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -19,10 +20,13 @@ from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown
 from yai_nexus_agentkit.adapter.langgraph.messages.metadata import is_marked, is_users, withheld
 from yai_nexus_agentkit.adapter.langgraph.messages.to_langchain import to_langchain
 from yai_nexus_agentkit.adapter.langgraph.request.alike import alike, repeats, same_content, text_of, was_saved_as
+from yai_nexus_agentkit.errors import NoToolResultsError, RunInputError
 from yai_nexus_agentkit.orchestration.client_tools import is_pending
 from yai_nexus_agentkit.protocol.calls import Call, ThreadCalls
 
-__all__ = ["Reconciliation", "completed", "message_roles", "open_calls", "reconcile", "unanswered"]
+__all__ = ["Reconciliation", "completed", "message_roles", "open_calls", "reconcile", "stray_result", "unanswered"]
+
+_logger = logging.getLogger(__name__)
 
 _UNANSWERED = "There is no result: the conversation went on before one came. The call may have had an effect."
 """A model reads this as the result of a call that nobody answered; providers refuse a call without result."""
@@ -293,3 +297,20 @@ def message_roles(request: Sequence[Message], held: Sequence[BaseMessage]) -> di
     for message in request:
         roles[message.id] = message.role
     return roles
+
+
+def stray_result(request: Sequence[Message], calls: ThreadCalls) -> RunInputError | None:
+    """The request ends with the result of a call that neither the thread (`calls`) nor the client knows."""
+    own = own_messages(request)
+    last = own[-1] if own else None
+    if last is None or last.role != "tool" or last.subagent_run_id is not None:
+        return None
+    made = {call.id for m in own if m.role == "assistant" for call in m.tool_calls or ()}
+    call = calls.get(last.tool_call_id)
+    if last.tool_call_id in made or (call is not None and call.maker):
+        return None
+    error = NoToolResultsError(
+        "this is the result of a call that nobody made", path=f"/messages/{list(request).index(last)}"
+    )
+    _logger.warning("%s: %s", error.code, error)
+    return error

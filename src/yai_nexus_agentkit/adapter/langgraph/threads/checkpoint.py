@@ -9,7 +9,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import CheckpointTuple
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.constants import END
 from langgraph.pregel import Pregel
 from langgraph.types import Interrupt as NativeInterrupt
@@ -22,7 +22,7 @@ from yai_nexus_agentkit.adapter.langgraph.shape import Graph, GraphShape, saver_
 from yai_nexus_agentkit.adapter.langgraph.threads.savers import at_root
 from yai_nexus_agentkit.adapter.langgraph.threads.withheld import due_nodes, with_marks
 
-__all__ = ["ANSWERS_KEY", "Thread", "breakpoints", "read_thread", "settle"]
+__all__ = ["ANSWERS_KEY", "RUN_KEY", "Thread", "breakpoints", "read_thread", "settle", "with_saver"]
 
 _logger = logging.getLogger(__name__)
 _PENDING = "__interrupt__"
@@ -30,6 +30,8 @@ _NO_TASK = "00000000-0000-0000-0000-000000000000"
 """LangGraph's task of what came with a ``Command``: the channels have that already."""
 ANSWERS_KEY = "agui_answers"
 """Key in the metadata of a run's checkpoints: the ids of the interrupts that the run answered, separated by spaces."""
+RUN_KEY = "run_id"
+"""Key in the metadata of checkpoints by which LangGraph knows the run that wrote them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,10 @@ class Thread:
     """Ids of the interrupts whose answers the last run took: as far as it got, they are not open any more."""
     loose: bool = False
     """Some tasks of the last step ended and some did not. What the former wrote counts, but the checkpoint lacks it."""
+
+    def is_of(self, run_key: str) -> bool:
+        """The newest checkpoint was written by the run with this key."""
+        return self.saved is not None and self.saved.metadata.get(RUN_KEY) == run_key
 
     @property
     def paused(self) -> bool:
@@ -196,3 +202,15 @@ def _own_breakpoints(graph: Graph, state: StateSnapshot) -> list[Breakpoint]:
     if not is_before and not after:
         return []
     return [Breakpoint(task.id, task.name, is_before) for task in state.tasks]
+
+
+def with_saver(graph: Graph, saver: BaseCheckpointSaver[Any], *, loud: bool = False) -> Graph:
+    """The graph with another checkpointer. A graph that cannot be copied is left as it is; `loud`: as a warning."""
+    try:
+        return graph.copy({"checkpointer": saver})
+    except Exception:
+        message = (
+            "a %s cannot be copied: its threads are read twice, and an answer over which a task failed stays stored"
+        )
+        _logger.log(logging.WARNING if loud else logging.DEBUG, message, type(graph).__name__, exc_info=True)
+        return graph

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from yai_nexus_agentkit.runs.identity import ThreadRef
-from yai_nexus_agentkit.runs.log import Batch, Entry, RunHead
+from yai_nexus_agentkit.runs.log import Batch, Entry, RunHead, Unfinished
 from yai_nexus_agentkit.runs.stores.followers import EVERY_RUN, Followers
 from yai_nexus_agentkit.runs.stores.redis.news import news
 
@@ -114,9 +114,14 @@ class RedisLog:
         found = await self._heads(await self._client.zrevrange(_runs(thread), 0, limit - 1))
         return [head for head in found if head is not None]
 
-    async def unfinished(self, *, limit: int = 1000) -> list[RunHead]:
-        found = await self._heads(await self._client.zrange("agui:open", 0, limit - 1))
-        return [head for head in found if head is not None]
+    async def unfinished(self, *, limit: int = 1000) -> list[Unfinished]:
+        runs = await self._client.zrange("agui:open", 0, limit - 1)
+        async with self._client.pipeline(transaction=False) as steps:
+            for run in runs:
+                steps.hget(_run(run.decode()), "thread")
+            threads = await steps.execute()
+        found = zip(runs, threads, strict=True)
+        return [Unfinished(run.decode(), json.loads(thread)[-1]) for run, thread in found if thread is not None]
 
     async def drop(self, thread: str) -> None:
         await self._forget(await self._client.zrange(_runs(thread), 0, -1))

@@ -32,6 +32,5 @@ async def redis_store(address: str) -> AsyncIterator[Store]:
             index=RedisThreads(client),
             log=RedisLog(client),
             journal=RedisJournal(client),
-            shared=True,
             ready=ready,
         )

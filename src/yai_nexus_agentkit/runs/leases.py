@@ -1,0 +1,78 @@
+"""The thread locks that one worker holds, kept alive while it holds them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import NamedTuple
+from uuid import uuid4
+
+from yai_nexus_agentkit.runs.locks import Lease, ThreadLocks
+
+__all__ = ["Held", "Leases"]
+
+_logger = logging.getLogger(__name__)
+
+
+class Held(NamedTuple):
+    """A lock that this worker holds."""
+
+    key: str
+    holder: str
+    fence: int
+
+
+class Leases:
+    """Takes locks, renews them three times per lease, and gives them back.
+
+    `noticed` is called with a lock that was lost, or whose holder was asked to stop.
+    """
+
+    def __init__(self, locks: ThreadLocks, *, lease: float, noticed: Callable[[Held, Lease], None]) -> None:
+        """`lease`: seconds."""
+        self.locks, self._lease, self._noticed = locks, lease, noticed
+        self._held: dict[str, Held] = {}
+        """By holder."""
+        self._keeper: asyncio.Task[None] | None = None
+        """Renews the locks while there are any."""
+
+    @property
+    def held(self) -> list[Held]:
+        """The locks of this worker."""
+        return list(self._held.values())
+
+    async def take(self, key: str, holder: str | None = None, *, wait: float = 0.0) -> Held | None:
+        """Take a lock, waiting for it up to `wait` seconds. None: somebody else holds it."""
+        holder = holder or uuid4().hex
+        fence = await self.locks.acquire(key, holder, lease=self._lease, wait=wait)
+        if fence is None:
+            return None
+        held = self._held[holder] = Held(key, holder, fence)
+        if self._keeper is None:
+            self._keeper = asyncio.get_running_loop().create_task(self._renew(), name="agui-lease-keeper")
+        return held
+
+    async def give_back(self, held: Held) -> None:
+        """Give a lock back."""
+        self._held.pop(held.holder, None)
+        if not self._held and self._keeper is not None:
+            self._keeper.cancel()
+            self._keeper = None
+        await self.locks.release(held.key, held.holder)
+
+    async def renew(self, held: Held) -> None:
+        """Hold it for a whole lease from now on."""
+        await self.locks.renew(held.key, held.holder, lease=self._lease)
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(self._lease / 3)
+            for held in self.held:
+                try:
+                    lease = await self.locks.renew(held.key, held.holder, lease=self._lease)
+                except Exception:
+                    _logger.exception("a thread's lock could not be renewed")
+                    continue
+                if lease is not Lease.HELD and held.holder in self._held:
+                    self._noticed(held, lease)

@@ -1,0 +1,218 @@
+"""Runs that several workers know: each writes the logs of its own, follows those of others, and goes on with runs whose
+worker is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+from uuid import uuid4
+
+from ag_ui.core import BaseEvent, RunErrorEvent
+
+from yai_nexus_agentkit.adapter.run_context import Attempt
+from yai_nexus_agentkit.errors import Code, OverloadedError
+from yai_nexus_agentkit.protocol.json.model_json import clean_json
+from yai_nexus_agentkit.protocol.replay import Replay
+from yai_nexus_agentkit.protocol.request import parse_request, peer_declares
+from yai_nexus_agentkit.runs.leases import Held, Leases
+from yai_nexus_agentkit.runs.live_run import LiveRun, Past, RunRequest
+from yai_nexus_agentkit.runs.log import Batch, RunHead, RunLog
+from yai_nexus_agentkit.runs.recorder import Recorder
+from yai_nexus_agentkit.runs.remote_run import RemoteRun, events_of
+
+__all__ = ["CannotGoOnError", "Restorer", "SharedRuns"]
+
+_logger = logging.getLogger(__name__)
+_LOOK = 0.25
+"""Seconds between two looks for runs without a worker, while other workers have runs."""
+_PER_RUN = 0.002
+"""Seconds added to that for each run of another worker."""
+_SWEEP = 60.0
+"""Seconds between two sweeps of old logs."""
+_MOST_ATTEMPTS = 5
+"""A run that took this many workers with it is given up."""
+
+Restorer = Callable[[RunHead], Awaitable[RunRequest]]
+"""Makes a run's request of what the log knows of it. Raises `CannotGoOnError`."""
+
+
+Start = Callable[[RunHead, Held, RunRequest, Past], Awaitable[None]]
+"""Begins the next try of a run, with the lock of its thread."""
+
+
+class CannotGoOnError(Exception):
+    """The run cannot go on on another worker. Its text says why, for the log."""
+
+
+class SharedRuns:
+    """One worker's part in the runs of all workers."""
+
+    def __init__(self, log: RunLog, leases: Leases, *, lease: float, flush: float, retention: float, kept: int) -> None:
+        """Seconds: `lease` of a lock, `flush` between two writes to the log, `retention` of logs after the end.
+        `kept`: bytes of a run's events that are kept for later viewers."""
+        self.log, self._leases = log, leases
+        self._lease, self._retention, self._kept = lease, retention, kept
+        self._recorder = Recorder(log, flush=flush)
+        self._remote: dict[str, RemoteRun] = {}
+        """Runs of other workers that are watched here, by log id."""
+        self._own: set[str] = set()
+        """Log ids of runs of this worker."""
+
+    # ------------------------------------------------------------------ runs of this worker
+
+    @asynccontextmanager
+    async def recorded(self, run: LiveRun, *, head: RunHead | None = None) -> AsyncIterator[None]:
+        """Write the log of a run, for as long as the block lasts. `head`: of a run that another worker began."""
+        seq = 0
+        if head is None:
+            head = await self._begin(run)
+            run.attempt = Attempt(head.id)
+        else:
+            entries = await self.log.read(head.id)
+            seq = entries[-1].seq if entries else 0
+        self._own.add(head.id)
+        recording = self._recorder.open(head.id, run.held.fence, seq=seq, lost=run.hand_over, shortened=run.feed.so_far)
+        run.feed.recorded = recording.put
+        try:
+            yield
+        finally:
+            self._own.discard(head.id)
+            if run.handed_over:
+                with contextlib.suppress(Exception):
+                    await self._recorder.flush()
+            else:
+                last = run.feed.terminal or RunErrorEvent(message="nobody watched the run", code=Code.CANCELLED)
+                await recording.end(last)
+            self._recorder.close(recording)
+
+    async def _begin(self, run: LiveRun) -> RunHead:
+        thread = run.request.thread
+        for earlier in await self.log.runs(thread.key, limit=2):
+            if earlier.ended is None and (lost := await self.log.claim(earlier.id, run.held.fence)) is not None:
+                await self._give_up(lost, "a new request came before another worker could go on with it")
+        head = RunHead(
+            uuid4().hex,
+            thread,
+            run.run_input.run_id,
+            clean_json(run.run_input).decode(),
+            declared=peer_declares(run.run_input),
+            facts=run.request.stored,
+            started=time.time(),
+            fence=run.held.fence,
+        )
+        await self.log.create(head)
+        return head
+
+    # ------------------------------------------------------------------ runs of other workers
+
+    async def remote(self, thread: str) -> RemoteRun | None:
+        """The run that a thread (by its key) has on another worker, or whose worker is gone."""
+        head = next(iter(await self.log.runs(thread, limit=1)), None)
+        if head is None or head.ended is not None:
+            return None
+        if head.id not in self._remote:
+            self._remote[head.id] = RemoteRun(head, self.log, self._left, kept=self._kept)
+        return self._remote[head.id]
+
+    def _left(self, run: RemoteRun) -> None:
+        if self._remote.get(run.head.id) is run:
+            del self._remote[run.head.id]
+
+    # ------------------------------------------------------------------ runs whose worker is gone
+
+    @asynccontextmanager
+    async def working(
+        self, start: Start, has_room: Callable[[], bool], restorers: Mapping[str, Restorer]
+    ) -> AsyncIterator[None]:
+        """Write logs and go on with runs whose worker is gone, for as long as the block lasts.
+
+        `start` begins such a run, while this worker has room for it. `restorers`: by the agent's name.
+        """
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._recorder.working())
+            await stack.enter_async_context(_repeated(lambda: self._look(start, has_room, restorers)))
+            await stack.enter_async_context(_repeated(self._sweep))
+            yield
+            for run in list(self._remote.values()):
+                run.close()
+
+    async def _look(self, start: Start, has_room: Callable[[], bool], restorers: Mapping[str, Restorer]) -> float:
+        """Go on with the runs that nobody holds. Returns the seconds until the next look."""
+        others = [run for run in await self.log.unfinished() if run.run not in self._own]
+        for run in others:
+            if has_room() and (held := await self._leases.take(run.thread)) is not None:
+                await self._adopt(run.run, held, start, restorers)
+        return max(_LOOK, _PER_RUN * len(others)) if others else self._lease / 4
+
+    async def _adopt(
+        self,
+        run: str,
+        held: Held,
+        start: Start,
+        restorers: Mapping[str, Restorer],
+    ) -> None:
+        head = await self.log.claim(run, held.fence)
+        if head is None:  # it ended in between
+            await self._leases.give_back(held)
+            return
+        _logger.warning("run %r lost its worker; this is attempt %d", head.run_id, head.attempt)
+        try:
+            if head.attempt > _MOST_ATTEMPTS:
+                raise CannotGoOnError(f"it took {_MOST_ATTEMPTS} workers with it")
+            if head.thread.agent not in restorers:
+                raise CannotGoOnError(f"this server has no agent {head.thread.agent!r}")
+            request = await restorers[head.thread.agent](head)
+            if not request.adapter.source.continues:
+                raise CannotGoOnError("its agent keeps nothing from which another worker could go on")
+            events = [event for entry in await self.log.read(run) for event in events_of(entry)]
+            await start(head, held, request, Past(attempt=Attempt(head.id, head.attempt), events=events))
+        except OverloadedError:
+            await self._leases.give_back(held)
+        except Exception as error:
+            if not isinstance(error, CannotGoOnError):
+                _logger.exception("run %r cannot be taken over", head.run_id)
+            await self._give_up(head, str(error))
+            await self._leases.give_back(held)
+
+    async def _give_up(self, head: RunHead, reason: str) -> None:
+        _logger.warning("run %r cannot go on: %s", head.run_id, reason)
+        replay = Replay(parse_request(head.request))
+        for entry in await self.log.read(head.id):
+            for event in events_of(entry):
+                replay.put(event)
+        end: list[BaseEvent] = [
+            *replay.closing(),
+            RunErrorEvent(message="the run's server is gone", code=Code.WORKER_LOST),
+        ]
+        await self.log.append([Batch(head.id, head.fence, b"\n".join(map(clean_json, end)), True)])
+
+    async def _sweep(self) -> float:
+        await self.log.sweep(before=time.time() - self._retention)
+        return _SWEEP
+
+
+@asynccontextmanager
+async def _repeated(step: Callable[[], Coroutine[Any, Any, float]]) -> AsyncIterator[None]:
+    """Do `step` again and again, after the seconds that it returns, for as long as the block lasts."""
+
+    async def work() -> None:
+        while True:
+            try:
+                pause = await step()
+            except Exception:
+                _logger.exception("the shared runs cannot be looked after; trying again")
+                pause = 1.0
+            await asyncio.sleep(pause)
+
+    task = asyncio.get_running_loop().create_task(work(), name="agui-shared-runs")
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])

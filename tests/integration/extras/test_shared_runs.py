@@ -1,0 +1,239 @@
+"""Two workers share a store and a checkpointer: each watches, cancels and takes over runs of the other."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from starlette.requests import Request
+
+from tests.support.redis_server import RedisServer, redis_server
+from tests.support.serving import Exchange, call, living, post, run_body, talker
+from yai_nexus_agentkit import AGUIAdapter
+from yai_nexus_agentkit.runs.identity import Identity, ThreadRef, thread_key
+from yai_nexus_agentkit.runs.log import RunHead
+from yai_nexus_agentkit.runs.stores.opening import open_store
+from yai_nexus_agentkit.server import ServerSettings, create_app
+
+TALK = "TEXT_MESSAGE_CONTENT"
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[RedisServer]:
+    with redis_server() as server:
+        yield server
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> str:
+    return f"sqlite:{tmp_path / 'runs.db'}"
+
+
+class Workers:
+    """Workers of one service."""
+
+    def __init__(self, address: str, tokens: int = 60, pause: float = 0.02, **settings: Any) -> None:
+        self._address, self._tokens, self._pause, self._settings = address, tokens, pause, settings
+        self.saver = InMemorySaver()
+        self._ends: dict[int, AsyncExitStack] = {}
+
+    async def __aenter__(self) -> Workers:
+        return self
+
+    async def start(self, **more: Any) -> Any:
+        graph = talker(self._tokens, self._pause, checkpointer=self.saver)
+        given = {"disconnect": "continue", "store": self._address, "lease": 1.0, **self._settings, **more}
+        app = create_app(AGUIAdapter(graph), settings=ServerSettings(**given))
+        stack = self._ends[id(app)] = AsyncExitStack()
+        await stack.enter_async_context(living(app))
+        return app
+
+    async def end(self, app: Any) -> None:
+        await self._ends.pop(id(app)).aclose()
+
+    async def __aexit__(self, *_: Any) -> None:
+        for stack in self._ends.values():
+            await stack.aclose()
+
+
+def join(app: Any, headers: Any = None) -> Exchange:
+    return post(app, run_body(None, run="page"), "/connect", headers)
+
+
+def whole(tokens: int = 60) -> list[str]:
+    return [f"w{n}" for n in range(tokens)]
+
+
+async def test_ten_viewers_on_another_worker_see_the_whole_run(address: str) -> None:
+    async with Workers(address) as workers:
+        here, there = await workers.start(), await workers.start()
+        first = await post(here, run_body()).until(lambda it: TALK in it.types())
+        viewers = [join(there) for _ in range(10)]
+        (run,) = (await call(there, "GET", "/threads/t1/runs")).json
+        assert (run["runId"], run["status"]) == ("r1", "running")
+        for viewer in [first, *viewers]:
+            await viewer.end()
+            assert viewer.text().split() == whole()
+            assert viewer.types()[-1] == "RUN_FINISHED"
+        assert (await call(there, "GET", "/threads")).json[0]["status"] == "idle"
+        late = await join(there).end()
+        assert TALK not in late.types()
+        assert late.types()[-1] == "RUN_FINISHED"
+
+
+async def test_a_second_run_is_refused_on_another_worker_too(address: str) -> None:
+    async with Workers(address, ending_wait=0.0) as workers:
+        here, there = await workers.start(), await workers.start()
+        first = await post(here, run_body()).until(lambda it: TALK in it.types())
+        second = await post(there, run_body("more", run="r2")).end()
+        assert (second.status, second.error) == (409, "THREAD_BUSY")
+        await first.end()
+
+
+async def test_a_cancellation_reaches_the_other_worker_at_once(redis: RedisServer) -> None:
+    async with Workers(redis.address, tokens=2000) as workers:
+        here, there = await workers.start(), await workers.start()
+        took = []
+        for n in range(20):
+            thread = f"c{n}"
+            first = await post(here, run_body(thread=thread, protocolVersion="1.0")).until(
+                lambda it: TALK in it.types()
+            )
+            began = time.monotonic()
+            assert (await call(there, "POST", f"/threads/{thread}/cancel", {})).status == 202
+            await first.end()
+            took.append(time.monotonic() - began)
+            assert first.events[-1]["outcome"]["type"] == "cancelled"
+        assert max(took) < 1.0
+        assert sorted(took)[len(took) // 2] < 0.2
+
+
+async def test_a_rolling_restart_loses_no_run(address: str) -> None:
+    async with Workers(address, tokens=100) as workers:
+        old = await workers.start()
+        started = [post(old, run_body(thread=f"t{n}")) for n in range(10)]
+        for one in started:
+            await one.until(lambda it: TALK in it.types())
+        new = await workers.start()
+        await workers.end(old)
+        for n, one in enumerate(started):
+            await one.end()
+            assert not one.complete, "its client sees a broken connection and comes again"
+            again = await post(new, run_body(None, thread=f"t{n}", run="page"), "/connect").end()
+            assert again.types()[-1] == "RUN_FINISHED"
+            (shown,) = (await call(new, "GET", f"/threads/t{n}/messages")).json["messages"][1:]
+            assert shown["content"].split() == whole(100)
+
+
+def abandoned(who: str = "ann", **facts: Any) -> RunHead:
+    """A run whose worker is gone before its first step."""
+    thread = ThreadRef("agent", who, "t1", thread_key("agent", who, "t1"))
+    kept = {"thread": None, "whole": True, "disconnect": "continue", "orphaned": None, "facts": {}, **facts}
+    return RunHead(
+        "log1", thread, "r1", json.dumps(run_body("hi")), facts=json.dumps(kept), started=time.time(), fence=1
+    )
+
+
+def ann(request: Request) -> Identity:
+    return Identity(user="ann")
+
+
+@pytest.mark.parametrize(
+    ("kept", "settings", "last"),
+    [
+        ({}, {}, "RUN_FINISHED"),
+        ({}, {"on_crash": "fail"}, "RUN_ERROR"),
+        ({"whole": False}, {}, "RUN_ERROR"),
+        ({"whole": False}, {"restore_identity": lambda agent, user, facts: Identity(user=user)}, "RUN_FINISHED"),
+    ],
+    ids=["continue", "fail", "identity lost", "identity restored"],
+)
+async def test_a_run_without_a_worker_is_taken_over_or_given_up(
+    address: str, kept: Any, settings: Any, last: str
+) -> None:
+    async with open_store(address) as store, Workers(address, identity=ann, **settings) as workers:
+        assert store.log is not None
+        await store.log.create(abandoned(**kept))
+        app = await workers.start()
+        async with asyncio.timeout(10):
+            while (head := await store.log.head("log1")) is None or head.ended is None:
+                await asyncio.sleep(0.05)
+        lines = b"\n".join(entry.data for entry in await store.log.read("log1")).split(b"\n")
+        end = json.loads(lines[-1])
+        assert end["type"] == last
+        assert end.get("code") == (None if last == "RUN_FINISHED" else "WORKER_LOST")
+        after = await post(app, run_body("more", run="r2")).end()
+        assert after.types()[-1] == "RUN_FINISHED", "the thread is usable"
+
+
+async def test_a_run_that_takes_its_workers_with_it_is_given_up(address: str) -> None:
+    async with open_store(address) as store, Workers(address, identity=ann) as workers:
+        assert store.log is not None
+        await store.log.create(abandoned())
+        for fence in range(2, 7):
+            await store.log.claim("log1", fence)
+        await workers.start()
+        async with asyncio.timeout(10):
+            while (head := await store.log.head("log1")) is None or head.ended is None:
+                await asyncio.sleep(0.05)
+        last = (await store.log.read("log1"))[-1]
+        assert b"WORKER_LOST" in last.data
+
+
+async def test_nobody_on_another_worker_sees_or_stops_the_run_of_somebody_else(address: str) -> None:
+    def who(request: Request) -> Identity:
+        return Identity(user=request.headers["x-user"])
+
+    async with Workers(address, identity=who) as workers:
+        here, there = await workers.start(), await workers.start()
+        mine, theirs = {"x-user": "ann"}, {"x-user": "bob"}
+        first = await post(here, run_body(), headers=mine).until(lambda it: TALK in it.types())
+        assert (await join(there, theirs).end()).body == b""
+        assert (await call(there, "GET", "/threads/t1/runs", headers=theirs)).json == []
+        assert (await call(there, "POST", "/threads/t1/cancel", {}, theirs)).status == 404
+        assert (await call(there, "GET", "/threads", headers=theirs)).json == []
+        assert (await join(there, mine).end()).text() == (await first.end()).text()
+
+
+async def test_while_the_store_is_away_runs_go_on_for_those_who_watch() -> None:
+    with redis_server() as server:
+        async with Workers(server.address, tokens=150) as workers:
+            app = await workers.start()
+            first = await post(app, run_body()).until(lambda it: TALK in it.types())
+            server.stop()
+            refused = await post(app, run_body("more", thread="t2", run="r2")).end()
+            assert (refused.status, refused.error) == (503, "STORE_UNAVAILABLE")
+            assert (await call(app, "GET", "/ready")).status == 503
+            await first.until(lambda it: len(it.text().split()) > 100)
+            server.start()
+            await first.end()
+            assert first.types()[-1] == "RUN_FINISHED"
+            assert first.text().split() == whole(150)
+            async with asyncio.timeout(15):
+                while (await call(app, "GET", "/ready")).status != 200:
+                    await asyncio.sleep(0.1)
+            again = await post(app, run_body("more", thread="t2", run="r2")).end()
+            assert again.types()[-1] == "RUN_FINISHED"
+
+
+async def test_the_log_of_a_long_run_stays_short(address: str) -> None:
+    async with Workers(address, tokens=30_000, pause=0.0) as workers:
+        here, there = await workers.start(), await workers.start()
+        first = await post(here, run_body()).until(lambda it: TALK in it.types())
+        second = join(there)
+        await asyncio.gather(first.end(), second.end())
+        assert second.text() == first.text()
+
+
+async def test_an_application_whose_lifespan_does_not_run_refuses_runs(address: str) -> None:
+    app = create_app(AGUIAdapter(talker(1)), settings=ServerSettings(store=address))
+    refused = await post(app, run_body()).end()
+    assert (refused.status, refused.error) == (503, "STORE_UNAVAILABLE")
+    assert "lifespan" in refused.json["detail"]["error_description"]
