@@ -93,10 +93,9 @@ class ProviderWork:
 
     def cite(self, facts: Mapping[str, Any], message_id: str) -> list[BaseEvent]:
         """The citations of the whole answer, if it has some."""
-        citations = json_safe(facts.get("citations") or ())
-        if not citations:
+        if not (citations := facts.get("citations")):
             return []
-        content = citations_content(message_id, citations)
+        content = citations_content(message_id, json_safe(citations))
         return self._life.activity(activity_id(message_id, CITATIONS), CITATIONS, content, owner=self._run.owner)
 
     # ------------------------------------------------------------------ the end

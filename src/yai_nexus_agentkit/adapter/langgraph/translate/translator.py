@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from asyncio import CancelledError
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from types import MethodType
 from typing import Any
 
 from ag_ui.core import BaseEvent
@@ -74,35 +74,9 @@ class LangGraphTranslator:
         self.ending = Ending(plan, self._tree, self._calls)
         self._output: Any = None
         """The root run's return value."""
-        self._handlers = self._by_kind()
-
-    def _by_kind(self) -> dict[str, Handler]:
-        """The handler of each kind of event. Keys are plain strings, which a dict finds in half the time."""
-        handlers: dict[Kind, Handler] = {
-            Kind.ON_CHAIN_START: self._chain_start,
-            Kind.ON_CHAIN_STREAM: self._chain_stream,
-            Kind.ON_CHAIN_END: self._chain_end,
-            Kind.ON_CHAIN_ERROR: self._other_end,
-            Kind.ON_NODE_START: partial(self._chain_start, kind=RunKind.NODE),
-            Kind.ON_NODE_END: self._chain_end,
-            Kind.ON_CHAT_MODEL_START: self._model_start,
-            Kind.ON_CHAT_MODEL_STREAM: self._models.stream,  # no step between, for every token
-            Kind.ON_CHAT_MODEL_END: self._model_end,
-            Kind.ON_LLM_START: self._model_start,
-            Kind.ON_LLM_STREAM: self._models.stream_text,
-            Kind.ON_LLM_END: self._model_end,
-            Kind.ON_LLM_ERROR: self._other_end,
-            Kind.ON_TOOL_START: self._tool_start,
-            Kind.ON_TOOL_STREAM: self._tool_stream,
-            Kind.ON_TOOL_END: self._tool_end,
-            Kind.ON_TOOL_ERROR: self._tool_error,
-            Kind.ON_CUSTOM_EVENT: self._custom,
-            **dict.fromkeys((Kind.ON_RETRIEVER_START, Kind.ON_PROMPT_START, Kind.ON_PARSER_START), self._other_start),
-            **dict.fromkeys((Kind.ON_RETRIEVER_STREAM, Kind.ON_PROMPT_STREAM, Kind.ON_PARSER_STREAM), lambda _: []),
-            **dict.fromkeys((Kind.ON_RETRIEVER_END, Kind.ON_PROMPT_END, Kind.ON_PARSER_END), self._other_end),
-            Kind.ON_RETRIEVER_ERROR: self._other_end,
-        }
-        return {kind.value: handler for kind, handler in handlers.items()}
+        self._handlers: dict[str, Handler] = {kind: MethodType(handle, self) for kind, handle in _HANDLERS.items()}
+        self._handlers[Kind.ON_CHAT_MODEL_STREAM.value] = self._models.stream  # no step between, for every token
+        self._handlers[Kind.ON_LLM_STREAM.value] = self._models.stream_text
 
     # ------------------------------------------------------------------ the run
 
@@ -203,6 +177,9 @@ class LangGraphTranslator:
                 events += self._holding.node_began(run)
             events += self._steps.start(run)
         return events
+
+    def _node_start(self, native: Mapping[str, Any]) -> list[BaseEvent]:
+        return self._chain_start(native, RunKind.NODE)
 
     def _restart(self, run: NativeRun) -> list[BaseEvent]:
         """End what v2 leaves open: the first attempt of a task that is retried, and the nodes of an earlier step."""
@@ -361,3 +338,29 @@ def _skip(native: Mapping[str, Any]) -> list[BaseEvent]:
         _unknown_kinds.add(kind)
         _logger.warning("skipping native events of the unknown kind %r", kind)
     return []
+
+
+_CLASS = LangGraphTranslator
+_HANDLERS: Mapping[str, Callable[[LangGraphTranslator, Mapping[str, Any]], list[BaseEvent]]] = {
+    kind.value: handle
+    for handle, kinds in (
+        (_CLASS._chain_start, [Kind.ON_CHAIN_START]),
+        (_CLASS._chain_stream, [Kind.ON_CHAIN_STREAM]),
+        (_CLASS._chain_end, [Kind.ON_CHAIN_END, Kind.ON_NODE_END]),
+        (_CLASS._node_start, [Kind.ON_NODE_START]),
+        (_CLASS._model_start, [Kind.ON_CHAT_MODEL_START, Kind.ON_LLM_START]),
+        (_CLASS._model_end, [Kind.ON_CHAT_MODEL_END, Kind.ON_LLM_END]),
+        (_CLASS._tool_start, [Kind.ON_TOOL_START]),
+        (_CLASS._tool_stream, [Kind.ON_TOOL_STREAM]),
+        (_CLASS._tool_end, [Kind.ON_TOOL_END]),
+        (_CLASS._tool_error, [Kind.ON_TOOL_ERROR]),
+        (_CLASS._custom, [Kind.ON_CUSTOM_EVENT]),
+        (_CLASS._other_start, [Kind.ON_RETRIEVER_START, Kind.ON_PROMPT_START, Kind.ON_PARSER_START]),
+        (lambda *_: [], [Kind.ON_RETRIEVER_STREAM, Kind.ON_PROMPT_STREAM, Kind.ON_PARSER_STREAM]),
+        (_CLASS._other_end, [Kind.ON_RETRIEVER_END, Kind.ON_PROMPT_END, Kind.ON_PARSER_END]),
+        (_CLASS._other_end, [Kind.ON_CHAIN_ERROR, Kind.ON_LLM_ERROR, Kind.ON_RETRIEVER_ERROR]),
+    )
+    for kind in kinds
+}
+"""The handler of each kind of event; a run has those of its models' chunks beside them. Keys are plain strings, which a
+dict finds in half the time."""
