@@ -41,10 +41,10 @@ async def look_up(who: str) -> str:
     return f"{who} is on holiday"
 
 
-@tool
-def look_up_sync(who: str) -> str:
+@tool("look_up")
+def discreet(who: str) -> str:
     """Look somebody up."""
-    return f"{who} is on holiday"
+    return "She is on holiday"
 
 
 def pii(**fields: Any) -> Any:
@@ -63,6 +63,27 @@ class Redact(middleware.AgentMiddleware):  # type: ignore[name-defined, misc]
 
 class Declared(Redact):
     holds_answer = True
+
+
+class Wrapped(middleware.AgentMiddleware):  # type: ignore[name-defined, misc]
+    """Rewrites an answer in the model's own node."""
+
+    holds_answer = True
+
+    async def awrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        response = await handler(request)
+        response.result = [redacted(m) for m in response.result]
+        return response
+
+
+class Retried(middleware.AgentMiddleware):  # type: ignore[name-defined, misc]
+    """Asks the model again where an answer has the secret. No node stores the refused one."""
+
+    holds_answer = True
+
+    async def awrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        response = await handler(request)
+        return await handler(request) if SECRET in str(response.result) else response
 
 
 class Refuse(middleware.AgentMiddleware):  # type: ignore[name-defined, misc]
@@ -93,6 +114,11 @@ def everything(own: Any, **fields: Any) -> Graph:
     first = [reasoning_part(f"I think of {SECRET}. "), *PIECES, *LOOK]
     again = [f"Once more {SECRET}. ", *tool_call_parts("look_up", {"who": SECRET}, "call_2")]
     return agent(first, PIECES, again, PIECES, middleware=[own], **fields)
+
+
+def retried(saver: bool = True) -> Graph:
+    calls = tool_call_parts("look_up", {"who": "her"}, "call_1")
+    return agent(PIECES, [CLEAN, *calls], PIECES, [CLEAN], PIECES, [CLEAN], saver=saver, middleware=[Retried()])
 
 
 def saved(made: Any, **nodes: Any) -> Graph:
@@ -205,6 +231,13 @@ DECLARED: dict[str, Callable[[], Any]] = {
     "subgraph": lambda: saved(everything(Declared(), saver=False)),
     "subagent": lambda: delegating(Declared()),
     "parallel": lambda: side_by_side(Declared(), Declared()),
+    "around the model": lambda: everything(Wrapped(), tools=[discreet]),
+    "around the model, subgraph": lambda: saved(everything(Wrapped(), saver=False, tools=[discreet])),
+    "asked again": retried,
+    "asked again, subgraph": lambda: saved(retried(saver=False)),
+    "asked again, subagent": lambda: agent(
+        *[tool_call_parts("ask", {"question": "who?"}, "call_a"), [CLEAN]] * 2, tools=[asking(retried(saver=False))]
+    ),
 }
 ANY: dict[str, Callable[[], Any]] = {
     "root": lambda: everything(Redact()),

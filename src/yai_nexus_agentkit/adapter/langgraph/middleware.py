@@ -19,6 +19,8 @@ from langgraph.pregel import Pregel
 
 __all__ = ["AgentMiddlewares", "Hold"]
 
+_LIBRARIES = frozenset({"deepagents", "langchain", "langchain_core", "langgraph", "pydantic", "typing"})
+"""Packages whose functions refer to no agent of an application, but by their closures."""
 _LIMIT = 20_000
 """Objects that the search looks at; an agent has some hundreds."""
 
@@ -130,5 +132,7 @@ def _referred(function: FunctionType) -> list[object]:
             found.append(cell.cell_contents)
         except ValueError:  # not set yet
             continue
+    if function.__module__.partition(".")[0] in _LIBRARIES:
+        return found
     named = (function.__globals__.get(name) for name in function.__code__.co_names)
     return [*found, *(value for value in named if isinstance(value, Runnable | FunctionType))]

@@ -140,7 +140,7 @@ class Holding:
         if not self._queue:
             return []
         graph, step = _graph(run), _step(run)
-        due = [h for h in self._queue if h.graph is graph and h.node == run.name and h.step < step]
+        due = [h for h in self._queue if h.graph is graph and h.node == run.name and h.step < step and h.stored]
         return self._release(due[-1], up_to=True) if due else []
 
     def model_began(self, run: NativeRun) -> list[BaseEvent]:
@@ -154,16 +154,15 @@ class Holding:
     def graph_ended(self, graph: NativeRun, *, failed: bool) -> list[BaseEvent]:
         """A graph inside the agent ended. What it held goes out, or waits for the graph around it."""
         own = [held for held in self._queue if held.graph is graph]
-        if failed:
-            self._queue = [held for held in self._queue if held.graph is not graph]
-            return []
-        if not self._through or graph.owner == graph.id or graph.parent is None:
-            return self._sent(own)
+        subagent = graph.owner == graph.id
+        due = [held for held in own if held.stored and not failed and (subagent or not self._through)]
+        if failed or subagent:
+            self._queue = [held for held in self._queue if held not in own or held in due]
         node = _node(graph)
         for held in own:
             held.graph, held.step = _graph(graph), _step(node)
             held.node = node.name if node is not None else None
-        return []
+        return self._sent(due)
 
     def let_go(self, kept: Callable[[BaseMessage], bool], done: Done | None) -> list[BaseEvent]:
         """The run ends well. `kept`: the thread has the message. `done`: for a run that paused; the other messages
@@ -179,7 +178,8 @@ class Holding:
     def _release(self, due: _Held, *, up_to: bool = False) -> list[BaseEvent]:
         """Send a message, and what its graph made in earlier steps; with `up_to`, all before it in the queue."""
         at = self._queue.index(due)
-        before = [h for h in self._queue[:at] if h.graph is due.graph and (up_to or h.step < due.step)]
+        earlier = (h for h in self._queue[:at] if h.graph is due.graph and h.stored)
+        before = [h for h in earlier if up_to or h.step < due.step]
         return self._sent([*before, due])
 
     def _sent(self, due: Sequence[_Held]) -> list[BaseEvent]:
