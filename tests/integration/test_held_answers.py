@@ -19,8 +19,11 @@ from langgraph.types import interrupt
 
 from tests.conftest import Judge
 from tests.support.graphs import Graph, in_a_row, scripted
+from tests.support.serving import call, run_body
 from tests.support.two_sources import Heard, Source, answer, hear
-from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, RunContext
+from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, Hooks, RunContext
+from yai_nexus_agentkit.adapter.langgraph.middleware import AgentMiddlewares
+from yai_nexus_agentkit.server import create_app
 from yai_nexus_agentkit.testing import collect, reasoning_part, record, run_input, tool_call_parts
 
 agents = pytest.importorskip("langchain.agents")
@@ -254,7 +257,7 @@ ANY: dict[str, Callable[[], Any]] = {
 CASES = [
     *(pytest.param(build, {}, id=f"PII, {name}") for name, build in PII.items()),
     *(pytest.param(build, {}, id=f"declared, {name}") for name, build in DECLARED.items()),
-    *(pytest.param(build, {"hold": "answer"}, id=f"any, {name}") for name, build in (PII | DECLARED | ANY).items()),
+    *(pytest.param(build, {"hold": "answer"}, id=f"any, {name}") for name, build in ANY.items()),
 ]
 
 
@@ -340,8 +343,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
 }
 
 
-@both_sources
-@pytest.mark.parametrize("snapshots", ["auto", "always"])
+@pytest.mark.parametrize(("source", "snapshots"), [("events", "auto"), ("callbacks", "always")])
 @pytest.mark.parametrize(("build", "options"), REFUSED.values(), ids=REFUSED)
 async def test_a_refused_answer_never_leaves(
     judge: Judge, source: Source, build: Callable[[], Any], options: dict[str, Any], snapshots: str
@@ -446,3 +448,151 @@ async def test_questions(
     assert [run["events"][-1]["type"] for run in heard.runs[1:]] == ["RUN_FINISHED", "RUN_FINISHED"]
     answers = [m.get("content") for m in heard.views[1]["messages"] if m["role"] == "assistant"]
     assert answers == ([ANSWER, ANSWER] if build is not approve_by_hand else [ANSWER])
+
+
+# ---------------------------------------------------------------- when, and what else
+
+
+def kinds(heard: Heard, run: int = 0) -> list[str]:
+    """The events of a run in short: types, with the names of steps; deltas of one message as one."""
+    found: list[str] = []
+    for event in heard.runs[run]["events"]:
+        name = f"{event['type']} {event['stepName']}" if "stepName" in event else event["type"]
+        if event["type"].startswith(("STEP", "TEXT_MESSAGE_CONTENT", "TOOL_CALL_START", "TOOL_CALL_RESULT")):
+            found.append(name)
+    return found
+
+
+@both_sources
+async def test_an_answer_goes_out_when_its_tools_begin_and_a_result_when_the_model_reads_it(
+    judge: Judge, source: Source
+) -> None:
+    heard = await hear(lambda: everything(Declared()), source, judge)
+    assert kinds(heard) == [
+        "STEP_STARTED model",
+        "STEP_FINISHED model",
+        "STEP_STARTED tools",
+        "TEXT_MESSAGE_CONTENT",
+        "TOOL_CALL_START",
+        "STEP_FINISHED tools",
+        "TOOL_CALL_RESULT",
+        "STEP_STARTED model",
+        "STEP_FINISHED model",
+        "TEXT_MESSAGE_CONTENT",
+    ]
+    assert not [e for e in heard.events if e["type"] == "MESSAGES_SNAPSHOT"]
+
+
+@both_sources
+async def test_redacted_messages_that_come_back_change_nothing(judge: Judge, source: Source) -> None:
+    heard = await hear(lambda: everything(pii(apply_to_tool_results=True)), source, judge, "hi", "again")
+    assert not [e for e in heard.events if e["type"] == "MESSAGES_SNAPSHOT"]
+    held = heard.views[-1]["messages"]
+    assert [m["role"] for m in held if m["role"] != "reasoning"] == ["user", "assistant", "tool", "assistant"] * 2
+
+
+@both_sources
+@pytest.mark.parametrize(
+    ("build", "options"),
+    [
+        (lambda: agent(PIECES, middleware=[pii()]), {"hold": "never"}),
+        (lambda: agent(PIECES, middleware=[pii(apply_to_output=False)]), {}),
+        (lambda: agent(PIECES, middleware=[Redact()]), {}),
+        (lambda: agent(PIECES), {}),
+    ],
+    ids=["never", "input alone", "not declared", "no middleware"],
+)
+async def test_nothing_waits(judge: Judge, source: Source, build: Callable[[], Any], options: dict[str, Any]) -> None:
+    heard = await hear(build, source, judge, **options)
+    assert [e["delta"] for e in heard.events if e["type"] == "TEXT_MESSAGE_CONTENT"] == PIECES
+
+
+async def test_the_applications_hooks_see_what_is_redacted(judge: Judge) -> None:
+    seen: list[str] = []
+
+    def on_event(event: Any, run: RunContext) -> list[Any]:
+        seen.append(event.model_dump_json())
+        return [event]
+
+    def on_messages(messages: list[Any], run: RunContext) -> list[Any]:
+        seen.extend(m.model_dump_json() for m in messages)
+        return messages
+
+    def on_state(state: dict[str, Any], run: RunContext) -> dict[str, Any]:
+        seen.append(json.dumps(state))
+        return state
+
+    class Noted(middleware.AgentState):  # type: ignore[name-defined, misc]
+        note: str
+
+    class Notes(middleware.AgentMiddleware):  # type: ignore[name-defined, misc]
+        state_schema = Noted
+
+        def after_agent(self, state: Any, runtime: Any) -> dict[str, Any]:
+            return {"note": f"wrote {SECRET}"}
+
+    hooks = Hooks(on_event=on_event, on_messages=on_messages, on_state=on_state)
+    graph = agent(PIECES, middleware=[Notes(), pii()])
+    adapter = AGUIAdapter(graph, options=AdapterOptions(messages_snapshot="always"), hooks=hooks)
+    run = await record(adapter, run_input("hi", thread_id="t"))
+    assert SECRET not in json.dumps(run["events"])
+    assert SECRET not in "".join(seen)
+    assert judge([run]).state["note"] == f"wrote {HIDDEN}"
+    assert any(HIDDEN in one for one in seen)
+
+
+async def test_the_routes_of_a_server_redact_too() -> None:
+    app = create_app(AGUIAdapter(everything(block())))
+    await call(app, "POST", "/", run_body("hi", thread="t1"))
+    for path in ("/threads/t1/messages", "/threads/t1/state"):
+        answered = await call(app, "GET", path)
+        assert answered.status == 200, path
+        assert SECRET.encode() not in answered.body
+
+
+INNER = agent(PIECES, saver=False, middleware=[pii()])
+
+
+@tool
+async def by_name(question: str) -> str:
+    """Ask an agent that the module has."""
+    return str((await INNER.ainvoke({"messages": [("user", question)]}))["messages"][-1].text)
+
+
+class Transforms(middleware.AgentMiddleware):  # type: ignore[name-defined, misc]
+    class Transformer:
+        before_builtins = True
+
+    transformers = (Transformer,)
+
+    def after_model(self, state: Any, runtime: Any) -> None:
+        return None
+
+
+FOUND: dict[str, tuple[Callable[[], Any], tuple[int, bool]]] = {
+    # agent -> PIIMiddlewares, and whether others declare that they rewrite answers
+    "nothing": (lambda: agent(PIECES), (0, False)),
+    "input alone": (lambda: agent(PIECES, middleware=[pii(apply_to_output=False)]), (0, False)),
+    "two": (
+        lambda: agent(PIECES, middleware=[pii(), middleware.PIIMiddleware("ip", apply_to_output=True)]),
+        (2, False),
+    ),
+    "declared": (lambda: agent(PIECES, middleware=[Declared()]), (0, True)),
+    "around the model": (lambda: agent(PIECES, middleware=[Wrapped()]), (0, True)),
+    "a transformer": (lambda: agent(PIECES, middleware=[Transforms()]), (0, True)),
+    "middleware's own calls": (
+        lambda: agent(PIECES, middleware=[middleware.SummarizationMiddleware(scripted("S"))]),
+        (0, False),
+    ),
+    "a node": (lambda: saved(agent(PIECES, saver=False, middleware=[pii()])), (1, False)),
+    "a tool's closure": (lambda: agent(PIECES, tools=[asking(agent(PIECES, middleware=[pii()]))]), (1, False)),
+    "a tool's module": (lambda: agent(PIECES, tools=[by_name]), (1, False)),
+    "a chain": (lambda: agent(PIECES, middleware=[pii()]) | (lambda values: values), (1, False)),
+    "a functional graph": (functional, (0, False)),
+}
+
+
+@pytest.mark.parametrize(("build", "found"), FOUND.values(), ids=FOUND)
+def test_middleware_is_found_wherever_it_is(build: Callable[[], Any], found: tuple[int, bool]) -> None:
+    middlewares = AgentMiddlewares(build())
+    assert (len(middlewares.redactors), middlewares.declares) == found
