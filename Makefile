@@ -20,7 +20,7 @@ PYTEST_ARGS ?=
 # Extra arguments for the server: make serve SERVE_ARGS="--port 9000"
 SERVE_ARGS ?=
 
-.PHONY: help venv demo serve test lint format unit test-lowest bench bench-gate bench-peer docs system browser clean
+.PHONY: help venv demo serve test lint format unit test-lowest bench bench-gate bench-peer soak docs system browser clean
 
 help:
 	@echo "make demo         a scripted agent in the terminal, nothing to configure"
@@ -33,6 +33,7 @@ help:
 	@echo "make test-lowest  the fast tests with the lowest versions that pyproject.toml allows"
 	@echo "make bench        the benchmarks; make bench-gate fails when a budget is exceeded"
 	@echo "make bench-peer   the benchmarks with ag-ui-langgraph beside us, into docs/performance.md"
+	@echo "make soak         attacks on a server for ten minutes, recorded and judged; MINUTES=1 for less"
 	@echo "make docs         build the documentation, strictly, into site/"
 	@echo "make clean        remove everything that make made"
 
@@ -148,6 +149,11 @@ bench-gate: $(VENV)/.dev
 
 bench-peer: $(PEER)/.stamp
 	$(PEER)/bin/python -m benchmarks --peer --docs
+
+# Memory and pauses of the loop go to .artifacts/soak.svg.
+MINUTES ?= 10
+soak: $(VENV)/.dev
+	$(BIN)/python -m tests.soak $(MINUTES)
 
 docs: $(VENV)/.docs
 	$(BIN)/zensical build --clean --strict

@@ -302,6 +302,32 @@ async def test_what_a_hook_hides_has_no_link() -> None:
     assert (await client.get(path)).status == 404
 
 
+@pytest.mark.parametrize(
+    ("way", "named"), [("/copilotkit/agent/a/run", "a"), ("/copilotkit", "a"), ("/a", "a"), ("/run", "run")]
+)
+async def test_every_way_to_a_thread_gives_links_that_work(way: str, named: str) -> None:
+    settings = ServerSettings(**LIMITS)
+    app = create_app(
+        {name: AGUIAdapter(viewer()) for name in ("a", "run")}, settings=settings, copilotkit="/copilotkit"
+    )
+
+    async def send(end: str, **body: Any) -> list[str]:
+        given = run_body(None, **body)
+        if way == "/copilotkit":
+            given = {"method": f"agent/{end}", "params": {"agentId": named}, "body": given}
+        path = way.removesuffix("/run") + f"/{end}" if way.startswith("/copilotkit/") else way
+        path = f"{way}/connect" if end == "connect" and "copilotkit" not in way else path
+        done = await call(app, "POST", path, given, {"host": "x.example"})
+        assert done.types()[-1] == "RUN_FINISHED", done.events[-1]
+        return links([m for e in done.events if e["type"] == "MESSAGES_SNAPSHOT" for m in e["messages"]])
+
+    for number in range(2):
+        await send("run", run=f"r{number}", messages=[said(number)])
+    for end in ("run", "connect"):
+        link = (await send(end, run=end, messages=[]))[0]
+        assert (await call(app, "GET", link.removeprefix("http://x.example"))).body in PICTURES
+
+
 # ---------------------------------------------------------------- results of tools
 
 

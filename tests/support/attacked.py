@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import resource
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
@@ -14,12 +17,12 @@ from langgraph.graph import START, MessagesState, StateGraph
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from tests.support.serving import talker
+from tests.support.serving import asker, failing, talker
 from yai_nexus_agentkit import AGUIAdapter, Hooks, RunContext
 from yai_nexus_agentkit.errors import RunInputError
 from yai_nexus_agentkit.server import ServerSettings, create_app
 
-__all__ = ["Heartbeat", "Hung", "watched"]
+__all__ = ["Heartbeat", "Hung", "soaked", "watched"]
 
 
 class Heartbeat:
@@ -78,13 +81,33 @@ def _refuse(run: RunContext) -> None:
 def watched() -> Any:
     """For a server process, which logs nothing. ``/read`` refuses every request that it could read; ``/heartbeat`` has
     the time of the longest pause since it was last asked."""
+    return _watched(ServerSettings(max_body=4_000_000, body_timeout=1.0, max_bodies=12_000_000))
+
+
+def soaked() -> Any:
+    """The same with room for many bodies at once, for attacks that last."""
+    settings = ServerSettings(
+        max_body=4_000_000,
+        body_timeout=2.0,
+        max_bodies=48_000_000,
+        max_buffer=256 * 1024,
+        stalled=3.0,
+        store_timeout=5.0,
+    )
+    return _watched(settings)
+
+
+def _watched(settings: ServerSettings) -> Any:
     logging.getLogger("yai_nexus_agentkit").setLevel(logging.CRITICAL)
     agents = {
         "talk": AGUIAdapter(talker(2)),
         "read": AGUIAdapter(talker(1), hooks=Hooks(before_run=_refuse)),
         "sleep": AGUIAdapter(_sleepy()),
+        "long": AGUIAdapter(talker(300, 0.005)),
+        "ask": AGUIAdapter(asker()),
+        "fail": AGUIAdapter(failing(ValueError("no"))),
     }
-    app = create_app(agents, settings=ServerSettings(max_body=4_000_000, body_timeout=1.0, max_bodies=12_000_000))
+    app = create_app(agents, settings=settings)
     heart = Heartbeat()
 
     @asynccontextmanager
@@ -95,8 +118,19 @@ def watched() -> Any:
             task.cancel()
 
     async def heartbeat(request: Request) -> JSONResponse:
-        return JSONResponse({"worst": heart.read()})
+        service = app.state.agui
+        left = {"runs": service.live, "locks": len(service.holders), "received": service.capacity.received}
+        left |= {"tasks": len(asyncio.all_tasks()), "files": len(os.listdir("/dev/fd"))}
+        return JSONResponse({"worst": heart.read(), "memory": _memory(), "left": left})
 
     lifespan, app.router.lifespan_context = app.router.lifespan_context, beating
     app.add_route("/heartbeat", heartbeat)
     return app
+
+
+def _memory() -> int:
+    """Bytes of this process in memory."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:  # no Linux: the most that it ever had
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

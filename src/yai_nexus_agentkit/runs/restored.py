@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ag_ui.core import BaseEvent, RunAgentInput
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["restored"]
 
+T = TypeVar("T")
+
 
 def restored(
     adapter: AGUIAdapter,
@@ -23,8 +25,9 @@ def restored(
     thread: ThreadRef,
     facts: Mapping[str, Any],
     limit: float,
-) -> AsyncGenerator[BaseEvent, None]:
-    """``RUN_STARTED``, the state, the messages, and the end with the thread's open questions.
+    wire: Callable[[BaseEvent], T],
+) -> AsyncGenerator[T, None]:
+    """``RUN_STARTED``, the state, the messages, and the end with the thread's open questions, as `wire` makes them.
 
     A request without messages and state brings nothing new, so the agent does not run. `limit`: seconds that it may
     take. The hooks of a run (`before_run`, `after_run`, `record`) are not called; those that redact are.
@@ -33,6 +36,6 @@ def restored(
     options = replace(adapter.options, execution_timeout=limit, messages_snapshot="always")
     hooks = replace(adapter.hooks, before_run=None, after_run=None, record=None)
     config = run_config(identity.config, thread.key)
-    return adapter.replace(options=options, hooks=hooks).run(
-        nothing, config=config, context=identity.context, request=facts
+    return adapter.replace(options=options, hooks=hooks).stream(
+        nothing, wire, config=config, context=identity.context, request=facts
     )

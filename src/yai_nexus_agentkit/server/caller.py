@@ -40,15 +40,19 @@ class Caller:
     identity: Identity
     agent: ServedAgent
     settings: ServerSettings
+    end: str = ""
+    """The end of the request's path, behind that of the agent."""
+    under: str = ""
+    """The path of the agent behind that of the request, if it has none of its own."""
 
     @classmethod
-    async def of(cls, request: HTTPConnection, agent: ServedAgent, settings: ServerSettings) -> Caller:
+    async def of(cls, request: HTTPConnection, agent: ServedAgent, settings: ServerSettings, end: str = "") -> Caller:
         """Ask the application who sends `request`. Raises what its resolver raises; TypeError for no `Identity`."""
         found = settings.identity(request)  # type: ignore[arg-type]  # a web socket's handshake has what a request has
         identity = await found if inspect.isawaitable(found) else found
         if not isinstance(identity, Identity):
             raise TypeError(f"the identity resolver returned {type(identity).__name__}, not Identity")
-        return cls(request, identity, agent, settings)
+        return cls(request, identity, agent, settings, end)
 
     async def adapter(self) -> AGUIAdapter:
         """The agent for this caller."""
@@ -96,9 +100,7 @@ class Caller:
 
     def _media_url(self, thread: ThreadRef) -> str:
         """The address of the thread's media up to their ids, as the client names this server."""
-        path: str = self.request.scope["path"]
-        for end in (f"/threads/{thread.id}/messages", f"/message_snapshot/{thread.id}", "/connect", "/"):
-            path = path.removesuffix(end)
+        path = self.request.scope["path"].removesuffix("/").removesuffix(self.end) + self.under
         url = self.request.url
         return f"{url.scheme}://{url.netloc}{quote(path)}/threads/{quote(thread.id, safe='')}/media/"
 

@@ -51,6 +51,8 @@ class CopilotKit:
         """`agents`: by the id that pages use; at least one."""
         own, wire = replace(settings, disconnect="continue"), CopilotKitWire(settings.event_lines)
         self._agents = {name: Endpoints(agent, service, own, wire) for name, agent in agents.items()}
+        for endpoints in self._agents.values():
+            endpoints.run_path = "/run"
         self._first = next(iter(self._agents.values()))
         """For what is the same for all agents: the limits of bodies, who sends a request, refusals."""
 
@@ -61,6 +63,7 @@ class CopilotKit:
             ("POST", "/agent/{agent}/run", self.run),
             ("POST", "/agent/{agent}/connect", self.connect),
             ("POST", "/agent/{agent}/stop/{thread_id:agui_thread}", self.stop),
+            ("GET", "/agent/{agent}/threads/{thread_id:agui_thread}/media/{media_id:agui_thread}", self.media),
             ("POST", "", self.single),
         ]
         routes = [Route(path + end, handler, methods=[method]) for method, end, handler in table if path + end]
@@ -80,6 +83,11 @@ class CopilotKit:
     async def connect(self, request: Request) -> Response:
         """A thread's run under way, or the thread as it stands."""
         return await self._agent(request.path_params["agent"]).connect(request)
+
+    @_answered
+    async def media(self, request: Request) -> Response:
+        """What a link of a snapshot leads to."""
+        return await self._agent(request.path_params["agent"]).media(request)
 
     @_answered
     async def stop(self, request: Request) -> Response:
@@ -106,7 +114,7 @@ class CopilotKit:
                 raise Refusal(400, "INVALID_REQUEST", "method is 'info', 'agent/run', 'agent/connect' or 'agent/stop'")
             named: Mapping[str, Any] = params if isinstance(params, Mapping) else {}
             agent = self._agent(named.get("agentId"))
-            caller = replace(caller, agent=agent.agent)
+            caller = replace(caller, agent=agent.agent, under=f"/agent/{named['agentId']}")
             if method == "agent/stop":
                 return await _stopped(agent, caller, named.get("threadId"), inner)
             posted = await agent.posted(caller, Body(inner, body.raw))

@@ -65,11 +65,13 @@ class Endpoints:
 
     def __init__(self, agent: ServedAgent, service: RunService, settings: ServerSettings, wire: Wire) -> None:
         self.agent, self.service, self.settings, self.wire = agent, service, settings, wire
+        self.run_path = ""
+        """The path of a run behind the agent's own."""
 
     @_answered
     async def run(self, request: Request) -> Response:
         """A run: the request is checked, then the events stream."""
-        caller = await self.caller(request)
+        caller = await self.caller(request, self.run_path)
         async with self.received(request) as body:
             posted = await self.posted(caller, body)
         return await self.started(caller, posted)
@@ -117,7 +119,7 @@ class Endpoints:
     async def connect(self, request: Request) -> Response:
         """The thread's run under way, from its beginning; without one, the thread as it stands. The model is not
         called."""
-        caller = await self.caller(request)
+        caller = await self.caller(request, "/connect")
         async with self.received(request) as body:
             posted = await self.posted(caller, body)
         return await self.joined(caller, posted)
@@ -135,8 +137,9 @@ class Endpoints:
             return JoinResponse(run, posted.encoder(), self.wire, self.settings, older=older)
         encoder, store = posted.encoder(), adapter.threads()
         known = store is not None and await self._in_time(store.exists(thread.key))
-        events = restored(adapter, asked, caller.identity, thread, caller.facts(thread), self.settings.store_timeout)
-        return StreamingResponse(_encoded(events if known else None, encoder), encoder.status, dict(encoder.headers))
+        facts, limit = caller.facts(thread), self.settings.store_timeout
+        frames = restored(adapter, asked, caller.identity, thread, facts, limit, encoder.encode)
+        return StreamingResponse(_whole(frames if known else None, encoder), encoder.status, dict(encoder.headers))
 
     @_answered
     async def runs(self, request: Request) -> Response:
@@ -320,13 +323,17 @@ class Endpoints:
             self.service.count_refused(self.agent.name, error)
         return refused(error, self.wire, self.settings)
 
-    async def caller(self, request: Request) -> Caller:
-        """Who sends the request. Raises what the application's resolver raises."""
-        return await Caller.of(request, self.agent, self.settings)
+    async def caller(self, request: Request, end: str = "") -> Caller:
+        """Who sends the request, whose path has `end` after the agent's. Raises what the application's resolver
+        raises."""
+        return await Caller.of(request, self.agent, self.settings, end)
 
     async def _thread(self, request: Request) -> StoredThread:
         """The thread that the path names. Raises `ThreadNotFoundError` if the agent keeps no threads."""
-        return await (await self.caller(request)).stored(request.path_params["thread_id"])
+        named, path = request.path_params["thread_id"], request.scope["path"]
+        ends = (f"/threads/{named}/messages", f"/message_snapshot/{named}")
+        end = next((end for end in ends if path.endswith(end)), "")
+        return await (await self.caller(request, end)).stored(named)
 
     async def _json(self, request: Request) -> Any:
         async with self.received(request) as body:
@@ -362,11 +369,11 @@ def _shown_run(run: LiveRun | RemoteRun) -> dict[str, Any]:
     return {"runId": run.run_input.run_id, "status": "running", "viewers": run.feed.viewers}
 
 
-async def _encoded(events: AsyncGenerator[BaseEvent, None] | None, encoder: Encoder) -> AsyncIterator[bytes]:
-    if events is not None:
-        async with aclosing(events) as each:
-            async for event in each:
-                yield encoder.encode(event)
+async def _whole(frames: AsyncGenerator[bytes, None] | None, encoder: Encoder) -> AsyncIterator[bytes]:
+    if frames is not None:
+        async with aclosing(frames) as each:
+            async for frame in each:
+                yield frame
     yield encoder.finish()
 
 
