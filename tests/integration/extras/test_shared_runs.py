@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
 from starlette.requests import Request
 
 from tests.support.redis_server import RedisServer, redis_server
@@ -19,8 +20,10 @@ from tests.support.serving import Exchange, call, living, post, run_body, talker
 from yai_nexus_agentkit import AGUIAdapter
 from yai_nexus_agentkit.runs.identity import Identity, ThreadRef, thread_key
 from yai_nexus_agentkit.runs.log import RunHead
+from yai_nexus_agentkit.runs.remote_run import events_of
 from yai_nexus_agentkit.runs.stores.opening import open_store
 from yai_nexus_agentkit.server import ServerSettings, create_app
+from yai_nexus_agentkit.testing import ScriptedChatModel
 
 TALK = "TEXT_MESSAGE_CONTENT"
 
@@ -98,7 +101,7 @@ async def test_a_second_run_is_refused_on_another_worker_too(address: str) -> No
 
 
 async def test_a_cancellation_reaches_the_other_worker_at_once(redis: RedisServer) -> None:
-    async with Workers(redis.address, tokens=2000) as workers:
+    async with Workers(redis.address, tokens=2000, lease=3.0) as workers:
         here, there = await workers.start(), await workers.start()
         took = []
         for n in range(20):
@@ -111,8 +114,7 @@ async def test_a_cancellation_reaches_the_other_worker_at_once(redis: RedisServe
             await first.end()
             took.append(time.monotonic() - began)
             assert first.events[-1]["outcome"]["type"] == "cancelled"
-        assert max(took) < 1.0
-        assert sorted(took)[len(took) // 2] < 0.2
+        assert sorted(took)[len(took) // 2] < 0.5, "it is pushed: polling would take a third of the lease of 3 seconds"
 
 
 async def test_a_rolling_restart_loses_no_run(address: str) -> None:
@@ -223,13 +225,23 @@ async def test_while_the_store_is_away_runs_go_on_for_those_who_watch() -> None:
             assert again.types()[-1] == "RUN_FINISHED"
 
 
-async def test_the_log_of_a_long_run_stays_short(address: str) -> None:
-    async with Workers(address, tokens=30_000, pause=0.0) as workers:
-        here, there = await workers.start(), await workers.start()
-        first = await post(here, run_body()).until(lambda it: TALK in it.types())
-        second = join(there)
-        await asyncio.gather(first.end(), second.end())
-        assert second.text() == first.text()
+async def test_the_log_of_a_long_run_is_shortened_along_the_way(address: str) -> None:
+    model = ScriptedChatModel(script=lambda messages: [f"{n:04}" + "x" * 4000 for n in range(600)], pause=0.001)
+
+    async def agent(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [await model.ainvoke(state["messages"])]}
+
+    graph = StateGraph(MessagesState).add_node("agent", agent).add_edge(START, "agent").compile(InMemorySaver())
+    settings = ServerSettings(store=address, disconnect="continue")
+    app = create_app(AGUIAdapter(graph), settings=settings)
+    async with living(app), open_store(address) as other:
+        first = await post(app, run_body()).end()
+        thread = (await call(app, "GET", "/threads")).json[0]["threadId"]
+        assert other.log is not None
+        (head,) = await other.log.runs(thread_key("agent", "", thread))
+        assert head.base > 0
+        events = [event for entry in await other.log.read(head.id) for event in events_of(entry)]
+    assert "".join(getattr(event, "delta", "") for event in events) == first.text()
 
 
 async def test_an_application_whose_lifespan_does_not_run_refuses_runs(address: str) -> None:
