@@ -104,7 +104,13 @@ class Planner:
             await settle(self._written, self.config)
             self.agent = self._written
         messages = [*thread.again(self._shape), *thread.nested, *found.append]
-        return self._run_on(replace(known, nested=()), messages, state, found, Held(thread.values, thread.messages))
+        return self._run_on(
+            replace(known, nested=()) if known.nested else known,
+            messages,
+            state,
+            found,
+            Held(thread.values, thread.messages),
+        )
 
     def _without_thread(self) -> Plan:
         """No checkpointer: the request's history is all there is."""
