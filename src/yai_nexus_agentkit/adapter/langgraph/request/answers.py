@@ -58,12 +58,14 @@ def answered_ids(run_input: RunAgentInput) -> set[str]:
 def leaves(run_input: RunAgentInput, breakpoints: Sequence[Breakpoint]) -> bool:
     """The user says no to what waits at a breakpoint, or abandons the question. Any other answer goes on."""
     waiting = {b.interrupt_id for b in breakpoints}
+    if not waiting:
+        return False
     if run_input.resume:
         entries = [entry for entry in run_input.resume if entry.interrupt_id in waiting]
         return any(entry.status == "cancelled" or _declines(entry.payload) for entry in entries)
     command = _command(run_input)
     if not isinstance(command, Mapping) or waiting.isdisjoint(command):
-        return bool(waiting) and _declines(command)
+        return _declines(command)
     return any(_declines(command[i]) for i in waiting.intersection(command))
 
 
