@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
+from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
@@ -22,7 +24,7 @@ from yai_nexus_agentkit import AGUIAdapter, Hooks, RunContext
 from yai_nexus_agentkit.errors import RunInputError
 from yai_nexus_agentkit.server import ServerSettings, create_app
 
-__all__ = ["Heartbeat", "Hung", "soaked", "watched"]
+__all__ = ["Heartbeat", "Hung", "on_file", "soaked", "watched"]
 
 
 class Heartbeat:
@@ -95,6 +97,21 @@ def soaked() -> Any:
         store_timeout=5.0,
     )
     return _watched(settings)
+
+
+def on_file() -> Any:
+    """Another worker, whose checkpointer is the SQLite file that the environment names."""
+    saver = AsyncSqliteSaver.from_conn_string(os.environ["AGUI_TEST_FILE"])
+    app = Starlette()
+
+    @asynccontextmanager
+    async def opened(outer: Any) -> AsyncIterator[None]:
+        async with saver as opened:
+            app.mount("/", create_app(AGUIAdapter(talker(1, checkpointer=opened))))
+            yield
+
+    app.router.lifespan_context = opened
+    return app
 
 
 def _watched(settings: ServerSettings) -> Any:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from yai_nexus_agentkit.adapter.worker_mark import WORKER_KEY, worker_mark
 from yai_nexus_agentkit.checks import check_options
 
 if TYPE_CHECKING:
@@ -68,8 +69,10 @@ def thread_key(agent: str, user: str, thread_id: str, secret: bytes = b"") -> st
     return hmac.digest(secret or b"yai_nexus_agentkit.thread", named, hashlib.sha256).hex()
 
 
-def run_config(given: RunnableConfig | None, key: str) -> RunnableConfig:
-    """The identity's configuration, for this thread and no other."""
+def run_config(given: RunnableConfig | None, key: str, *, alone: bool = False) -> RunnableConfig:
+    """The identity's configuration, for this thread and no other. `alone`: checkpoints say which process wrote them."""
     config: RunnableConfig = {**(given or {})}
+    if alone:
+        config["metadata"] = {**(config.get("metadata") or {}), WORKER_KEY: worker_mark()}
     config["configurable"] = {**(config.get("configurable") or {}), "thread_id": key}
     return config

@@ -59,6 +59,8 @@ class RunRequest:
     """Seconds that a continuing run may be without viewers; None: for ever."""
     title: str = ""
     """The thread's, if it has none yet."""
+    alone: bool = False
+    """The locks are this process's own: a thread that another process writes is warned of."""
     stored: str = "{}"
     """What another worker needs of whoever asked, as JSON text."""
 
@@ -257,7 +259,7 @@ class LiveRun:
         return request.adapter.stream(
             request.run_input,
             noting,
-            config=run_config(request.identity.config, request.thread.key),
+            config=run_config(request.identity.config, request.thread.key, alone=request.alone),
             context=request.identity.context,
             request=request.facts,
             control=self.control,

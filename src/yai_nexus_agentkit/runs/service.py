@@ -24,7 +24,7 @@ from yai_nexus_agentkit.runs.index import ThreadIndex, ThreadStatus
 from yai_nexus_agentkit.runs.leases import Held, Leases
 from yai_nexus_agentkit.runs.limits import Capacity
 from yai_nexus_agentkit.runs.live_run import LiveRun, Past, RunRequest
-from yai_nexus_agentkit.runs.locks import Lease, ThreadLocks
+from yai_nexus_agentkit.runs.locks import Lease, MemoryThreadLocks, ThreadLocks
 from yai_nexus_agentkit.runs.log import RunHead
 from yai_nexus_agentkit.runs.remote_run import RemoteRun
 from yai_nexus_agentkit.runs.shared_runs import Restorer, SharedRuns
@@ -287,6 +287,11 @@ class RunService:
     async def busy(self, key: str) -> bool:
         """The thread has a run, in this process or another one."""
         return await self.locks.state(key) is not Lease.FREE
+
+    @property
+    def shares_locks(self) -> bool:
+        """Other workers see the locks of this one."""
+        return not isinstance(self.locks, MemoryThreadLocks)
 
     @property
     def live(self) -> int:

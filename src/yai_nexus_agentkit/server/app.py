@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
@@ -31,6 +33,7 @@ from yai_nexus_agentkit.server.problems import client_text, refused
 from yai_nexus_agentkit.server.restoring import restored_request
 from yai_nexus_agentkit.server.routes import starlette_routes
 from yai_nexus_agentkit.server.settings import ServerSettings
+from yai_nexus_agentkit.server.workers import warn_of_workers, workers_asked_for
 from yai_nexus_agentkit.transport.agui_sse import AGUIWire
 from yai_nexus_agentkit.transport.wire import Wire
 
@@ -250,6 +253,8 @@ async def _working(service: RunService, settings: ServerSettings) -> AsyncIterat
         if isinstance(settings.store, str) and settings.store != MEMORY:
             store = await stack.enter_async_context(open_store(settings.store))
             service.use(_with_own(store, settings))
+        if not service.shares_locks:
+            warn_of_workers(workers_asked_for(sys.argv, os.environ))
         async with service.working():
             yield
 

@@ -90,6 +90,7 @@ class Endpoints:
             headers=request.headers,
             disconnect=disconnect,
             orphaned=self.settings.orphaned,
+            alone=not self.service.shares_locks,
             title=self._title(posted.run_input),
             stored=stored_of(caller.identity, disconnect, self.settings.orphaned),
         )

@@ -21,6 +21,7 @@ from yai_nexus_agentkit.adapter.langgraph.questions import Breakpoint
 from yai_nexus_agentkit.adapter.langgraph.shape import Graph, GraphShape, saver_of
 from yai_nexus_agentkit.adapter.langgraph.threads.savers import at_root
 from yai_nexus_agentkit.adapter.langgraph.threads.withheld import due_nodes, with_marks
+from yai_nexus_agentkit.adapter.worker_mark import note_writer
 
 __all__ = ["ANSWERS_KEY", "RUN_KEY", "Thread", "breakpoints", "read_thread", "settle", "with_saver"]
 
@@ -99,6 +100,7 @@ async def read_thread(graph: Graph, shape: GraphShape, config: RunnableConfig, h
     saved = None if saver is None else await saver.aget_tuple(at_root(config))
     if saved is None:
         return Thread()
+    note_writer(config.get("metadata") or {}, saved.metadata, saved.checkpoint["ts"])
     written = {channel for _, channel, _ in saved.pending_writes or ()}
     paused, loose = _PENDING in written, any(not channel.startswith("__") for channel in written)
     if paused or loose or shape.stops or shape.replayed:

@@ -1,0 +1,71 @@
+"""Several workers on one database, each with locks of its own: the log warns at the start, or when they meet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+import pytest
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from tests.support.serving import call, living, run_body, served, talker
+from yai_nexus_agentkit import AGUIAdapter
+from yai_nexus_agentkit.runs.locks import MemoryThreadLocks
+from yai_nexus_agentkit.server import ServerSettings, create_app
+from yai_nexus_agentkit.server.workers import workers_asked_for
+
+
+class Elsewhere:
+    """Locks that the workers share."""
+
+    def __init__(self) -> None:
+        inner = MemoryThreadLocks()
+        self.acquire, self.renew, self.release = inner.acquire, inner.renew, inner.release
+        self.request_cancel, self.state, self.cancellations = inner.request_cancel, inner.state, inner.cancellations
+
+
+@pytest.mark.parametrize(
+    ("line", "environment", "number"),
+    [
+        ("uvicorn app:app", {}, 1),
+        ("uvicorn app:app --workers 4", {}, 4),
+        ("uvicorn app:app --workers=4 --port 1", {}, 4),
+        ("gunicorn -w 3 app:app", {}, 3),
+        ("gunicorn -w3 app:app", {}, 3),
+        ("fastapi run --workers", {}, 1),
+        ("uvicorn app:app --workers many", {}, 1),
+        ("uvicorn app:app", {"WEB_CONCURRENCY": "2"}, 2),
+        ("uvicorn app:app --workers 1", {"WEB_CONCURRENCY": "x"}, 1),
+    ],
+)
+def test_the_number_of_workers_that_is_asked_for(line: str, environment: dict[str, str], number: int) -> None:
+    assert workers_asked_for(line.split(), environment) == number
+
+
+@pytest.mark.parametrize(("number", "shared", "warned"), [("3", False, True), ("3", True, False), ("1", False, False)])
+async def test_a_server_that_is_one_of_several_says_so_at_its_start(
+    number: str, shared: bool, warned: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("WEB_CONCURRENCY", number)
+    settings = ServerSettings(locks=Elsewhere() if shared else None)
+    async with living(create_app(AGUIAdapter(talker(1)), settings=settings)):
+        pass
+    assert ("3 workers, and each has locks of its own" in caplog.text) is warned
+
+
+@pytest.mark.parametrize("shared", [True, False])
+async def test_processes_that_meet_on_a_thread_are_warned_of(
+    shared: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("AGUI_TEST_FILE", str(tmp_path / "threads.db"))
+    settings = ServerSettings(locks=Elsewhere() if shared else None)
+    async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as saver:
+        app = create_app(AGUIAdapter(talker(1, checkpointer=saver)), settings=settings)
+        for run in ("r1", "r2"):
+            assert (await call(app, "POST", "/", run_body(run, run=run))).types()[-1] == "RUN_FINISHED"
+        assert "another process" not in caplog.text
+        with served("tests.support.attacked:on_file") as url, httpx.Client(base_url=url, timeout=30) as other:
+            assert "RUN_FINISHED" in other.post("/", json=run_body("there", run="r3")).text
+        for run in ("r4", "r5"):
+            assert (await call(app, "POST", "/", run_body(run, run=run))).types()[-1] == "RUN_FINISHED"
+    assert caplog.text.count("another process wrote a thread") == (0 if shared else 1)
