@@ -38,6 +38,9 @@ _SECONDS: Mapping[str, Any] = {"type": float, "metavar": "SECONDS"}
 OPTIONS: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "custom_events": ({"choices": ("emitter", "all")}, "which custom events clients get"),
     "messages_snapshot": ({"choices": ("auto", "always", "never")}, "when a run ends with MESSAGES_SNAPSHOT"),
+    "marked_messages": ({"choices": ("developer", "user")}, "the role of what middleware writes as the user"),
+    "functional_input": ({"choices": ("declared", "messages", "mapping")}, "the argument of a functional graph"),
+    "hold": ({"choices": ("declared", "answer", "never")}, "when answers wait for the middleware behind the model"),
     "reasoning": ({"choices": ("standard", "thinking", "off")}, "reasoning as REASONING_*, as THINKING_*, or not"),
     "chain_spans": ({"choices": ("named", "all", "off")}, "which chains are shown as titled reasoning"),
     "interrupts": ({"choices": ("outcome", "custom", "both")}, "questions as outcome, as CUSTOM event, or both"),

@@ -33,13 +33,7 @@ from yai_nexus_agentkit.adapter.langgraph.request.reconcile import (
 )
 from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, Graph, GraphShape, saver_of
 from yai_nexus_agentkit.adapter.langgraph.threads.branches import History, Place, cut, fork_thread, start_branch
-from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import (
-    ANSWERS_KEY,
-    Thread,
-    read_thread,
-    settle,
-    with_saver,
-)
+from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import ANSWERS_KEY, Thread, read_thread, settle, with_saver
 from yai_nexus_agentkit.adapter.langgraph.threads.savers import GivenIds, RunSaver, SaverInFront
 from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.errors import RunInputError
