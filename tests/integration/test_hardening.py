@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from tests.support.attacked import Hung
 from tests.support.attacks import ATTACKS, HEAD, PREFIX, times
 from tests.support.serving import JSON, Exchange, call, living, post, run_body, served, talker
-from yai_nexus_agentkit import AGUIAdapter
+from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
 from yai_nexus_agentkit.runs.index import MemoryThreadIndex
 from yai_nexus_agentkit.runs.locks import MemoryThreadLocks
 from yai_nexus_agentkit.server import ServerSettings, create_app
@@ -204,18 +204,20 @@ async def test_every_refusal_of_a_limit_or_a_busy_thread_is_counted_once() -> No
 # ---------------------------------------------------------------- storage that hangs
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "body"),
-    [
-        ("PATCH", "/threads/t1/state", [{"op": "add", "path": "/count", "value": 7}]),
-        ("DELETE", "/threads/t1", None),
-        ("GET", "/threads/t1/messages", None),
-        ("GET", "/threads/t1/state", None),
-        ("POST", "/threads/t1/cancel", None),
-        ("POST", "/agents/state", {"threadId": "t1"}),
-    ],
-)
-async def test_a_storage_that_hangs_holds_no_thread(method: str, path: str, body: Any) -> None:
+OUTSIDE = [
+    ("PATCH", "/threads/t1/state", [{"op": "add", "path": "/count", "value": 7}], True),
+    ("DELETE", "/threads/t1", None, False),
+    ("GET", "/threads/t1/messages", None, False),
+    ("GET", "/threads/t1/media/" + "0" * 32, None, False),
+    ("GET", "/threads/t1/state", None, False),
+    ("POST", "/threads/t1/cancel", None, False),
+    ("POST", "/agents/state", {"threadId": "t1"}, False),
+]
+"""Requests to the storage of threads that are no runs, and whether they write."""
+
+
+@pytest.mark.parametrize(("method", "path", "body", "writes"), OUTSIDE)
+async def test_a_storage_that_hangs_holds_no_thread(method: str, path: str, body: Any, writes: bool) -> None:
     saver = Hung()
     app = create_app(
         AGUIAdapter(talker(1, checkpointer=saver)), settings=ServerSettings(store_timeout=0.3, seed_paths=True)
@@ -226,6 +228,39 @@ async def test_a_storage_that_hangs_holds_no_thread(method: str, path: str, body
     assert (answer.status, answer.error) == (504, "STORE_TIMEOUT")
     saver.hanging = False
     assert (await call(app, "POST", "/", run_body("again", run="r2"))).types()[-1] == "RUN_FINISHED"
+
+
+@pytest.mark.parametrize("cancelled", ["aget_tuple", "aput"])
+@pytest.mark.parametrize(("method", "path", "body", "writes"), OUTSIDE)
+async def test_a_storage_that_cancels_its_work_is_a_failure(
+    method: str, path: str, body: Any, writes: bool, cancelled: str
+) -> None:
+    saver = Hung()
+    app = create_app(AGUIAdapter(talker(1, checkpointer=saver)), settings=ServerSettings(seed_paths=True))
+    await call(app, "POST", "/", run_body())
+    saver.cancelled = cancelled
+    answer = await call(app, method, path, body)
+    if writes or cancelled == "aget_tuple":
+        assert (answer.status, answer.error) == (500, "INTERNAL_ERROR")
+    saver.cancelled = ""
+    assert not app.state.agui.holders
+    if method != "DELETE":
+        assert (await call(app, "GET", "/threads/t1/state")).json["snapshot"]["count"] == 1
+
+
+@pytest.mark.parametrize("cancelled", ["aget_tuple", "aput"])
+@pytest.mark.parametrize("source", ["events", "callbacks"])
+@pytest.mark.parametrize("durability", [None, "sync", "exit"])
+async def test_a_run_whose_storage_cancels_its_work_ends_with_an_error(
+    source: Any, durability: Any, cancelled: str
+) -> None:
+    saver = Hung()
+    options = AdapterOptions(source=source, durability=durability)
+    app = create_app(AGUIAdapter(talker(1, checkpointer=saver), options=options))
+    saver.cancelled = cancelled
+    assert (await call(app, "POST", "/", run_body())).types()[-1] == "RUN_ERROR"
+    saver.cancelled = ""
+    assert (await call(app, "POST", "/", run_body(run="r2"))).types()[-1] == "RUN_FINISHED"
 
 
 async def test_an_operation_that_hangs_can_be_cancelled() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 from tests.soak.soaking import plot, soak
@@ -16,7 +15,7 @@ args = parser.parse_args()
 
 record = soak(args.minutes * 60)
 args.folder.mkdir(exist_ok=True)
-(args.folder / "soak.json").write_text(json.dumps(asdict(record)))
+(args.folder / "soak.json").write_text(json.dumps(vars(record)))
 plot(record, args.folder / "soak.svg")
 faults = record.faults()
 print(record.told())

@@ -51,16 +51,22 @@ class Heartbeat:
 
 
 class Hung(InMemorySaver):
-    """A checkpointer that answers no more when `hanging` is set, and writes slowly when `slow` is."""
+    """A checkpointer that answers no more when `hanging` is set, and writes slowly when `slow` is. `cancelled`: the
+    method whose work is cancelled by the storage itself."""
 
     hanging = slow = False
+    cancelled = ""
 
     async def aget_tuple(self, config: Any) -> Any:
+        if self.cancelled == "aget_tuple":
+            raise asyncio.CancelledError
         while self.hanging:
             await asyncio.sleep(0.05)
         return await super().aget_tuple(config)
 
     async def aput(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
+        if self.cancelled == "aput":
+            raise asyncio.CancelledError
         if self.slow:
             await asyncio.sleep(0.4)
         return await super().aput(config, checkpoint, metadata, new_versions)

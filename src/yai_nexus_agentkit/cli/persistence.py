@@ -74,6 +74,7 @@ def with_persistence(agent: Any, attributes: dict[str, Any], name: str) -> Any:
 
 
 def _without_password(url: str) -> str:
-    head, at, tail = url.rpartition("@")
+    address, asked, _ = url.partition("?")  # a password may be a parameter, too
+    head, at, tail = address.rpartition("@")
     scheme, _, _ = head.partition("://")
-    return f"{scheme}://...@{tail}" if at else url
+    return f"{scheme}://...@{tail}" if at else f"{address}{asked and '?...'}"

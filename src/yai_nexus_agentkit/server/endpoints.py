@@ -13,6 +13,7 @@ from ag_ui.core import BaseEvent, RunAgentInput
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
+from yai_nexus_agentkit.adapter.hook_calls import being_cancelled
 from yai_nexus_agentkit.adapter.smaller import linked
 from yai_nexus_agentkit.errors import OverloadedError, ThreadBusyError, ThreadNotFoundError
 from yai_nexus_agentkit.protocol.request import peer_declares
@@ -56,6 +57,10 @@ def _answered(
             return await handler(self, request)
         except Exception as error:
             return self.refusal(error)
+        except asyncio.CancelledError as error:
+            if being_cancelled():
+                raise
+            return self.refusal(RuntimeError(f"the storage of threads raised {error!r}"))
 
     return answer
 

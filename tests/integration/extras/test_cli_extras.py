@@ -37,9 +37,20 @@ def test_the_inspector_page_is_beside_the_agents(project: Project) -> None:
 
 
 @pytest.mark.parametrize("flag", ["--checkpointer", "--store"])
-def test_a_database_that_does_not_answer_is_one_line_without_its_password(project: Project, flag: str) -> None:
-    result = project.run("my_agent:graph", flag, "postgres://me:secret@127.0.0.1:1/x")
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("postgres://me:secret@127.0.0.1:1/x", "postgres://...@127.0.0.1:1/x"),
+        ("postgres://127.0.0.1:1/x?user=me&password=secret", "postgres://127.0.0.1:1/x?..."),
+        ("postgres://127.0.0.1:1/x?password=secret%40home@there", "postgres://127.0.0.1:1/x?..."),
+        ("postgres://me:secret@127.0.0.1:1/x?sslpassword=secret", "postgres://...@127.0.0.1:1/x"),
+    ],
+)
+def test_a_database_that_does_not_answer_is_one_line_without_its_password(
+    project: Project, flag: str, address: str, shown: str
+) -> None:
+    result = project.run("my_agent:graph", flag, address)
 
     assert result.code == 2
-    assert result.err.startswith(f"yai-nexus-agentkit: {flag} postgres://...@127.0.0.1:1/x: OperationalError: ")
+    assert result.err.startswith(f"yai-nexus-agentkit: {flag} {shown}: OperationalError: ")
     assert "secret" not in result.err

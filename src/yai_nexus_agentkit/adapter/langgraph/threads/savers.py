@@ -270,7 +270,7 @@ class StagedSaver(SaverInFront):
         for number, store in enumerate(self._stored):
             try:
                 await store()
-            except Exception:
+            except (Exception, asyncio.CancelledError):  # a driver may cancel its own work
                 if number and self._head:
                     await self._restore(self._head[0])
                 raise
