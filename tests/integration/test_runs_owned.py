@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.func import entrypoint
+from langgraph.graph import START, StateGraph
 from starlette.requests import Request
 
 from tests.support.serving import Exchange, asker, call, living, post, run_body, talker
@@ -80,6 +83,31 @@ async def test_joining_a_thread_that_rests_never_calls_the_model() -> None:
     again = await post(app, body, "/connect").end()
     assert again.events[-1]["outcome"]["type"] == "interrupt", "messages and state of such a request change nothing"
     assert len((await call(app, "GET", "/threads/t1/messages")).json["messages"]) == 1
+
+
+class Counted(TypedDict, total=False):
+    count: int
+
+
+@pytest.mark.parametrize("kind", ["without messages", "functional"])
+async def test_a_page_that_opens_runs_no_graph_without_a_conversation_either(kind: str) -> None:
+    runs: list[str] = []
+
+    def work(state: Counted) -> Counted:
+        runs.append("run")
+        return {"count": len(runs)}
+
+    graph: Any = StateGraph(Counted).add_node("work", work).add_edge(START, "work").compile(InMemorySaver())
+    if kind == "functional":
+        graph = entrypoint(checkpointer=InMemorySaver())(work)
+    app = app_of(graph)
+    await post(app, run_body(None, state={"count": 7})).end()
+    late = await join(app).end()
+    assert runs == ["run"]
+    assert late.types()[-1] == "RUN_FINISHED"
+    if kind == "without messages":
+        (state,) = [event for event in late.events if event["type"] == "STATE_SNAPSHOT"]
+        assert state["snapshot"] == {"count": 1}
 
 
 async def test_hooks_of_a_run_are_not_called_for_a_page_that_opens_and_those_that_redact_are() -> None:

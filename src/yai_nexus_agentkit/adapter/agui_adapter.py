@@ -138,12 +138,14 @@ class AGUIAdapter:
         request: Mapping[str, Any] | None = None,
         control: RunControl | None = None,
         attempt: Attempt | None = None,
+        looking: bool = False,
     ) -> AsyncGenerator[T, None]:
         """Like `run`, but yields ``wire(event)``. For custom transports.
 
         `wire` is called once per event, in order and at once. An `EncodingError` that it raises ends the run with
         ``ENCODING_ERROR``, after closing what is open. `attempt`: for a run that others may go on with
-        (`RunContext.attempt`); the source must be able to (`Source.continues`).
+        (`RunContext.attempt`); the source must be able to (`Source.continues`). `looking`: show the thread as it
+        stands, and run nothing.
         """
         driver = Driver(
             self.source,
@@ -155,5 +157,6 @@ class AGUIAdapter:
             context=context,
             request=request or {},
             attempt=attempt,
+            looking=looking,
         )
         return driver.stream(wire)

@@ -101,6 +101,8 @@ class RunContext:
     attempt: Attempt | None = None
     """Set where another worker could go on with the run. From the second try on, the source goes on from what the
     earlier one stored, and the client gets the state and the messages anew."""
+    looking: bool = False
+    """Nothing shall run: the client asks for the thread as it stands. Its request brings nothing."""
     held_state: Any = None
     """The state that the client holds: of the request as it came, which `before_run` may replace."""
 

@@ -10,7 +10,8 @@ An envelope is a plain dict:
                                  activity_patch, state_patch: RFC 6902 operations (array of objects);
                                  tool_output: a piece of the output
      "activity_id": str,         the two activity kinds only
-     "mime_type": str}           custom with a file only; `value` is then {"mimeType": str, "data": base64 text}
+     "mime_type": str,           custom with a file only; `value` is then {"mimeType": str, "data": base64 text}
+     "keep": str}                custom events that are kept only: the id under which they are
 
 The format is stable. Later versions of the package may add keys and kinds; they change `agentkit` if today's keys would
 mislead a reader.
@@ -94,21 +95,27 @@ def is_envelope(value: object) -> TypeGuard[Envelope]:
     return "value" in value and isinstance(value.get("id"), str) and isinstance(value.get("name"), str)
 
 
-def custom_envelope(name: str, payload: Any, mime_type: str | None) -> Envelope:
-    """An application event. With `mime_type` the payload is a file: bytes, or text that is sent as UTF-8.
+def custom_envelope(name: str, payload: Any, mime_type: str | None, keep: bool | str = False) -> Envelope:
+    """An application event. With `mime_type` the payload is a file: bytes, or text that is sent as UTF-8. `keep`: pages
+    get it again; a text is the id under which it is kept, True makes one.
 
     Raises:
         TypeError, ValueError: an empty name, or a file that is neither bytes nor text.
     """
     _text("name", name)
+    kept: dict[str, str] = {}
+    if keep is not False:
+        kept["keep"] = _new_id() if keep is True else keep
+        _text("keep", kept["keep"])
     if mime_type is None:
-        return _envelope(CUSTOM, name, _copy(payload))
+        return _envelope(CUSTOM, name, _copy(payload), **kept)
     _text("mime_type", mime_type)
     if isinstance(payload, str):
         payload = payload.encode("utf-8", "replace")
     if not isinstance(payload, (bytes, bytearray, memoryview)):
         raise TypeError(f"a payload with a mime_type must be bytes or str, not {type(payload).__name__}")
-    return _envelope(CUSTOM, name, {"mimeType": mime_type, "data": b64encode(payload).decode()}, mime_type=mime_type)
+    file = {"mimeType": mime_type, "data": b64encode(payload).decode()}
+    return _envelope(CUSTOM, name, file, mime_type=mime_type, **kept)
 
 
 def activity_envelope(activity_id: str, activity_type: str, content: Any) -> Envelope:

@@ -113,21 +113,26 @@ class EventEmitter:
             config = None
         self._config = config
 
-    def emit(self, name: str, payload: Any = None, *, mime_type: str | None = None) -> None:
+    def emit(self, name: str, payload: Any = None, *, mime_type: str | None = None, keep: bool | str = False) -> None:
         """Emit an application event: AG-UI ``CUSTOM {name, value}``.
 
         `mime_type` marks a file: the payload is bytes (or text, sent as UTF-8) and arrives as
         ``{"mimeType": mime_type, "data": base64}``. Bytes without a `mime_type` arrive as base64 text.
-        """
-        self._send("emit", lambda _: custom_envelope(name, payload, mime_type))
 
-    async def aemit(self, name: str, payload: Any = None, *, mime_type: str | None = None) -> None:
+        `keep`: a server stores the event with the thread, and a page that opens later gets it again. A text is the id
+        under which it is kept: the next event with this id, in any run of the thread, takes its place.
+        """
+        self._send("emit", lambda _: custom_envelope(name, payload, mime_type, keep))
+
+    async def aemit(
+        self, name: str, payload: Any = None, *, mime_type: str | None = None, keep: bool | str = False
+    ) -> None:
         """`emit`, then let the event loop turn until a waiting consumer has the event.
 
         The order is the same with `emit`. Use this in a node that computes on without an `await`, so that the user
         sees the event first. A busy consumer gets the event when it is ready.
         """
-        if self._send("aemit", lambda _: custom_envelope(name, payload, mime_type)):
+        if self._send("aemit", lambda _: custom_envelope(name, payload, mime_type, keep)):
             for _ in range(_TURNS):
                 await asyncio.sleep(0)
 

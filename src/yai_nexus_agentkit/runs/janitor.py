@@ -88,7 +88,7 @@ class Janitor:
                     await store.delete(thread.key)
                 except ThreadNotFoundError:
                     _logger.debug("thread %r was in the index only", thread.id)
-                await self.service.index.remove(thread.key)
+                await self.service.forget(thread.key)
                 return True
         except ThreadBusyError:
             return False

@@ -41,18 +41,24 @@ class ThreadJournal(Protocol):
 
 @dataclass(slots=True)
 class MemoryThreadJournal:
-    """The journal of one process."""
+    """The journal of one process. Beyond `most` characters the threads that wrote least recently are forgotten."""
 
+    most: int = 64 * 1024 * 1024
     _threads: dict[str, dict[str, JournalEntry]] = field(default_factory=dict)
+    """By key, the one that wrote last at the end."""
+    _size: int = 0
 
     async def keep(self, thread: str, entries: Sequence[JournalEntry]) -> None:
-        known = self._threads.setdefault(thread, {})
+        known = self._threads[thread] = self._threads.pop(thread, {})
         for entry in entries:
             before = known.get(entry.id)
             known[entry.id] = entry if before is None else entry._replace(after=before.after)
+            self._size += len(entry.data) - (len(before.data) if before is not None else 0)
+        while self._size > self.most and len(self._threads) > 1:
+            await self.drop(next(iter(self._threads)))
 
     async def kept(self, thread: str) -> list[JournalEntry]:
         return list(self._threads.get(thread, {}).values())
 
     async def drop(self, thread: str) -> None:
-        self._threads.pop(thread, None)
+        self._size -= sum(len(entry.data) for entry in self._threads.pop(thread, {}).values())

@@ -25,6 +25,7 @@ from yai_nexus_agentkit.adapter.run_context import Attempt
 from yai_nexus_agentkit.errors import AGUIAdapterError, Code, OverloadedError
 from yai_nexus_agentkit.runs.feed import Feed, Viewer
 from yai_nexus_agentkit.runs.identity import Identity, ThreadRef, run_config
+from yai_nexus_agentkit.runs.kept import NOTED, Keeper
 from yai_nexus_agentkit.runs.leases import Held
 from yai_nexus_agentkit.runs.telemetry import RunRecord, run_span
 
@@ -37,6 +38,8 @@ _logger = logging.getLogger(__name__)
 
 _FREE_WITHIN = 5.0
 """Seconds that the index and the locks may take to note a run's end, while its viewers wait for the terminal event."""
+
+_ENDS = frozenset({RunFinishedEvent, RunErrorEvent})
 
 Disconnect = Literal["cancel", "continue"]
 """The fate of a run whose last viewer has left."""
@@ -92,7 +95,7 @@ class LiveRun:
         did of it."""
         self.request, self.held = request, held
         self.record = RunRecord(request.thread, request.run_input.run_id)
-        self.control = RunControl()
+        self.control, self.keeper = RunControl(), Keeper(request.run_input)
         self.feed = Feed(request.run_input, self._unwatched, most=kept)
         self.attempt: Attempt | None = past.attempt if past is not None else None
         self.ending = False
@@ -233,8 +236,8 @@ class LiveRun:
         """Show what the earlier try sent, and close what it left open."""
         recorded, self.feed.recorded = self.feed.recorded, None  # the log has them
         for event in past.events:
-            if isinstance(event, ToolCallStartEvent | ToolCallChunkEvent | ToolCallResultEvent):
-                self.record.note_call(event)
+            if type(event) in NOTED:
+                self._note(event)
             self.feed.put(event)
         self.feed.recorded = recorded
         self.feed.mend()
@@ -245,16 +248,16 @@ class LiveRun:
 
         def noting(event: BaseEvent) -> None:
             nonlocal begun
-            match event:
-                case RunFinishedEvent() | RunErrorEvent():
-                    self._end(event)
-                case RunStartedEvent() if begun:
-                    begun = False  # the earlier try has sent it
-                case ToolCallStartEvent() | ToolCallChunkEvent() | ToolCallResultEvent():
-                    self.record.note_call(event)
-                    put(event)
-                case _:
-                    put(event)
+            kind = type(event)  # no isinstance: it happens for every token
+            if kind in _ENDS:
+                self._end(event)
+                return
+            if begun and kind is RunStartedEvent:
+                begun = False  # the earlier try has sent it
+                return
+            if kind in NOTED:
+                self._note(event)
+            put(event)
 
         return request.adapter.stream(
             request.run_input,
@@ -265,6 +268,11 @@ class LiveRun:
             control=self.control,
             attempt=self.attempt,
         )
+
+    def _note(self, event: BaseEvent) -> None:
+        self.keeper.note(event)
+        if isinstance(event, ToolCallStartEvent | ToolCallChunkEvent | ToolCallResultEvent):
+            self.record.note_call(event)
 
     def _end(self, event: BaseEvent) -> None:
         self.feed.end(event)

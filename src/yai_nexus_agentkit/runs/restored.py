@@ -29,13 +29,13 @@ def restored(
 ) -> AsyncGenerator[T, None]:
     """``RUN_STARTED``, the state, the messages, and the end with the thread's open questions, as `wire` makes them.
 
-    A request without messages and state brings nothing new, so the agent does not run. `limit`: seconds that it may
-    take. The hooks of a run (`before_run`, `after_run`, `record`) are not called; those that redact are.
+    The agent does not run. `limit`: seconds that it may take. The hooks of a run (`before_run`, `after_run`, `record`)
+    are not called; those that redact are.
     """
     nothing = asked.model_copy(update={"messages": [], "state": None, "resume": None})
     options = replace(adapter.options, execution_timeout=limit, messages_snapshot="always")
     hooks = replace(adapter.hooks, before_run=None, after_run=None, record=None)
     config = run_config(identity.config, thread.key)
     return adapter.replace(options=options, hooks=hooks).stream(
-        nothing, wire, config=config, context=identity.context, request=facts
+        nothing, wire, config=config, context=identity.context, request=facts, looking=True
     )

@@ -29,19 +29,11 @@ from yai_nexus_agentkit.runs.log import RunHead
 from yai_nexus_agentkit.runs.remote_run import RemoteRun
 from yai_nexus_agentkit.runs.shared_runs import Restorer, SharedRuns
 from yai_nexus_agentkit.runs.stores.store import Store
-from yai_nexus_agentkit.runs.telemetry import Meter, RunRecord
+from yai_nexus_agentkit.runs.telemetry import Meter
 
 __all__ = ["Busy", "OperationCancelledError", "RunService", "ServiceSettings", "StoreUnavailableError"]
 
 _logger = logging.getLogger(__name__)
-_STATUS = {"interrupt": ThreadStatus.PAUSED, "error": ThreadStatus.FAILED}
-
-
-def _status(record: RunRecord) -> ThreadStatus:
-    """The thread's, after this run."""
-    if record.outcome == "success" and record.open_calls:
-        return ThreadStatus.PAUSED
-    return _STATUS.get(record.outcome, ThreadStatus.IDLE)
 
 
 Busy: TypeAlias = Literal["reject", "wait", "interrupt"]
@@ -204,6 +196,7 @@ class RunService:
         await resources.enter_async_context(self._listed(run))
         if self._shared is not None:
             await resources.enter_async_context(self._shared.recorded(run, head=head))
+        resources.push_async_callback(self._keep_shown, run)  # first at the end: who finds no run finds what it kept
         return run
 
     async def _go_on(self, head: RunHead, held: Held, request: RunRequest, past: Past) -> None:
@@ -352,6 +345,17 @@ class RunService:
         run = self._live.get(key)
         return run.ending if run is not None else await self.locks.state(key) is Lease.CANCELLING
 
+    async def _keep_shown(self, run: LiveRun) -> None:
+        if not run.handed_over and run.request.adapter.threads() is not None:
+            await run.keeper.store(self.store.journal, run.request.thread.key)
+
+    async def forget(self, key: str) -> None:
+        """The thread was deleted: drop what was kept beside its messages."""
+        await self.store.journal.drop(key)
+        if (log := self.store.log) is not None:
+            await log.drop(key)
+        await self.index.remove(key)  # last: what could not be deleted is still listed
+
     @asynccontextmanager
     async def _listed(self, run: LiveRun) -> AsyncIterator[None]:
         """The run is its thread's, here and in the index, for as long as the block lasts."""
@@ -367,7 +371,7 @@ class RunService:
                 del self._live[thread.key]
             run.record.report(self._meter)
             if indexed and not run.handed_over:
-                await self.index.touch(thread, _status(run.record))
+                await self.index.touch(thread, run.record.status)
 
     def _noticed(self, held: Held, lease: Lease) -> None:
         """A lock of this process was lost, or somebody in another one cancels."""

@@ -17,10 +17,12 @@ from ag_ui.core import BaseEvent, ToolCallChunkEvent, ToolCallResultEvent, ToolC
 
 from yai_nexus_agentkit.protocol.endings import outcome_of
 from yai_nexus_agentkit.runs.identity import ThreadRef
+from yai_nexus_agentkit.runs.index import ThreadStatus
 
 __all__ = ["Meter", "RunRecord", "run_span", "trace_id"]
 
 _logger = logging.getLogger(__name__)
+_STATUS = {"interrupt": ThreadStatus.PAUSED, "error": ThreadStatus.FAILED}
 _TRACER = "yai_nexus_agentkit"
 
 Meter = Callable[[str, float, Mapping[str, str]], None]
@@ -48,6 +50,12 @@ class RunRecord:
     """Tool calls without a result so far. At the end of a successful run the client owes them."""
     ended: bool = False
     """The terminal event was sent."""
+
+    @property
+    def status(self) -> ThreadStatus:
+        """The thread's, after this run."""
+        owed = self.outcome == "success" and self.open_calls
+        return ThreadStatus.PAUSED if owed else _STATUS.get(self.outcome, ThreadStatus.IDLE)
 
     def note_first(self) -> None:
         """The first event is there."""

@@ -17,7 +17,9 @@ from yai_nexus_agentkit.adapter.hook_calls import being_cancelled
 from yai_nexus_agentkit.adapter.smaller import linked
 from yai_nexus_agentkit.errors import OverloadedError, ThreadBusyError, ThreadNotFoundError
 from yai_nexus_agentkit.protocol.request import peer_declares
+from yai_nexus_agentkit.runs.identity import ThreadRef
 from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadStatus
+from yai_nexus_agentkit.runs.kept import Kept
 from yai_nexus_agentkit.runs.live_run import Disconnect, LiveRun, RunRequest
 from yai_nexus_agentkit.runs.remote_run import RemoteRun
 from yai_nexus_agentkit.runs.restored import restored
@@ -138,13 +140,14 @@ class Endpoints:
         if run is not None and not run.feed.joinable:
             await run.ended()
             run = None
+        encoder, store = posted.encoder(), adapter.threads()
+        kept = Kept() if store is None else await self._kept(thread)
         if run is not None:
             older = peer_declares(run.run_input) and not peer_declares(asked)
-            return JoinResponse(run, posted.encoder(), self.wire, self.settings, older=older)
-        encoder, store = posted.encoder(), adapter.threads()
+            return JoinResponse(run, encoder, self.wire, self.settings, older=older, kept=kept)
         known = store is not None and await self._in_time(store.exists(thread.key))
         facts, limit = caller.facts(thread), self.settings.store_timeout
-        frames = restored(adapter, asked, caller.identity, thread, facts, limit, encoder.encode)
+        frames = restored(adapter, asked, caller.identity, thread, facts, limit, kept.wire(encoder.encode))
         return StreamingResponse(_whole(frames if known else None, encoder), encoder.status, dict(encoder.headers))
 
     @_answered
@@ -230,9 +233,14 @@ class Endpoints:
         """The conversation as a ``MESSAGES_SNAPSHOT``."""
         thread = await self._thread(request)
         event = await self._in_time(thread.store.messages(thread.ref.key, thread.run))
+        event = (await self._kept(thread.ref)).placed(event)
         answer = _event(event)
         excess = len(answer.body) - MAX_FRAME
         return answer if excess <= 0 else _event(linked(event, excess, thread.run) or event)
+
+    async def _kept(self, thread: ThreadRef) -> Kept:
+        """What the thread's runs showed beside the conversation."""
+        return Kept.of(await self._in_time(self.service.store.journal.kept(thread.key)))
 
     @_answered
     async def media(self, request: Request) -> Response:
@@ -283,9 +291,9 @@ class Endpoints:
             try:
                 await thread.store.delete(key)
             except ThreadNotFoundError:
-                await self.service.index.remove(key)  # deleted before, and the index was not reached then
+                await self.service.forget(key)  # deleted before, and the rest was not reached then
                 raise
-            await self.service.index.remove(key)  # last: what could not be deleted is still listed
+            await self.service.forget(key)
         return JSONResponse({"status": "deleted"})
 
     @_answered

@@ -8,11 +8,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from yai_nexus_agentkit.runs.kept import Kept
 from yai_nexus_agentkit.runs.live_run import LiveRun
 from yai_nexus_agentkit.runs.remote_run import RemoteRun
 from yai_nexus_agentkit.server.problems import refused
 from yai_nexus_agentkit.server.settings import ServerSettings
-from yai_nexus_agentkit.server.view import View
+from yai_nexus_agentkit.server.view import LateView, View
 from yai_nexus_agentkit.transport.wire import Encoder, Wire
 
 __all__ = ["HttpSink", "JoinResponse", "RunResponse"]
@@ -102,15 +103,22 @@ class JoinResponse(_Streamed):
     """Shows a run that is under way to a further viewer."""
 
     def __init__(
-        self, run: LiveRun | RemoteRun, encoder: Encoder, wire: Wire, settings: ServerSettings, *, older: bool
+        self,
+        run: LiveRun | RemoteRun,
+        encoder: Encoder,
+        wire: Wire,
+        settings: ServerSettings,
+        *,
+        older: bool,
+        kept: Kept,
     ) -> None:
         super().__init__(encoder, settings)
-        self._run, self._wire, self._older = run, wire, older
+        self._run, self._wire, self._older, self._kept = run, wire, older, kept
 
     async def stream(self, sink: HttpSink, scope: Scope, receive: Receive, send: Send) -> None:
         """Write the run, from its beginning."""
         run = self._run
-        view = View(self.encoder, sink, self.settings, run.too_slow, older=self._older)
+        view = LateView(self.encoder, sink, self.settings, run.too_slow, older=self._older, kept=self._kept)
         try:
             await run.join(view)
         except Exception as error:

@@ -10,18 +10,20 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol, cast
 
-from ag_ui.core import BaseEvent, RunErrorEvent
+from ag_ui.core import BaseEvent, CustomEvent, MessagesSnapshotEvent, RunErrorEvent
 
 from yai_nexus_agentkit.adapter.control import RunControl
 from yai_nexus_agentkit.errors import AGUIAdapterError
+from yai_nexus_agentkit.protocol.activities import KEPT
 from yai_nexus_agentkit.protocol.older_peers import for_older_peer
+from yai_nexus_agentkit.runs.kept import Kept
 from yai_nexus_agentkit.server.outbox import Outbox
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.transport.wire import Encoder
 
-__all__ = ["Sink", "View"]
+__all__ = ["LateView", "Sink", "View"]
 
 _logger = logging.getLogger(__name__)
 
@@ -48,13 +50,9 @@ class View:
         sink: Sink,
         settings: ServerSettings,
         overflow: Callable[[View], None],
-        *,
-        older: bool = False,
     ) -> None:
-        """`older`: the client knows less of AG-UI than the one who started the run."""
         self.outbox = Outbox(encoder)
         self._encoder, self._sink, self._settings, self._overflow = encoder, sink, settings, overflow
-        self._older = older
         self._loop = asyncio.get_running_loop()
         self._idle: asyncio.Future[None] | None = None
         """The writer waits for this while there is nothing to write."""
@@ -70,8 +68,6 @@ class View:
 
     def put(self, event: BaseEvent) -> None:
         """Take an event. Raises `EncodingError` if it, or a delta before it, cannot be encoded."""
-        if self._older:
-            event = for_older_peer(event)
         outbox = self.outbox
         waited = outbox.waiting
         outbox.put(event)
@@ -82,7 +78,7 @@ class View:
 
     def end(self, event: BaseEvent) -> None:
         """Take the terminal event. It is written after `complete`. Raises `EncodingError`, as `put` does."""
-        self._end = self.outbox.encode(for_older_peer(event) if self._older else event)
+        self._end = self.outbox.encode(event)
 
     def complete(self) -> None:
         """No further event will come: the terminal event and the wire's last bytes are due."""
@@ -188,6 +184,47 @@ class View:
                 self._since = now
             due = self._since + settings.keep_alive
         self._timer = self._loop.call_later(max(due - now, 0.001), self._beat)
+
+
+class LateView(View):
+    """The view of a client that came later: it gets what earlier runs of the thread kept, too."""
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        sink: Sink,
+        settings: ServerSettings,
+        overflow: Callable[[View], None],
+        *,
+        older: bool,
+        kept: Kept,
+    ) -> None:
+        """`older`: the client knows less of AG-UI than the one who started the run."""
+        super().__init__(encoder, sink, settings, overflow)
+        self._older = older
+        self._kept: Kept | None = kept
+        self._restated: dict[str, Any] = {}
+        """Values of the kept custom events that were sent by id. They may be of this very run, if it is just ending."""
+
+    def put(self, event: BaseEvent) -> None:
+        """Take an event. The first snapshot of the messages is of the time before the run."""
+        kind = type(event)
+        if kind is MessagesSnapshotEvent and self._kept is not None:
+            kept, self._kept = self._kept, None
+            for one in kept.restated(cast(MessagesSnapshotEvent, event)):
+                super().put(for_older_peer(one) if self._older else one)
+                if isinstance(one, CustomEvent) and one.metadata:
+                    self._restated[one.metadata[KEPT]] = one.value
+        elif kind is not CustomEvent or not self._was_sent(cast(CustomEvent, event)):
+            super().put(for_older_peer(event) if self._older else event)
+
+    def _was_sent(self, event: CustomEvent) -> bool:
+        own = (event.metadata or {}).get(KEPT)
+        return own in self._restated and self._restated[own] == event.value
+
+    def end(self, event: BaseEvent) -> None:
+        """Take the terminal event."""
+        super().end(for_older_peer(event) if self._older else event)
 
 
 def _note_broken(what: str, error: BaseException) -> None:

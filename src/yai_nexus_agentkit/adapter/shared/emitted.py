@@ -20,6 +20,7 @@ from yai_nexus_agentkit.orchestration.envelope import (
     Envelope,
     is_envelope,
 )
+from yai_nexus_agentkit.protocol.activities import KEPT
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 from yai_nexus_agentkit.protocol.state import StateTracker
@@ -51,7 +52,10 @@ class Emitted:
     def _envelope(self, envelope: Envelope, run: NativeRun | None) -> list[BaseEvent]:
         kind, name, value = envelope["kind"], clean_text(envelope["name"]), envelope["value"]
         if kind == CUSTOM:
-            return self._life.custom(name, json_safe(value), owner=_owner(run), metadata=self._origin(run))
+            metadata, keep = self._origin(run), envelope.get("keep")
+            if isinstance(keep, str):
+                metadata = {**(metadata or {}), KEPT: clean_text(keep)}
+            return self._life.custom(name, json_safe(value), owner=_owner(run), metadata=metadata)
         if kind == STATE:
             return self._state.ahead(value)
         if kind == STATE_PATCH:

@@ -92,7 +92,7 @@ class Planner:
                 self.agent = self._in_front(saver, thread)
                 return self._resumed(known, thread, found, state)
             _logger.warning("the request answers questions, but thread %r has none open", self._run.run_input.thread_id)
-        if self._is_idle(found.append, state):
+        if self._run.looking or self._is_idle(found.append, state):
             return await self._idle(known, thread, stray)
         if thread.loose:
             await settle(self._written, self.config)

@@ -1,0 +1,249 @@
+"""What a run shows beside the conversation and shall be there after a reload: activities, and custom events that the
+application keeps. On the way to the journal, and back into a snapshot of the messages."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Self
+
+from ag_ui.core import (
+    ActivityDeltaEvent,
+    ActivityMessage,
+    ActivitySnapshotEvent,
+    BaseEvent,
+    CustomEvent,
+    Message,
+    MessagesSnapshotEvent,
+    RunAgentInput,
+    TextMessageChunkEvent,
+    TextMessageStartEvent,
+    ToolCallChunkEvent,
+    ToolCallResultEvent,
+    ToolCallStartEvent,
+)
+
+from yai_nexus_agentkit.errors import StatePatchError
+from yai_nexus_agentkit.protocol.activities import CITATIONS, KEPT, MEDIA, SCOPE
+from yai_nexus_agentkit.protocol.events import TERMINAL
+from yai_nexus_agentkit.protocol.json.model_json import model_json
+from yai_nexus_agentkit.protocol.json.patch import apply_patch
+from yai_nexus_agentkit.runs.journal import JournalEntry, ThreadJournal
+
+__all__ = ["NOTED", "Keeper", "Kept"]
+
+_logger = logging.getLogger(__name__)
+
+NOTED: frozenset[type[BaseEvent]] = frozenset(
+    {
+        ActivityDeltaEvent,
+        ActivitySnapshotEvent,
+        CustomEvent,
+        MessagesSnapshotEvent,
+        TextMessageChunkEvent,
+        TextMessageStartEvent,
+        ToolCallChunkEvent,
+        ToolCallResultEvent,
+        ToolCallStartEvent,
+    }
+)
+"""The events that a `Keeper` looks at."""
+_PASSING = frozenset({"tool_output", MEDIA, CITATIONS})
+"""Activities that the conversation itself says again: a call's result, an answer."""
+_FOLD = 100
+"""Operations after which they are applied."""
+_MOST = 500
+"""Entries of one run."""
+_LARGEST = 1024 * 1024
+"""Characters of one entry."""
+
+
+class _Shown:
+    """One activity or event, and the message that it stands behind."""
+
+    def __init__(self, after: str, what: ActivityMessage | CustomEvent) -> None:
+        self.after, self.what = after, what
+        self._operations: list[Any] = []
+
+    def patch(self, operations: Sequence[Any]) -> None:
+        """Change the content of an activity."""
+        self._operations += operations
+        if len(self._operations) >= _FOLD:
+            self.fold()
+
+    def fold(self) -> None:
+        """Apply the changes so far. Clients skip those that do not apply."""
+        if self._operations and isinstance(self.what, ActivityMessage):
+            plain = [one if isinstance(one, Mapping) else one.model_dump(by_alias=True) for one in self._operations]
+            try:
+                self.what = self.what.model_copy(update={"content": apply_patch(self.what.content, plain)})
+            except (StatePatchError, TypeError, AttributeError) as error:
+                _logger.warning("a kept activity %r misses changes: %s", self.what.id, error)
+        self._operations = []
+
+
+class Keeper:
+    """Notes what one run shows. What subagents say is stored by no thread, so nothing stands behind their messages."""
+
+    def __init__(self, run_input: RunAgentInput) -> None:
+        messages = run_input.messages
+        self._turn = next((one.id for one in reversed(messages) if one.role == "user"), "")
+        self._after = messages[-1].id if messages else ""
+        self._seen: set[str] = set()
+        """Ids of the messages that the run began."""
+        self._shown: dict[str, _Shown] = {}
+
+    def note(self, event: BaseEvent) -> None:
+        """Take an event of a type in `NOTED`, in the run's order."""
+        match event:
+            case ActivityDeltaEvent():
+                if (known := self._shown.get(event.message_id)) is not None:
+                    known.patch(event.patch)
+            case ActivitySnapshotEvent():
+                if event.activity_type not in _PASSING and (event.replace is not False or not self._has(event)):
+                    message = ActivityMessage(
+                        id=event.message_id,
+                        activity_type=event.activity_type,
+                        content=event.content,
+                        metadata=event.metadata,
+                    )
+                    self._keep(event.message_id, message)
+            case CustomEvent():
+                own = (event.metadata or {}).get(KEPT)
+                if isinstance(own, str):
+                    self._keep(own, event.model_copy(update={"subagent_run_id": None, "timestamp": None}))
+            case MessagesSnapshotEvent():
+                self._restate([message.id for message in event.messages if message.role != "activity"])
+            case TextMessageStartEvent() | TextMessageChunkEvent() | ToolCallResultEvent():
+                self._begun(event.message_id, event.subagent_run_id)
+            case ToolCallStartEvent() | ToolCallChunkEvent():
+                self._begun(event.parent_message_id or event.tool_call_id, event.subagent_run_id)
+
+    def entries(self) -> list[JournalEntry]:
+        """What is to be kept. An entry that is too large is left out."""
+        found: list[JournalEntry] = []
+        for own, shown in self._shown.items():
+            shown.fold()
+            data = f'{{"turn":{json.dumps(self._turn)},"shown":{model_json(shown.what).decode()}}}'
+            if len(data) > _LARGEST:
+                _logger.warning("%r is too large to be kept: %d characters", own, len(data))
+            else:
+                found.append(JournalEntry(own, shown.after, data))
+        return found
+
+    async def store(self, journal: ThreadJournal, thread: str) -> None:
+        """Write it to the journal, if there is something. A journal that is away costs no run."""
+        try:
+            if entries := self.entries():
+                await journal.keep(thread, entries)
+        except Exception:
+            _logger.exception("what a run showed could not be kept")
+
+    def _has(self, event: ActivitySnapshotEvent) -> bool:
+        return event.message_id in self._shown
+
+    def _keep(self, own: str, what: ActivityMessage | CustomEvent) -> None:
+        known = self._shown.get(own)
+        if known is not None:
+            self._shown[own] = _Shown(known.after, what)
+        elif len(self._shown) < _MOST:
+            self._shown[own] = _Shown(self._after, what)
+        else:
+            _logger.warning("a run has kept %d activities and events; the others are not kept", _MOST)
+
+    def _begun(self, message_id: str | None, owner: str | None) -> None:
+        if message_id and owner is None and message_id not in self._seen:
+            self._seen.add(message_id)
+            self._after = message_id
+
+    def _restate(self, ids: Sequence[str]) -> None:
+        """The thread has these messages, perhaps under other ids than they were streamed."""
+        known, last = set(ids), ids[-1] if ids else ""
+        for shown in self._shown.values():
+            if shown.after and shown.after not in known:
+                shown.after = last
+        if self._after not in known:
+            self._after = last
+
+
+def _alone(what: ActivityMessage | CustomEvent) -> BaseEvent:
+    if isinstance(what, CustomEvent):
+        return what
+    return ActivitySnapshotEvent(message_id=what.id, activity_type=what.activity_type, content=what.content)
+
+
+class _Place(NamedTuple):
+    turn: str
+    after: str
+    what: ActivityMessage | CustomEvent
+
+
+class Kept:
+    """What earlier runs of a thread kept."""
+
+    def __init__(self, places: Sequence[_Place] = ()) -> None:
+        self._places = places
+
+    @classmethod
+    def of(cls, entries: Sequence[JournalEntry]) -> Self:
+        """What these entries of the journal say."""
+        places: list[_Place] = []
+        for entry in entries:
+            data = json.loads(entry.data)
+            model = CustomEvent if data["shown"].get("type") == "CUSTOM" else ActivityMessage
+            places.append(_Place(data["turn"], entry.after, model.model_validate(data["shown"])))
+        return cls(places)
+
+    def placed(self, snapshot: MessagesSnapshotEvent) -> MessagesSnapshotEvent:
+        """The snapshot with the activities where they stood; those of turns that the user took back are left out. It
+        has all the activities that there are."""
+        messages, behind = snapshot.messages, dict[int, list[Message]]()
+        for index, what in self._found(messages):
+            if isinstance(what, ActivityMessage):
+                behind.setdefault(index, []).append(what)
+        if not behind:
+            return snapshot
+        found = behind.get(-1, [])
+        for index, message in enumerate(messages):
+            found += [message, *behind.get(index, ())]
+        rest = {key: value for key, value in (snapshot.metadata or {}).items() if key != SCOPE}
+        return snapshot.model_copy(update={"messages": found, "metadata": rest or None})
+
+    def restated(self, snapshot: MessagesSnapshotEvent) -> list[BaseEvent]:
+        """The snapshot with the activities, and the custom events behind it."""
+        customs = [what for _, what in self._found(snapshot.messages) if isinstance(what, CustomEvent)]
+        return [self.placed(snapshot), *customs]
+
+    def wire(self, encode: Callable[[BaseEvent], bytes]) -> Callable[[BaseEvent], bytes]:
+        """`encode` for the events of a thread as it stands, with these. A thread without a conversation has no
+        snapshot."""
+        due = True
+
+        def written(event: BaseEvent) -> bytes:
+            nonlocal due
+            more: Sequence[BaseEvent] = (event,)
+            if due and isinstance(event, MessagesSnapshotEvent):
+                more = self.restated(event)
+            elif due and event.type in TERMINAL:
+                more = [*(_alone(what) for _, what in self._found(())), event]
+            frames = b"".join(map(encode, more))  # raises for what is too large, which comes again in pieces
+            due = due and not isinstance(event, MessagesSnapshotEvent)
+            return frames
+
+        return written
+
+    def _found(self, messages: Sequence[Message]) -> list[tuple[int, ActivityMessage | CustomEvent]]:
+        """What is to be shown with these messages, by the index of the message that it stands behind; -1 is the start.
+        What is behind a message that is not there stands at the end of its turn."""
+        indexes, ends, turn = {"": -1}, {"": -1}, ""
+        for index, message in enumerate(messages):
+            if message.role == "user":
+                turn = message.id
+            indexes[message.id] = ends[turn] = index
+        found: list[tuple[int, ActivityMessage | CustomEvent]] = []
+        for place in self._places:
+            at = indexes.get(place.after, ends.get(place.turn))
+            if at is not None:
+                found.append((at, place.what))
+        return found
