@@ -309,7 +309,7 @@ class LangGraphTranslator:
             return self.reports.emitted.custom(_WRITER, payload, self._emitter(namespace))
         if namespace:
             return []
-        if isinstance(payload, Mapping):
+        if type(payload) is dict or isinstance(payload, Mapping):
             self.ending.asked(payload.get("__interrupt__"), ())
         events = self._step_over()
         if self._conversation.begins:
