@@ -62,6 +62,18 @@ class Slotted:
     content: Any
 
 
+@dataclasses.dataclass(frozen=True)
+class Point:
+    x: int
+    y: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Turned:
+    y: int
+    x: int
+
+
 class Model(BaseModel):
     model_config = ConfigDict(extra="allow")
     content: Any = None
@@ -113,6 +125,7 @@ def strict(value: Any) -> Any:
         ((1, [2]), [1, [2]]),
         ({3, 1, 2}, [1, 2, 3]),
         (frozenset({"b", "a"}), ["a", "b"]),
+        ({Point(x=1, y=1), Turned(x=0, y=9)}, [{"y": 9, "x": 0}, {"x": 1, "y": 1}]),  # whatever order the fields have
         (deque([1]), [1]),
         (OrderedDict(a=1), {"a": 1}),
         (defaultdict(list, a=[1]), {"a": [1]}),
