@@ -42,7 +42,7 @@ def add_city(
 def compare_weather(state: Annotated[State, InjectedState]) -> str:
     """Draw the temperatures of the trip's cities on the page."""
     shown = {city: DEGREES.get(city, 15) for city in state.get("cities", [])}
-    ui.emit("display_chart", {"type": "bar", "title": "°C", "x": list(shown), "y": list(shown.values())})
+    ui.emit("display_chart", {"type": "bar", "title": "°C", "x": list(shown), "y": list(shown.values())}, keep=True)
     return f"drawn: {shown}"
 
 

@@ -17,7 +17,7 @@ import "./page.css";
 const thread = new URLSearchParams(location.search).get("thread") ?? crypto.randomUUID();
 history.replaceState(null, "", `?thread=${thread}`);
 
-/** What a node emits with `EventEmitter().emit("display_chart", {title, x, y})`: a CUSTOM event with that value. */
+/** What a node emits with `EventEmitter().emit("display_chart", {title, x, y}, keep=True)`: a CUSTOM event with that value. */
 function useChart(agent) {
   const [chart, setChart] = useState(null);
   useEffect(() => {

@@ -215,3 +215,12 @@ def test_stop_after_a_reload(page: Browser, slow: str) -> None:
     trip.see(IDLE)
     assert trip.texts(SAID)[-1] != USAGE
     say(trip, "add Lisbon", "Done: added Lisbon.")
+
+
+def test_chart_is_there_after_a_reload(trip: Browser) -> None:
+    say(trip, "add Lisbon", "Done: added Lisbon.")
+    say(trip, "compare the weather", "Done: drawn")
+    trip.evaluate("location.reload()")
+    trip.see("aside svg")
+    assert trip.attribute("aside svg", "aria-label") == "°C: Lisbon 27"
+    assert trip.texts(SAID)[0] == "Done: added Lisbon."

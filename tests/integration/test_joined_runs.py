@@ -24,6 +24,15 @@ def server() -> Iterator[str]:
         yield url
 
 
+def test_widgets_are_there_after_a_reload() -> None:
+    with served("tests.support.charting:app") as url:
+        command = ["node", "check-kept.mjs", "--url", url, "--json"]
+        done = subprocess.run(command, cwd=JUDGE, capture_output=True, text=True, timeout=110, check=False)
+    report = json.loads(done.stdout)
+    assert [check for check in report["results"] if not check.get("ok", True)] == []
+    assert report["ok"]
+
+
 @pytest.mark.parametrize("group", [*STREAMS, *OTHERS])
 def test_all_viewers_hold_the_same(server: str, group: str) -> None:
     command = ["node", "check-reattach.mjs", "--url", server, "--only", group, "--json"]

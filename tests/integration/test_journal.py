@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any, TypedDict
 
 import pytest
@@ -220,6 +221,25 @@ async def test_threads_that_nobody_stores_have_no_journal() -> None:
     app = app_of(graph)
     await call(app, "POST", "/", run_body("plan a"))
     assert (await connect(app)).body == b""
+
+
+async def test_a_store_keeps_titles_and_widgets_over_a_restart(tmp_path: Path) -> None:
+    saver = InMemorySaver()
+    for turn in (1, 2):
+        app = app_of(charting(saver), store=f"sqlite:{tmp_path / 'store.db'}")
+        async with living(app):
+            if turn == 1:
+                await say(app, "plan a", "pin one", "pin two")
+                await call(app, "PATCH", "/threads/t1", {"title": "Trip", "metadata": {"pinned": True}})
+            assert (await stored(app))[:5] == PLANNED
+            assert charts(await connect(app)) == ["a", "two"]
+            (entry,) = (await call(app, "GET", "/threads?search=trip")).json
+            assert (entry["title"], entry["metadata"], entry["status"]) == ("Trip", {"pinned": True}, "idle")
+            if turn == 2:
+                key = (await app.state.agui.index.entries("agent", "", limit=1))[0].thread.key
+                assert (await call(app, "DELETE", "/threads/t1")).status == 200
+                assert await app.state.agui.store.journal.kept(key) == []
+                assert await app.state.agui.store.log.runs(key) == []
 
 
 async def test_a_journal_that_is_away_costs_no_run(caplog: pytest.LogCaptureFixture) -> None:
