@@ -185,6 +185,19 @@ async def test_a_model_that_fails_in_a_search(play: Player) -> None:
     assert played.events[-1]["type"] == "RUN_ERROR"
 
 
+async def test_a_tool_of_the_provider_that_is_new(play: Player) -> None:
+    """Its call has Anthropic's form, and the type of its result the usual end."""
+    parts = [
+        block(type="server_tool_use", id="n1", name="navigate", input={"to": "Rome"}, index=0),
+        block(type="navigate_tool_result", tool_use_id="n1", content={"km": 3}, index=1),
+        text_part("3 km.", index=2),
+    ]
+    played = await play(lambda: chat(scripted(parts, ["Yes."], provider="anthropic")), "hi", "sure?")
+
+    [result] = [m for m in played.messages if m["role"] == "tool"]
+    assert (json.loads(result["content"]), facts(result)["form"]) == ({"km": 3}, "navigate_tool_result")
+
+
 async def test_a_failed_search(play: Player) -> None:
     error = {"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"}
     result = block(type="web_search_tool_result", tool_use_id="s1", content=error, index=1)

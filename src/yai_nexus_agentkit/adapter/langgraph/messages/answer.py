@@ -20,7 +20,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages.content import Whole
 from yai_nexus_agentkit.adapter.langgraph.messages.finish import finish_of
 from yai_nexus_agentkit.adapter.langgraph.messages.layout import Place, Served
 from yai_nexus_agentkit.adapter.langgraph.messages.metadata import SOURCE
-from yai_nexus_agentkit.adapter.langgraph.messages.provider_blocks import BY_NAME, Answered, Called
+from yai_nexus_agentkit.adapter.langgraph.messages.provider_blocks import Answered, Called, shape_of
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import place_of
 from yai_nexus_agentkit.protocol.activities import CITATIONS, MEDIA
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe, json_text
@@ -205,7 +205,7 @@ def restore_served(message: AssistantMessage, results: Mapping[str, ToolMessage]
     restored = Restored([], {}, frozenset(call.id for call in message.tool_calls or () if _is_served(call, results)))
     for call in message.tool_calls or ():
         facts, result = _facts(call), results.get(call.id)
-        shape = BY_NAME.get(str(facts.get("form")))
+        shape = shape_of(str(facts.get("form")))
         if call.id not in restored.calls or shape is None:
             continue
         if isinstance(provider := facts.get("provider"), str):
@@ -220,7 +220,7 @@ def restore_served(message: AssistantMessage, results: Mapping[str, ToolMessage]
         if shape.both is not None:
             restored.blocks.append((place, [shape.both(called, answered)], True))
         elif result is not None and answered is not None and shape.call is not None:
-            other = BY_NAME.get(answered.form)
+            other = shape_of(answered.form)
             if other is not None and other.result is not None:
                 restored.blocks.append((place, [shape.call(called)], True))
                 restored.blocks.append((place_of(_facts(result).get("at")), [other.result(answered)], True))

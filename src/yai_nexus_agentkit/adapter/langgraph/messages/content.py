@@ -20,7 +20,6 @@ from yai_nexus_agentkit.adapter.langgraph.messages.citations import Cited
 from yai_nexus_agentkit.adapter.langgraph.messages.layout import Layout, Place, Served
 from yai_nexus_agentkit.adapter.langgraph.messages.metadata import is_withheld
 from yai_nexus_agentkit.adapter.langgraph.messages.provider_blocks import (
-    BY_NAME,
     KINDS,
     Answered,
     Argued,
@@ -28,7 +27,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages.provider_blocks import (
     Media,
     Piece,
     read_audio,
-    read_block,
+    shape_of,
 )
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import Reasoning
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning_shapes import BLOCKS, OUTSIDE, Block, Form, Part, Shape
@@ -213,8 +212,8 @@ class _Reader:
             sources = block.get("citations") or block.get("annotations")
             if isinstance(sources, list) and sources:
                 self.pieces.append(Cited(sources))
-        elif kind in BY_NAME:
-            self.pieces += read_block(block)
+        elif (provided := shape_of(kind)) is not None:
+            self.pieces += provided.read(block)
         for shape in BLOCKS.get(kind, ()):
             if (parts := shape.read(block)) is not None:
                 self._add_parts(shape, parts, *self._place(block), block)

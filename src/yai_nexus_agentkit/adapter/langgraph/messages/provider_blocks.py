@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 from yai_nexus_agentkit.protocol.json.json_safe import json_text
 from yai_nexus_agentkit.protocol.parts import MediaPart, part_from_block
 
-__all__ = ["BY_NAME", "KINDS", "Answered", "Argued", "Called", "Media", "Piece", "read_audio", "read_block"]
+__all__ = ["BY_NAME", "KINDS", "Answered", "Argued", "Called", "Media", "Piece", "read_audio", "shape_of"]
 
 
 class Called(NamedTuple):
@@ -238,21 +238,12 @@ def _read_media(block: Block) -> Sequence[Piece]:
     return [Media(part)] if part is not None and part.type != "text" else []
 
 
-_ANTHROPIC_RESULTS = (
-    "web_search_tool_result",
-    "web_fetch_tool_result",
-    "code_execution_tool_result",
-    "bash_code_execution_tool_result",
-    "text_editor_code_execution_tool_result",
-    "tool_search_tool_result",
-    "advisor_tool_result",
-    "mcp_tool_result",
-)
+_RESULT = Shape("_tool_result", _read_result, result=_write_result)
+"""Results of Anthropic's tools: the type of each ends like this."""
 SHAPES = (
     Shape("server_tool_use", _read_use, call=_write_use),
     Shape("mcp_tool_use", _read_use, call=_write_use),
     Shape("input_json_delta", _read_delta),
-    *(Shape(kind, _read_result, result=_write_result) for kind in _ANTHROPIC_RESULTS),
     *(Shape(kind, _read_item, both=_write_item) for kind in _ITEMS),
     Shape("image_generation_call", _read_image),
     Shape("executable_code", _read_code, call=_write_code),
@@ -269,10 +260,9 @@ KINDS = frozenset(BY_NAME) - {"input_json_delta"}
 """Types of the blocks that say something by themselves."""
 
 
-def read_block(block: Block) -> Sequence[Piece]:
-    """The parts of a content block besides text and reasoning; none for a block of another type."""
-    shape = BY_NAME.get(block.get("type") or "")
-    return shape.read(block) if shape is not None else ()
+def shape_of(kind: str) -> Shape | None:
+    """The shape of the blocks of this type; None for a type of no provider."""
+    return BY_NAME.get(kind) or (_RESULT if kind.endswith(_RESULT.name) else None)
 
 
 _SOUNDS = (

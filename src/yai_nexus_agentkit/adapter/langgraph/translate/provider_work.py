@@ -50,9 +50,11 @@ class ProviderWork:
         call = made(message_id, raw, scope=self._run.scope, name=name, args=served.call.args)
         self.calls.append(call)
         facts = call_metadata(served, provider)
-        # The run may end while the provider works.
-        closer = lambda _: self._give(served, message_id)  # noqa: E731
-        events = self._life.tool_call(self._run.id, call.id, name, message_id, facts, closer)
+
+        def close(_: str) -> list[BaseEvent]:
+            return self._give(served, message_id)  # the run ends while the provider works
+
+        events = self._life.tool_call(self._run.id, call.id, name, message_id, facts, close)
         if piece.args is not None:
             events += self._life.args(call.id, argument_text(piece.args))
         return events
