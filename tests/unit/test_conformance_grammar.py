@@ -105,7 +105,7 @@ def sound(random: Random) -> Played:
     tables = [*SPEECH, *SPEECH, *OTHERS]
     facts = [random.choice(random.choice(tables)) for _ in range(random.randint(5, 40))]
     options = {**{name: random.choice(values) for name, values in CHOICES.items()}, "reasoning": "standard"}
-    return play(options, [], [*facts, ("finish", (), {})])
+    return play(options, [*facts, ("finish", (), {})])
 
 
 @pytest.mark.usefixtures("alone")
