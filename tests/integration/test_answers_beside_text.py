@@ -1,4 +1,4 @@
-"""What answers have beside text: media, citations, tools that the provider runs, the reason of their end.
+"""Answers beside their text: media, citations, tools that the provider runs, the reason of their end.
 
 `play` compares what each client shows with what the thread holds, activities of answers included.
 """

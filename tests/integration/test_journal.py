@@ -1,4 +1,4 @@
-"""What runs show beside the conversation comes back: activities where they stood, custom events that are kept."""
+"""Activities come back where they stood beside the conversation, and custom events that are kept."""
 
 from __future__ import annotations
 

@@ -485,8 +485,8 @@ async def test_a_state_of_which_one_text_is_too_large_is_sent_without_its_key(ju
     again = await client.send(typed("more"), state={"second": DATA[0]})
     for done in (first, again):
         assert done.types()[-1] == "RUN_FINISHED"
-        [told] = [e["metadata"]["omitted"] for e in done.events if "omitted" in (e.get("metadata") or {})]
-        assert told == ["/first"]
+        [omitted] = [e["metadata"]["omitted"] for e in done.events if "omitted" in (e.get("metadata") or {})]
+        assert omitted == ["/first"]
         verdict = judge([client.turn(done)], clients=["1.0.0"])
         assert verdict.state == {"second": DATA[0]}
     assert (await client.get("/threads/t1/state")).json["snapshot"] == large

@@ -109,7 +109,7 @@ def inside(builder: StateGraph[Any, Any, Any, Any], depth: int, saver: Any) -> G
 
 
 def order(tab: Tab) -> list[str]:
-    """What the last run shows, in order: calls, results, texts."""
+    """The calls, results and texts of the last run, in order."""
     found: list[str] = []
     for event in tab.events:
         match event["type"]:

@@ -1,4 +1,4 @@
-"""What a provider did by itself goes back as it came, whatever ``output_version`` its class has, with and without a
+"""A provider's own work goes back as it came, whatever ``output_version`` its class has, with and without a
 thread."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Case(NamedTuple):
     model: Callable[[ModelServer], Any]
     answers: Callable[[], list[Answer]]
     read: Callable[[Mapping[str, Any]], list[str]]
-    """What stands in the answer as it goes back."""
+    """The answer's content as it goes back."""
     back: list[str]
     lost: list[str]
     """Of that, what a client does not send back."""

@@ -22,7 +22,7 @@ _MEGABYTE = 1024 * 1024
 
 @dataclass
 class Record:
-    """What was seen. Times in seconds since the beginning, sizes in bytes."""
+    """The observations. Times in seconds since the beginning, sizes in bytes."""
 
     times: list[float] = field(default_factory=list)
     pauses: list[float] = field(default_factory=list)
@@ -33,7 +33,7 @@ class Record:
     counts: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
     left: dict[str, int] = field(default_factory=dict)
-    """What the server still held after a rest."""
+    """The objects that the server still held after a rest."""
 
     @property
     def growth(self) -> int:
@@ -43,7 +43,7 @@ class Record:
         return int(statistics.median(late) - statistics.median(early))
 
     def faults(self, *, growth: int = 96 * _MEGABYTE, pause: float = 0.25, first: float = 2.0) -> list[str]:
-        """What is beyond the limits."""
+        """The observations beyond the limits."""
         found = self.wrong[:20]
         if self.growth > growth:
             found.append(f"memory grew by {self.growth / _MEGABYTE:.0f} MiB")
@@ -55,7 +55,7 @@ class Record:
             found.append(f"left behind: {self.left}")
         return found
 
-    def told(self) -> str:
+    def text(self) -> str:
         """The figures as text."""
         sent = ", ".join(f"{name} {number}" for name, number in sorted(self.counts.items()))
         first, most, last = (size / _MEGABYTE for size in (self.memory[0], max(self.memory), self.memory[-1]))
@@ -128,7 +128,7 @@ def _try(client: Client, record: Record, is_honest: bool) -> None:
 
 
 def _rested(watcher: httpx.Client) -> dict[str, int]:
-    """What the server holds when it had the time to let go."""
+    """The objects that the server holds when it had the time to let go."""
     left: dict[str, Any] = {}
     for _ in range(40):
         left = watcher.get("/heartbeat").json()["left"]

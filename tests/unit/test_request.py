@@ -90,7 +90,7 @@ def test_a_validated_request_passes_at_once() -> None:
 
 
 def read(raw: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """What is left of a request, and the warnings about the rest."""
+    """The rest of a request, and the warnings about the parts that were left out."""
     warnings: list[str] = []
     parsed = parse_request(raw, warnings=warnings)
     return parsed.model_dump(by_alias=True, exclude_unset=True), warnings

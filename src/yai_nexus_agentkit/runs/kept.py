@@ -1,4 +1,4 @@
-"""What a run shows beside the conversation and shall be there after a reload: activities, and custom events that the
+"""The entries that a run shows beside the conversation and a reload must bring back: activities, custom events that the
 application keeps. On the way to the journal, and back into a snapshot of the messages."""
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Keeper:
                 self._begun(event.parent_message_id or event.tool_call_id, event.subagent_run_id)
 
     def entries(self) -> list[JournalEntry]:
-        """What is to be kept. An entry that is too large is left out."""
+        """The entries to keep. One that is too large is left out."""
         found: list[JournalEntry] = []
         for own, shown in self._shown.items():
             shown.fold()
@@ -180,14 +180,14 @@ class _Place(NamedTuple):
 
 
 class Kept:
-    """What earlier runs of a thread kept."""
+    """The entries that earlier runs of a thread kept."""
 
     def __init__(self, places: Sequence[_Place] = ()) -> None:
         self._places = places
 
     @classmethod
     def of(cls, entries: Sequence[JournalEntry]) -> Self:
-        """What these entries of the journal say."""
+        """The content of these entries of the journal."""
         places: list[_Place] = []
         for entry in entries:
             data = json.loads(entry.data)
@@ -234,7 +234,7 @@ class Kept:
         return written
 
     def _found(self, messages: Sequence[Message]) -> list[tuple[int, ActivityMessage | CustomEvent]]:
-        """What is to be shown with these messages, by the index of the message that it stands behind; -1 is the start.
+        """The entries to show with these messages, by the index of the message that they stand behind; -1 is the start.
         What is behind a message that is not there stands at the end of its turn."""
         indexes, ends, turn = {"": -1}, {"": -1}, ""
         for index, message in enumerate(messages):

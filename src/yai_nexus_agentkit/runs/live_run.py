@@ -65,7 +65,7 @@ class RunRequest:
     alone: bool = False
     """The locks are this process's own: a thread that another process writes is warned of."""
     stored: str = "{}"
-    """What another worker needs of whoever asked, as JSON text."""
+    """The sender's facts that another worker needs, as JSON text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -86,7 +86,7 @@ class CopilotKit:
 
     @_answered
     async def media(self, request: Request) -> Response:
-        """What a link of a snapshot leads to."""
+        """The content behind a link of a snapshot."""
         return await self._agent(request.path_params["agent"]).media(request)
 
     @_answered

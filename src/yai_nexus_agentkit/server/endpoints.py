@@ -239,12 +239,12 @@ class Endpoints:
         return answer if excess <= 0 else _event(linked(event, excess, thread.run) or event)
 
     async def _kept(self, thread: ThreadRef) -> Kept:
-        """What the thread's runs showed beside the conversation."""
+        """The entries that the thread's runs showed beside the conversation."""
         return Kept.of(await self._in_time(self.service.store.journal.kept(thread.key)))
 
     @_answered
     async def media(self, request: Request) -> Response:
-        """What a link of a snapshot leads to."""
+        """The content behind a link of a snapshot."""
         thread = await self._thread(request)
         wanted = request.path_params["media_id"]
         source = await self._in_time(thread.store.media(thread.ref.key, wanted, thread.run))

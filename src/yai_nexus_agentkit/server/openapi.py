@@ -68,7 +68,7 @@ class ThreadShown(BaseModel):
 
 
 class Description(BaseModel):
-    """What is to change."""
+    """The changes."""
 
     title: str | None = Field(default=None, max_length=200)
     metadata: dict[str, Any] | None = None

@@ -192,7 +192,7 @@ class ServerSettings:
     """How long the log of a run stays after its end."""
 
     on_crash: Literal["continue", "fail"] = "continue"
-    """What becomes of a run whose worker is gone: another worker goes on from the last finished step, or it ends with
+    """The fate of a run whose worker is gone: another worker goes on from the last finished step, or it ends with
     ``WORKER_LOST``."""
 
     restore_identity: Restore | None = None

@@ -184,8 +184,8 @@ def _json(event: BaseEvent) -> bytes:
 def _check_size(event: BaseEvent, frame: bytes) -> None:
     size = len(frame.decode().encode("utf-16-le")) // 2
     if size > MAX_FRAME:
-        told = f"{_type(event)} has {size} characters; clients read {MAX_FRAME} at most"
-        raise TooLargeError(told, size=size, limit=MAX_FRAME)
+        text = f"{_type(event)} has {size} characters; clients read {MAX_FRAME} at most"
+        raise TooLargeError(text, size=size, limit=MAX_FRAME)
 
 
 def _type(event: BaseEvent) -> str:

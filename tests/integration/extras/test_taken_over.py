@@ -1,4 +1,4 @@
-"""Workers that share a store, as real processes: one dies, stops or is told to end in the middle of a run, and official
+"""Workers that share a store, as real processes: one dies, stops or must end in the middle of a run, and official
 clients of both generations, at it and at the other one, hold the same at the end.
 """
 

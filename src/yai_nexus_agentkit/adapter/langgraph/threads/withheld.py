@@ -1,4 +1,4 @@
-"""What a stored thread has and clients must not see: answers and results that middleware was not done with when the run
+"""Parts of a stored thread that clients must not see: answers and results that waited for middleware when the run
 stopped. Pure.
 
 They are marked in the thread by the next run, since nothing else would show afterwards that nobody checked them.
