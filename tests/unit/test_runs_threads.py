@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from yai_nexus_agentkit.errors import OverloadedError
 from yai_nexus_agentkit.runs.identity import ThreadRef, thread_key
 from yai_nexus_agentkit.runs.index import MemoryThreadIndex, ThreadStatus
+from yai_nexus_agentkit.runs.journal import JournalEntry, MemoryThreadJournal
 from yai_nexus_agentkit.runs.limits import Capacity
 
 NAMES = st.text(max_size=8)
@@ -100,6 +101,18 @@ async def test_who_has_many_threads_pushes_out_his_own() -> None:
     assert len(await names(index, "eve", 999)) == 198
     await index.touch(ref("new", "bob"), ThreadStatus.IDLE)
     assert (await names(index), await names(index, "bob")) == ([], ["new", "old"])
+
+
+async def test_a_full_journal_forgets_what_was_written_least_recently() -> None:
+    journal = MemoryThreadJournal(most=30)
+    for thread, own, data in [("a", "1", "x" * 10), ("b", "1", "y" * 10), ("a", "1", "z" * 12), ("c", "1", "w" * 10)]:
+        await journal.keep(thread, [JournalEntry(own, "", data)])
+    assert [len(await journal.kept(thread)) for thread in ("a", "b", "c")] == [1, 0, 1]
+    await journal.keep("d", [JournalEntry(str(n), "", "v" * 10) for n in range(9)])
+    assert [len(await journal.kept(thread)) for thread in ("a", "c", "d")] == [0, 0, 9]
+    await journal.drop("d")
+    await journal.keep("a", [JournalEntry("1", "m1", "x" * 30), JournalEntry("1", "m2", "short")])
+    assert await journal.kept("a") == [JournalEntry("1", "m1", "short")]
 
 
 def test_places_are_given_back_whatever_happens() -> None:
