@@ -66,7 +66,7 @@ class Leases:
         await self.locks.renew(held.key, held.holder, lease=self._lease)
 
     async def _renew(self) -> None:
-        while True:
+        while self._held:  # a client of a store may turn a cancellation into an error of its own
             await asyncio.sleep(self._lease / 3)
             for held in self.held:
                 try:

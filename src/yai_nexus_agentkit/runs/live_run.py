@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -85,7 +85,7 @@ class LiveRun:
         request: RunRequest,
         held: Held,
         *,
-        free: Callable[[], Awaitable[None]],
+        free: Callable[[], Coroutine[Any, Any, None]],
         failure_text: Callable[[Exception], str],
         kept: int,
         past: Past | None = None,
@@ -108,6 +108,7 @@ class LiveRun:
         self._entered = self._abandoned = False
         """The task took its first step; it shall do nothing but clean up."""
         self._orphan: asyncio.TimerHandle | None = None
+        self._freeing: asyncio.Task[None] | None = None
 
     @property
     def run_input(self) -> RunAgentInput:
@@ -159,9 +160,11 @@ class LiveRun:
             await asyncio.wait((self.task,))
 
     def hand_over(self) -> None:
-        """Leave the run to another worker: the agent is cancelled here, and viewers lose their connection."""
-        self.handed_over = True
-        self.abandon()
+        """Leave the run to another worker: the agent is cancelled here, and viewers lose their connection. Nothing
+        happens if its end is known."""
+        if self.feed.terminal is None:
+            self.handed_over = True
+            self.abandon()
 
     def too_slow(self, viewer: Viewer) -> None:
         """A viewer reads too slowly. It loses its view; a run that ends with its viewers ends with this error."""
@@ -208,14 +211,20 @@ class LiveRun:
                 self.feed.drop()
             self.feed.cut(_cut_off())
             self.feed.complete()
+            if self._freeing is not None:
+                await asyncio.wait((self._freeing,))
 
     async def _give_back(self) -> None:
-        """Free the thread, if it is not free yet. Viewers do not wait long for a store that does not answer."""
-        try:
-            async with asyncio.timeout(_FREE_WITHIN):
-                await self._free()
-        except Exception:
-            _logger.exception("the end of run %r could not be noted in time", self.run_input.run_id)
+        """Free the thread, if it is not free yet. Viewers do not wait long for a store that does not answer; the thread
+        stays taken until it does, since the run's end must be in the log before somebody else may have it."""
+        if self._freeing is None:
+            self._freeing = asyncio.get_running_loop().create_task(self._free(), name="agui-free")
+            self._freeing.add_done_callback(self._freed)
+        await asyncio.wait((self._freeing,), timeout=_FREE_WITHIN)
+
+    def _freed(self, freeing: asyncio.Task[None]) -> None:
+        if not freeing.cancelled() and (error := freeing.exception()) is not None:
+            _logger.error("the end of run %r could not be noted", self.run_input.run_id, exc_info=error)
 
     async def _over(self) -> None:
         """The terminal event is known: free the thread first, since some clients answer within a millisecond. An

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from ag_ui.core import BaseEvent
 
+from yai_nexus_agentkit.adapter.hook_calls import being_cancelled
 from yai_nexus_agentkit.protocol.json.model_json import clean_json
 from yai_nexus_agentkit.protocol.replay import Compacted
 from yai_nexus_agentkit.runs.log import Batch, RunLog
@@ -143,7 +144,7 @@ class Recorder:
 
     async def _work(self) -> None:
         away = False
-        while True:
+        while not being_cancelled():  # the store's client may have made an error of its own of it
             await self._due.wait()
             self._due.clear()
             try:

@@ -16,6 +16,7 @@ from uuid import uuid4
 
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
+from yai_nexus_agentkit.adapter.hook_calls import being_cancelled
 from yai_nexus_agentkit.checks import check_options
 from yai_nexus_agentkit.errors import OverloadedError, ThreadBusyError
 from yai_nexus_agentkit.runs.feed import Viewer
@@ -26,12 +27,13 @@ from yai_nexus_agentkit.runs.limits import Capacity
 from yai_nexus_agentkit.runs.live_run import LiveRun, Past, RunRequest
 from yai_nexus_agentkit.runs.locks import Lease, MemoryThreadLocks, ThreadLocks
 from yai_nexus_agentkit.runs.log import RunHead
+from yai_nexus_agentkit.runs.operations import Operation, OperationCancelledError
 from yai_nexus_agentkit.runs.remote_run import RemoteRun
 from yai_nexus_agentkit.runs.shared_runs import Restorer, SharedRuns
 from yai_nexus_agentkit.runs.stores.store import Store
 from yai_nexus_agentkit.runs.telemetry import Meter
 
-__all__ = ["Busy", "OperationCancelledError", "RunService", "ServiceSettings", "StoreUnavailableError"]
+__all__ = ["Busy", "RunService", "ServiceSettings", "StoreUnavailableError"]
 
 _logger = logging.getLogger(__name__)
 
@@ -68,24 +70,6 @@ class StoreUnavailableError(Exception):
     """The store of threads and runs cannot be reached. Nothing began."""
 
 
-class OperationCancelledError(Exception):
-    """Somebody ended the operation by `RunService.cancel`."""
-
-
-@dataclass(slots=True, eq=False)
-class _Operation:
-    """A holder of a thread that is no run."""
-
-    scope: asyncio.Timeout
-    cancelled: bool = False
-
-    def cancel(self) -> None:
-        """End it, unless its time is over: a scope that is ending cannot be set anew."""
-        if not self.scope.expired():
-            self.cancelled = True
-            self.scope.reschedule(asyncio.get_running_loop().time())
-
-
 _REFUSALS = (OverloadedError, ThreadBusyError, StoreUnavailableError)
 
 
@@ -111,7 +95,7 @@ class RunService:
         """Those of runs, up to the end of their `after_run` hooks."""
         self._live: dict[str, LiveRun] = {}
         """Runs of this process by thread key, from the taking of the lock to its release."""
-        self._operations: dict[str, _Operation] = {}
+        self._operations: dict[str, Operation] = {}
         """By thread key: operations that hold a thread and are no runs."""
         self.restorers: dict[str, Restorer] = {}
         """Make the request of a run that another worker began, by the agent's name."""
@@ -252,7 +236,7 @@ class RunService:
         settings = self.settings
         busy: Busy = "wait" if settings.busy == "wait" else "reject"
         patience = max(settings.settle, settings.ending_wait, settings.busy_wait if busy == "wait" else 0)
-        operation = _Operation(asyncio.timeout(patience + limit))
+        operation = Operation(asyncio.timeout(patience + limit))
         try:
             async with operation.scope as scope, self.hold(thread, busy=busy):
                 scope.reschedule(asyncio.get_running_loop().time() + limit)
@@ -389,7 +373,7 @@ class RunService:
 
     async def _listen(self) -> None:
         """Stop runs at once that somebody in another process cancels."""
-        while True:
+        while not being_cancelled():
             try:
                 async with aclosing(self.locks.cancellations()) as keys:
                     async for key in keys:

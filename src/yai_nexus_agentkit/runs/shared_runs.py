@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from ag_ui.core import BaseEvent, RunErrorEvent
 
+from yai_nexus_agentkit.adapter.hook_calls import being_cancelled
 from yai_nexus_agentkit.adapter.run_context import Attempt
 from yai_nexus_agentkit.errors import Code, OverloadedError
 from yai_nexus_agentkit.protocol.json.model_json import clean_json
@@ -82,14 +83,16 @@ class SharedRuns:
         try:
             yield
         finally:
-            self._own.discard(head.id)
-            if run.handed_over:
-                with contextlib.suppress(Exception):
-                    await self._recorder.flush()
-            else:
-                last = run.feed.terminal or RunErrorEvent(message="nobody watched the run", code=Code.CANCELLED)
-                await recording.end(last)
-            self._recorder.close(recording)
+            try:
+                if run.handed_over:
+                    with contextlib.suppress(Exception):
+                        await self._recorder.flush()
+                else:
+                    last = run.feed.terminal or RunErrorEvent(message="nobody watched the run", code=Code.CANCELLED)
+                    await recording.end(last)
+            finally:
+                self._recorder.close(recording)
+                self._own.discard(head.id)
 
     async def _begin(self, run: LiveRun) -> RunHead:
         thread = run.request.thread
@@ -202,10 +205,12 @@ async def _repeated(step: Callable[[], Coroutine[Any, Any, float]]) -> AsyncIter
     """Do `step` again and again, after the seconds that it returns, for as long as the block lasts."""
 
     async def work() -> None:
-        while True:
+        while not being_cancelled():
             try:
                 pause = await step()
             except Exception:
+                if being_cancelled():  # the store's client made an error of its own of it
+                    return
                 _logger.exception("the shared runs cannot be looked after; trying again")
                 pause = 1.0
             await asyncio.sleep(pause)

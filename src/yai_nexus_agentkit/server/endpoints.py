@@ -21,9 +21,10 @@ from yai_nexus_agentkit.runs.identity import ThreadRef
 from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadStatus
 from yai_nexus_agentkit.runs.kept import Kept
 from yai_nexus_agentkit.runs.live_run import Disconnect, LiveRun, RunRequest
+from yai_nexus_agentkit.runs.operations import OperationCancelledError
 from yai_nexus_agentkit.runs.remote_run import RemoteRun
 from yai_nexus_agentkit.runs.restored import restored
-from yai_nexus_agentkit.runs.service import OperationCancelledError, RunService
+from yai_nexus_agentkit.runs.service import RunService
 from yai_nexus_agentkit.server.agents import ServedAgent
 from yai_nexus_agentkit.server.body import PATCHES, Body, beside_the_loop, parse_body, receive_body
 from yai_nexus_agentkit.server.caller import Caller, StoredThread

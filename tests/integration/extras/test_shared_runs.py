@@ -249,3 +249,10 @@ async def test_an_application_whose_lifespan_does_not_run_refuses_runs(address: 
     refused = await post(app, run_body()).end()
     assert (refused.status, refused.error) == (503, "STORE_UNAVAILABLE")
     assert "lifespan" in refused.json["detail"]["error_description"]
+
+
+async def test_a_burst_of_runs_waits_for_connections_to_the_store(redis: RedisServer) -> None:
+    async with Workers(redis.address, tokens=3, pause=0.0) as workers:
+        app = await workers.start()
+        burst = [post(app, run_body(thread=f"burst{n}")) for n in range(150)]
+        assert {(await one.end()).types()[-1] for one in burst} == {"RUN_FINISHED"}

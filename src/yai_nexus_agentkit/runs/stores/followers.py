@@ -7,6 +7,7 @@ import contextlib
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 
+from yai_nexus_agentkit.adapter.hook_calls import being_cancelled
 from yai_nexus_agentkit.runs.log import Entry
 
 __all__ = ["EVERY_RUN", "Followers"]
@@ -72,7 +73,7 @@ class Followers:
             self._task = asyncio.get_running_loop().create_task(self._relay(), name="agui-log-news")
 
     async def _relay(self) -> None:
-        while True:
+        while not being_cancelled():
             try:
                 self._wake(EVERY_RUN)  # whatever came while nobody listened
                 async with contextlib.aclosing(self._news()) as news:

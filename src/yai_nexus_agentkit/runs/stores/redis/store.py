@@ -17,11 +17,14 @@ except ImportError as error:
 
 __all__ = ["redis_store"]
 
+_CONNECTIONS = 2_000
+"""Connections of one process at most. A burst of runs opens one for each; the client's default would refuse them."""
+
 
 @asynccontextmanager
 async def redis_store(address: str) -> AsyncIterator[Store]:
     """The store in the database at `address`; its keys begin with ``agui:``."""
-    async with Redis.from_url(address) as client:
+    async with Redis.from_url(address, max_connections=_CONNECTIONS) as client:
         await client.ping()
 
         async def ready() -> None:
