@@ -66,7 +66,7 @@ def facts(entity: Mapping[str, Any]) -> Mapping[str, Any]:
 
 SOUND = {"id": "audio_1", "data": "UklGRg==", "transcript": "Hello."}
 ANSWERS: dict[str, tuple[list[Any], str | None, list[Any]]] = {
-    "two pictures": (["Here: ", picture(), "and ", picture("d29ybGQ=")], "Here: \n\nand ", ["aGVsbG8=", "d29ybGQ="]),
+    "two pictures": (["Here: ", picture(), "and ", picture("d29ybGQ=")], "Here: and ", ["aGVsbG8=", "d29ybGQ="]),
     "a picture first": ([picture(), "A cat."], "A cat.", ["aGVsbG8="]),
     "nothing but a picture": ([picture()], None, ["aGVsbG8="]),
     "a picture behind reasoning": (
@@ -129,7 +129,7 @@ async def test_calls_and_reasoning_go_back_in_their_places(play: Player, memory:
     thought = block(type="thinking", thinking="A", signature="S1", index=0)
     parts = [
         thought,
-        text_part("One. ", index=1),
+        text_part("One.", index=1),
         *use("s1", index=2),
         *use("s2", index=3),
         found("s1", index=4),
@@ -146,7 +146,7 @@ async def test_calls_and_reasoning_go_back_in_their_places(play: Player, memory:
 
     played = await play(build, "hi", "sure?")
 
-    assert [m["content"] for m in played.messages if m["role"] == "assistant"] == ["One. \n\nTwo.", "Yes."]
+    assert [m["content"] for m in played.messages if m["role"] == "assistant"] == ["One.\n\nTwo.", "Yes."]
     for model in seen:
         answer = model.calls[1][1]
         kinds = [one["type"] for one in answer.content]
@@ -156,7 +156,7 @@ async def test_calls_and_reasoning_go_back_in_their_places(play: Player, memory:
             one.get("text", one.get("thinking")) for one in answer.content if "text" in one or "thinking" in one
         ] == [
             "A",
-            "One. ",
+            "One.",
             "B",
             "Two.",
         ]
@@ -487,7 +487,7 @@ async def test_text_chunks(play: Player) -> None:
         ignore=["AGUI104"],  # text goes on behind a call, which ends the client's stream of chunks
     )
     [answer] = [m for m in played.messages if m["role"] == "assistant"]
-    assert answer["content"] == "Look: \n\nsunny"
+    assert answer["content"] == "Look: sunny"
     assert facts(answer) == {"finish_reason": "length", "incomplete": "length"}
 
 

@@ -56,8 +56,8 @@ class Layout:
     def joint(self, text: str) -> str:
         """The separator between the text so far and the text that follows."""
         parted, self._parted = self._parted, False
-        if not parted or not self.said or self.said[-1].endswith("\n") or text.startswith("\n"):
-            return ""
+        if not parted or not self.said or self.said[-1][-1:].isspace() or text[:1].isspace():
+            return ""  # a writer that goes on with its sentence has a space there
         return SEPARATOR
 
     def part(self) -> None:
