@@ -225,6 +225,15 @@ async def test_runs_of_a_thread_are_listed_while_they_go_on() -> None:
     assert (await call(app, "GET", "/threads/t1/runs")).json == []
 
 
+@pytest.mark.parametrize(
+    ("settings", "resumable"),
+    [({}, False), ({"disconnect": "continue"}, True), ({"disconnect_by_request": True}, True)],
+)
+async def test_the_capabilities_say_whether_runs_survive_their_connection(settings: Any, resumable: bool) -> None:
+    declared = (await call(app_of(talker(), **settings), "GET", "/capabilities")).json
+    assert declared["transport"]["resumable"] is resumable
+
+
 async def test_nobody_sees_or_stops_the_run_of_somebody_else() -> None:
     def who(request: Request) -> Identity:
         return Identity(user=request.headers["x-user"])

@@ -7,6 +7,8 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+from ag_ui.core import AgentCapabilities
+
 from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
 from yai_nexus_agentkit.adapter.hook_calls import call_hook
 from yai_nexus_agentkit.adapter.run_context import Hooks, RunContext
@@ -44,6 +46,13 @@ class ServedAgent:
             return self._agent
         made = self._agent(identity)
         return self._prepared(await made if inspect.isawaitable(made) else made)
+
+    def able(self, adapter: AGUIAdapter) -> AgentCapabilities:
+        """What the agent declares, and whether its runs survive their connection here."""
+        able, settings = adapter.capabilities(), self._settings
+        if able.transport is not None and (settings.disconnect == "continue" or settings.disconnect_by_request):
+            able.transport.resumable = True
+        return able
 
     def _prepared(self, adapter: AGUIAdapter) -> AGUIAdapter:
         """A copy with the server's limits and error texts; the application's adapter stays as it is."""

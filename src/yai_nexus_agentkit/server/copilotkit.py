@@ -133,7 +133,7 @@ class CopilotKit:
                 adapter = await replace(caller, agent=endpoints.agent).adapter()
             except (HTTPException, PermissionError):  # not for this user
                 continue
-            able = adapter.capabilities()
+            able = endpoints.agent.able(adapter)
             agents[name] = {
                 "name": name,
                 "description": (able.identity and able.identity.description) or "",

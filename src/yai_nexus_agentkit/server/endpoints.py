@@ -180,8 +180,8 @@ class Endpoints:
     @_answered
     async def capabilities(self, request: Request) -> Response:
         """The capabilities that the agent declares (AG-UI 1.0)."""
-        adapter = await (await self.caller(request)).adapter()
-        return JSONResponse(adapter.capabilities().model_dump(mode="json", by_alias=True, exclude_none=True))
+        able = self.agent.able(await (await self.caller(request)).adapter())
+        return JSONResponse(able.model_dump(mode="json", by_alias=True, exclude_none=True))
 
     async def health(self, request: Request) -> Response:
         """The process answers."""

@@ -1,0 +1,36 @@
+"""The container recipes of the page "Production": what they start is what the command line takes, and they agree."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.docs.blocks import blocks_of
+from yai_nexus_agentkit.cli import parse
+from yai_nexus_agentkit.runs.stores.opening import kind_of
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "production.md"
+BLOCKS = {block.language: block.text for block in blocks_of(PAGE) if block.language in ("dockerfile", "yaml")}
+
+
+def test_the_container_starts_what_the_command_line_takes() -> None:
+    command = BLOCKS["dockerfile"].partition("CMD ")[2].replace("\\\n", "")
+    _, given = parse(json.loads(command)[1:])
+    assert kind_of(given.run_store) == "redis"
+    assert given.disconnect == "continue"
+
+
+def test_the_services_are_those_that_the_container_looks_for() -> None:
+    services = yaml.safe_load(BLOCKS["yaml"])["services"]
+    command = BLOCKS["dockerfile"]
+    assert services["agent"]["deploy"]["replicas"] == 2
+    assert all(f"@{name}/" in command or f"//{name}/" in command for name in services["agent"]["depends_on"])
+    assert services["postgres"]["environment"]["POSTGRES_PASSWORD"] in command
+
+
+@pytest.mark.parametrize("extra", ["server", "redis", "postgres"])
+def test_the_image_has_the_extras(extra: str) -> None:
+    assert extra in BLOCKS["dockerfile"].partition("[")[2].partition("]")[0].split(",")
