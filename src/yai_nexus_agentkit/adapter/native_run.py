@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-__all__ = ["NativeRun", "RunKind"]
+__all__ = ["NODES", "NativeRun", "RunKind"]
 
 
 class RunKind(StrEnum):
@@ -24,6 +24,11 @@ class RunKind(StrEnum):
     TOOL = "tool"
     OTHER = "other"
     """Retriever, prompt, parser."""
+
+
+NODES = frozenset({RunKind.NODE, RunKind.TASK})
+"""The kinds of the runs that a graph or functional agent starts by itself."""
+_HOSTS = NODES | {RunKind.TOOL}
 
 
 @dataclass(slots=True, eq=False)
@@ -71,15 +76,18 @@ class NativeRun:
     @property
     def node(self) -> NativeRun | None:
         """The innermost node or task around (or at) this run."""
-        if self.kind in (RunKind.NODE, RunKind.TASK):
-            return self
-        return next((run for run in self.ancestors() if run.kind in (RunKind.NODE, RunKind.TASK)), None)
+        run: NativeRun | None = self
+        while run is not None and run.kind not in NODES:
+            run = run.parent
+        return run
 
     @property
     def host(self) -> NativeRun | None:
         """The nearest run above that is a node, a task or a tool."""
-        hosts = (RunKind.NODE, RunKind.TASK, RunKind.TOOL)
-        return next((run for run in self.ancestors() if run.kind in hosts), None)
+        run = self.parent
+        while run is not None and run.kind not in _HOSTS:
+            run = run.parent
+        return run
 
     @property
     def checkpoint_ns(self) -> str:

@@ -98,7 +98,7 @@ def is_shown(message: lc.BaseMessage) -> bool:
     shown."""
     if message.type == "human":
         return True
-    if is_withheld(message):
+    if message.additional_kwargs and is_withheld(message):
         return False
     if message.type == "tool":
         return not message.additional_kwargs.get(PENDING)

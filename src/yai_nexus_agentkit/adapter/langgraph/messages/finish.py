@@ -71,9 +71,11 @@ def finish_of(message: BaseMessage | None) -> dict[str, str]:
     if not isinstance(message, AIMessage):
         return {}
     metadata = message.response_metadata
+    plain = isinstance(message.content, str) and not message.additional_kwargs
+    if plain and not metadata:
+        return {}
     reason = _reason(metadata) if metadata else ""
     facts = {"finish_reason": reason} if reason else {}
-    plain = isinstance(message.content, str) and not message.additional_kwargs
     kind = _INCOMPLETE.get(reason.lower()) if plain or not _refuses(message) else "refusal"
     return {**facts, "incomplete": kind} if kind else facts
 

@@ -56,7 +56,7 @@ def raw_results(written: Iterable[Any]) -> list[ToolMessage]:
     """The results among what a node wrote that are not messages yet, but dicts or tuples; most have no id."""
     found: list[ToolMessage] = []
     for item in written:
-        if not isinstance(item, BaseMessage | str):
+        if not isinstance(item, (BaseMessage, str)):
             with suppress(*_NO_MESSAGE):
                 message = _message(item)
                 found += [message] if isinstance(message, ToolMessage) else []
@@ -128,8 +128,8 @@ def tool_messages(output: Any) -> list[ToolMessage]:
         return [output]
     if isinstance(output, Command):
         return [m for m in written_messages(output) if isinstance(m, ToolMessage)]
-    if isinstance(output, list | tuple):
-        return [m for item in output if isinstance(item, Command | ToolMessage) for m in tool_messages(item)]
+    if isinstance(output, (list, tuple)):
+        return [m for item in output if isinstance(item, (Command, ToolMessage)) for m in tool_messages(item)]
     return []
 
 

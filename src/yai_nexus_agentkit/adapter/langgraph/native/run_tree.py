@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
+from yai_nexus_agentkit.adapter.native_run import NODES, NativeRun, RunKind
 from yai_nexus_agentkit.adapter.options import AdapterOptions, Visible
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text
 
@@ -21,6 +21,9 @@ ERROR_HANDLER = "__error_handler__"
 """Prefix of the node that LangGraph runs for a failed one with an ``error_handler``."""
 _HIDDEN = "langsmith:hidden"
 _SILENT = frozenset({"nostream", "langsmith:nostream"})
+_EMITS = {what: (f"emit-{what}", f"copilotkit:emit-{what}") for what in ("messages", "tool-calls")}
+_HOSTED = frozenset({RunKind.MODEL, RunKind.TOOL, RunKind.NODE})
+"""Kinds of the runs that are not shown in some places: in a tool, in a hook."""
 _INTERNAL_CALL = "lc_internal_call"
 """LangChain's public mark, in the metadata, of a model call that middleware makes for itself."""
 _INTERNAL = frozenset({"summarization", "tool_selection", "tool_emulation"})
@@ -90,7 +93,7 @@ class RunTree:
         else:
             run.owner, run.path, run.scope, run.silent = parent.owner, parent.path, parent.scope, parent.silent
             self._children.setdefault(parent, {})[run] = None
-        if kind in (RunKind.NODE, RunKind.TASK):
+        if kind in NODES:
             run.path, run.given = (*run.path, run.name), native["data"].get("input")
         run.settled = kind is not RunKind.CHAIN
         run.silent = run.silent or self._is_silent(run)
@@ -125,12 +128,14 @@ class RunTree:
             del self._children[run.parent][run]
         inside = [run]
         for other in inside:  # grows meanwhile
-            inside += self._children.pop(other, ())
             del self._runs[other.id]
+            if other.kind in NODES and self._tasks.get(place := (other.kind, other.checkpoint_ns)) is other:
+                del self._tasks[place]
+            if (children := self._children.pop(other, None)) is None:
+                continue
+            inside += children
             self._steps.pop((other, RunKind.NODE), None)
             self._steps.pop((other, RunKind.TASK), None)
-            if self._tasks.get((other.kind, other.checkpoint_ns)) is other:
-                del self._tasks[other.kind, other.checkpoint_ns]
             if self._graphs.get(other.checkpoint_ns) is other:
                 del self._graphs[other.checkpoint_ns]
         return inside[::-1]
@@ -183,15 +188,15 @@ class RunTree:
         return given if given is not None else not (run.name.isidentifier() or run.name.startswith("Runnable"))
 
     def _is_silent(self, run: NativeRun) -> bool:
-        if run.kind in (RunKind.MODEL, RunKind.TOOL):
-            host = run.host
-            if host is not None and host.kind is RunKind.TOOL:
-                return True  # a tool's own helper: the call's result is what counts
-        if run.kind in (RunKind.MODEL, RunKind.NODE) and (host := run.host) is not None and is_hook(host):
+        kind = run.kind
+        host = run.host if kind in _HOSTED else None
+        if host is not None and host.kind is RunKind.TOOL and kind is not RunKind.NODE:
+            return True  # a tool's own helper: the call's result is what counts
+        if host is not None and kind is not RunKind.TOOL and is_hook(host):
             return True  # middleware's own work (a guard, a grader): what its hook stores is what counts
         if is_silent(run.tags):
             return True
-        if run.kind not in (RunKind.MODEL, RunKind.TOOL, RunKind.NODE, RunKind.TASK):
+        if kind not in _HOSTED and kind is not RunKind.TASK:
             return False
         metadata = run.metadata
         if metadata.get(_INTERNAL_CALL) or metadata.get("lc_source") in _INTERNAL:
@@ -206,7 +211,10 @@ def is_node(native: Mapping[str, Any]) -> bool:
 
 def has_node_tag(tags: Iterable[str]) -> bool:
     """The tags of a node's own run."""
-    return any(tag.startswith(_NODE_TAG) for tag in tags)
+    for tag in tags:  # noqa: SIM110 - a generator costs more than the search
+        if tag.startswith(_NODE_TAG):
+            return True
+    return False
 
 
 def is_silent(tags: Iterable[str]) -> bool:
@@ -217,7 +225,8 @@ def is_silent(tags: Iterable[str]) -> bool:
 def emits(run: NativeRun, what: Literal["messages", "tool-calls"]) -> bool:
     """Whether a model's text, or its tool calls, may be streamed: graphs made for CopilotKit or ag-ui-langgraph say no
     in the metadata (``emit-messages``, ``copilotkit:emit-tool-calls`` ...)."""
-    return all(run.metadata.get(f"{prefix}emit-{what}") is not False for prefix in ("", "copilotkit:"))
+    plain, copilotkit = _EMITS[what]
+    return run.metadata.get(plain) is not False and run.metadata.get(copilotkit) is not False
 
 
 def is_hidden(run: NativeRun) -> bool:

@@ -82,7 +82,9 @@ class SideHandler(BaseCallbackHandler):
     def _started(self, run_id: UUID, parent_run_id: UUID | None) -> None:
         """Note a run whose parent is wrong. A tool that passes its ``config`` argument on gives its runs the node as
         parent: LangChain injects the node's config, not the tool's. The context still knows the tool."""
-        config = var_child_runnable_config.get() if self._tools else None
+        if not self._tools:
+            return
+        config = var_child_runnable_config.get()
         inside = getattr((config or {}).get("callbacks"), "parent_run_id", None)
         if inside in self._tools and self._tools[inside] == parent_run_id:
             self._notes.inside[str(run_id)] = str(inside)
@@ -99,7 +101,7 @@ class SideHandler(BaseCallbackHandler):
     def on_llm_end(self, response: Any, *, run_id: UUID, **kwargs: Any) -> None:
         namespace = self._models.pop(run_id, None)
         message = getattr(response.generations[0][0], "message", None) if namespace and response.generations else None
-        if namespace and message is not None and message.id and (text := message.text):
+        if namespace and message is not None and message.id and message.content and (text := message.text):
             self._answers[text] = (message.id, namespace)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:

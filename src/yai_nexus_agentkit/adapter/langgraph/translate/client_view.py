@@ -143,8 +143,10 @@ class ClientView:
 
     def _add(self, message_id: str, run: NativeRun) -> None:
         self._sent[message_id] = _Sent(run)
-        for around in (run, *run.ancestors()) if run.owner is None else ():
+        around: NativeRun | None = run if run.owner is None else None
+        while around is not None:
             self._made_in.setdefault(around, []).append(message_id)
+            around = around.parent
 
     def placed(self, message_id: str, run: NativeRun) -> None:
         """The first text or call of a message was sent. The client puts it behind all others, however long its model
@@ -234,8 +236,10 @@ class ClientView:
     def orphans(self, run: NativeRun, written: Iterable[BaseMessage]) -> bool:
         """A message streamed inside this node is not among what the node wrote: it rebuilt its answer, or dropped
         it."""
+        if not (own := self._made_in.get(run)):
+            return False
         ids = {m.id for m in written}
-        return any(made not in ids and made in self._sent for made in self._made_in.get(run, ()))
+        return any(made not in ids and made in self._sent for made in own)
 
     # ------------------------------------------------------------------ the whole conversation
 
@@ -264,9 +268,9 @@ class ClientView:
     def _is_misnamed(self, message: BaseMessage) -> bool:
         """The text was sent under another name. A message of calls alone has no place for one."""
         sent = self._sent.get(message.id or "")
-        if sent is None or message.type != "ai" or not message.text:
+        if sent is None or message.type != "ai" or (message.name or None) == sent.speaker:
             return False
-        return (message.name or None) != sent.speaker
+        return bool(message.text)
 
     def _client_order(self, held: Iterable[str]) -> list[str]:
         """Ids of the client's messages in its order: what it held, then what was sent. A result stands behind its call

@@ -79,7 +79,8 @@ class Conversation:
     def node_ended(self, run: NativeRun, output: Any, *, at_root: bool) -> list[BaseEvent]:
         """A node returned."""
         written = written_messages(output)
-        self._calls.expect(raw_results(written), run)
+        if raw := raw_results(written):
+            self._calls.expect(raw, run)
         return self.node_wrote(run, written, at_root=at_root)
 
     def node_wrote(
@@ -164,11 +165,15 @@ class Conversation:
             if node in ("__interrupt__", "__metadata__") or root is None:
                 continue
             written = written_messages(update)
-            if cached or written:
+            if cached or (written and (self._holding or self._has_result(written))):
                 run = NativeRun(f"node:{node}", RunKind.NODE, node, root, path=(node,), scope=root.scope)
                 events += self.node_wrote(run, written, at_root=cached)
             self._note_written(update, written)
         return events
+
+    def _has_result(self, written: Sequence[Any]) -> bool:
+        """A result that was not sent: of a node whose end was not seen."""
+        return any(isinstance(m, ToolMessage) and not self._view.is_sent(m.id or "") for m in written)
 
     def _note_written(self, update: Any, written: Sequence[Any]) -> None:
         for part in update if isinstance(update, (list, tuple)) else (update,):

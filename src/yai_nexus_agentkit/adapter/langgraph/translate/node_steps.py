@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from ag_ui.core import BaseEvent
 
@@ -33,14 +34,14 @@ class NodeSteps:
         if not name:
             return []
         namespace = run.checkpoint_ns
-        facts = {
-            "node": run.name,
-            "step": run.metadata.get("langgraph_step"),
-            "task_id": namespace.rpartition(":")[2] or None,
-            "checkpoint_ns": namespace or None,
-        }
-        known = {key: value for key, value in facts.items() if value is not None}
-        return self._life.start_step(run.id, name, owner=run.owner, metadata=metadata(known))
+        facts: dict[str, Any] = {"node": run.name}
+        if (step := run.metadata.get("langgraph_step")) is not None:
+            facts["step"] = step
+        if task := namespace.rpartition(":")[2]:
+            facts["task_id"] = task
+        if namespace:
+            facts["checkpoint_ns"] = namespace
+        return self._life.start_step(run.id, name, owner=run.owner, metadata=metadata(facts))
 
     def end(self, run: NativeRun, *, wait: bool) -> list[BaseEvent]:
         """A node ended; with `wait`, its updates are still to come."""
@@ -67,6 +68,8 @@ class NodeSteps:
 
     def settle(self) -> list[BaseEvent]:
         """The superstep is over: close all of them."""
+        if not self._ended:
+            return []
         ended, self._ended = self._ended, []
         return [event for run in ended for event in self._life.finish_step(run.id)]
 
@@ -75,4 +78,4 @@ def _path(run: NativeRun) -> str | None:
     """The node's path; none for hooks of middleware. A node's error handler has the node's name, as a retry has."""
     if is_hook(run):
         return None
-    return "/".join(name.removeprefix(ERROR_HANDLER) for name in run.path)
+    return "/".join([name.removeprefix(ERROR_HANDLER) for name in run.path])

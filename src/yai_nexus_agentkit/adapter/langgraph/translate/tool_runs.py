@@ -207,9 +207,11 @@ class ToolRuns:
     def node_ended(self, node: NativeRun) -> list[BaseEvent]:
         """The node returned, and what it wrote was reported. Calls that it did not answer get what their tools
         returned."""
+        held = self._held.pop(node.id, None)
+        if held is None:
+            return []
         events: list[BaseEvent] = []
-        held = self._held.pop(node.id, ())
-        expected = {message.tool_call_id for message, run in self._expected if run is node} if held else ()
+        expected = {message.tool_call_id for message, run in self._expected if run is node}
         for work in held:
             events += [event for message in work.messages for event in self.result(message, node)]
             if work.value is not _NOTHING and work.call.raw not in expected:
@@ -230,6 +232,8 @@ class ToolRuns:
 
     def arrived(self, node: NativeRun) -> list[BaseEvent]:
         """A node begins: its input may have the results that are expected."""
+        if not self._expected:
+            return []
         writers = {m.tool_call_id: run for m, run in self._expected if run.scope == node.scope and run is not node}
         found = _last_results(_messages_given(node)) if writers else ()
         return [e for message in found if message.tool_call_id in writers for e in self._arrive(message, writers)]
@@ -355,17 +359,17 @@ class ToolRuns:
 
 def _was_given(run: NativeRun, message: ToolMessage) -> bool:
     """The node around this run began with the message, which a subgraph may keep apart from the thread."""
-    message_id = message.id
-    if message_id is None or run.node is None:
+    message_id, node = message.id, run.node
+    if message_id is None or node is None:
         return False
-    return any(getattr(m, "id", None) == message_id for m in _messages_given(run.node))
+    return message_id in [getattr(m, "id", None) for m in _messages_given(node)]
 
 
 def _messages_given(node: NativeRun) -> Sequence[Any]:
     """The messages in the input of a node; empty if it has none."""
     given = node.given
     found = given.get("messages") if isinstance(given, Mapping) else getattr(given, "messages", given)
-    return found if isinstance(found, list | tuple) else ()
+    return found if isinstance(found, (list, tuple)) else ()
 
 
 def _last_results(messages: Sequence[Any]) -> Sequence[ToolMessage]:
