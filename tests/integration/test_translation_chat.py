@@ -392,7 +392,7 @@ async def test_content_as_blocks(play: Player) -> None:
             "STEP_STARTED stepName=chat",
             'TEXT_MESSAGE_START messageId=scripted-0 role=assistant + Hel + lo + " you" + "!"',
             'ACTIVITY_SNAPSHOT messageId=scripted-0-media activityType=media content=(messageId=scripted-0 parts=[(type=image source=(type=data value="AA==" mimeType=image/png))])',
-            'TEXT_MESSAGE_CONTENT messageId=scripted-0 delta="\\n\\n Bye."',
+            'TEXT_MESSAGE_CONTENT messageId=scripted-0 delta=" Bye."',
             "TEXT_MESSAGE_END messageId=scripted-0 metadata=(langgraph=(citations=[(url=https://a.b start_index=0 end_index=3)]))",
             "ACTIVITY_SNAPSHOT messageId=scripted-0-citations activityType=citations content=(messageId=scripted-0 citations=[(url=https://a.b start_index=0 end_index=3)])",
             "STEP_FINISHED stepName=chat",
