@@ -21,6 +21,10 @@ __all__ = ["AgentMiddlewares", "Hold"]
 
 _LIBRARIES = frozenset({"deepagents", "langchain", "langchain_core", "langgraph", "pydantic", "typing"})
 """Packages whose functions refer to no agent of an application, but by their closures."""
+_PLAIN = frozenset({type(None), bool, int, float, str, bytes})
+"""Values that refer to nothing."""
+_COLLECTIONS = (list, tuple, set, frozenset)
+_USED = (Runnable, FunctionType)
 _LIMIT = 20_000
 """Objects that the search looks at; an agent has some hundreds."""
 
@@ -100,7 +104,7 @@ def _reachable(agent: object) -> Iterator[object]:
     waiting: list[object] = [agent]
     while waiting and len(seen) < _LIMIT:
         one = waiting.pop()
-        if id(one) not in seen:
+        if type(one) not in _PLAIN and id(one) not in seen:
             seen.add(id(one))
             yield one
             waiting.extend(_parts(one))
@@ -117,7 +121,7 @@ def _parts(one: object) -> Iterable[object]:
         return (one.func, *one.args, *one.keywords.values())
     if isinstance(one, Mapping):
         return one.values()
-    if isinstance(one, list | tuple | set | frozenset):
+    if isinstance(one, _COLLECTIONS):
         return one
     if isinstance(one, BaseLanguageModel):
         return ()
@@ -135,4 +139,4 @@ def _referred(function: FunctionType) -> list[object]:
     if function.__module__.partition(".")[0] in _LIBRARIES:
         return found
     named = (function.__globals__.get(name) for name in function.__code__.co_names)
-    return [*found, *(value for value in named if isinstance(value, Runnable | FunctionType))]
+    return [*found, *(value for value in named if isinstance(value, _USED))]
