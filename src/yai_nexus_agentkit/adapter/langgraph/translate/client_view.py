@@ -143,10 +143,8 @@ class ClientView:
 
     def _add(self, message_id: str, run: NativeRun) -> None:
         self._sent[message_id] = _Sent(run)
-        around: NativeRun | None = run if run.owner is None else None
-        while around is not None:
+        for around in (run, *run.ancestors()) if run.owner is None else ():
             self._made_in.setdefault(around, []).append(message_id)
-            around = around.parent
 
     def placed(self, message_id: str, run: NativeRun) -> None:
         """The first text or call of a message was sent. The client puts it behind all others, however long its model
@@ -236,10 +234,8 @@ class ClientView:
     def orphans(self, run: NativeRun, written: Iterable[BaseMessage]) -> bool:
         """A message streamed inside this node is not among what the node wrote: it rebuilt its answer, or dropped
         it."""
-        if not (own := self._made_in.get(run)):
-            return False
-        ids = {m.id for m in written}
-        return any(made not in ids and made in self._sent for made in own)
+        made = self._made_in.get(run)
+        return made is not None and not {m.id for m in written}.issuperset(i for i in made if i in self._sent)
 
     # ------------------------------------------------------------------ the whole conversation
 
