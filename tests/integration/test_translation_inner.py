@@ -273,9 +273,9 @@ async def test_anthropics_server_tools(play: Player) -> None:
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Searching. "',
             'TOOL_CALL_START toolCallId=srvtoolu_1 toolCallName=web_search parentMessageId=lc_run--#1 metadata=(langgraph=(executor=provider form=server_tool_use at=[11 0] provider=anthropic)) + "{\\"query\\": \\"rome\\"}" END',
             'TOOL_CALL_RESULT messageId=lc_run--#1-provider-0 toolCallId=srvtoolu_1 content="[{\\"type\\":\\"web_search_result\\",\\"url\\":\\"https://a.b\\",\\"title\\":\\"A\\"}]" role=tool metadata=(langgraph=(executor=provider form=web_search_tool_result at=[11 1]))',
-            'TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta="\\n\\nIt is " + sunny.',
-            "TEXT_MESSAGE_END messageId=lc_run--#1 metadata=(langgraph=(citations=[(url=https://a.b start_index=13 end_index=25)]))",
-            "ACTIVITY_SNAPSHOT messageId=lc_run--#1-citations activityType=citations content=(messageId=lc_run--#1 citations=[(url=https://a.b start_index=13 end_index=25)])",
+            'TEXT_MESSAGE_CONTENT messageId=lc_run--#1 delta="It is " + sunny.',
+            "TEXT_MESSAGE_END messageId=lc_run--#1 metadata=(langgraph=(citations=[(url=https://a.b start_index=11 end_index=23)]))",
+            "ACTIVITY_SNAPSHOT messageId=lc_run--#1-citations activityType=citations content=(messageId=lc_run--#1 citations=[(url=https://a.b start_index=11 end_index=23)])",
             "STEP_FINISHED stepName=chat",
         ]
     )
