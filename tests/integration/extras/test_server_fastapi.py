@@ -49,8 +49,12 @@ def _surprises_nobody(label: str) -> Callable[..., None]:
     return test
 
 
+_REPEATED = "/asker/"
+"""The routes of the second agent beside its run have the same handlers as those of the first."""
+
 for number, found in enumerate(schema.get_all_operations()):
-    globals()[f"test_nothing_surprises_schemathesis_{number}"] = _surprises_nobody(found.ok().label)
+    if _REPEATED not in found.ok().label or found.ok().label.endswith("/connect"):
+        globals()[f"test_nothing_surprises_schemathesis_{number}"] = _surprises_nobody(found.ok().label)
 
 
 def test_all_checks_are_in_force() -> None:
