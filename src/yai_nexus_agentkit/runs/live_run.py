@@ -150,6 +150,8 @@ class LiveRun:
 
     def abandon(self) -> None:
         """End it without a terminal event, for nobody watches."""
+        if self._abandoned:  # a second cancellation would cut the cleaning up off
+            return
         self.ending = self._abandoned = True
         if self.task is not None and self._entered:  # a task that is cancelled before its first step cleans nothing up
             self.task.cancel()
