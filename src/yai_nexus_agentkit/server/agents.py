@@ -48,7 +48,7 @@ class ServedAgent:
         return self._prepared(await made if inspect.isawaitable(made) else made)
 
     def able(self, adapter: AGUIAdapter) -> AgentCapabilities:
-        """What the agent declares, and whether its runs survive their connection here."""
+        """The capabilities that the agent declares, and whether its runs survive their connection here."""
         able, settings = adapter.capabilities(), self._settings
         if able.transport is not None and (settings.disconnect == "continue" or settings.disconnect_by_request):
             able.transport.resumable = True
