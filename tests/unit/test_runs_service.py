@@ -17,6 +17,8 @@ from yai_nexus_agentkit.runs.identity import ANONYMOUS, ThreadRef
 from yai_nexus_agentkit.runs.index import MemoryThreadIndex
 from yai_nexus_agentkit.runs.live_run import RunRequest
 from yai_nexus_agentkit.runs.locks import MemoryThreadLocks
+from yai_nexus_agentkit.runs.log import Batch, Entry
+from yai_nexus_agentkit.runs.recorder import Recorder
 from yai_nexus_agentkit.runs.service import RunService, ServiceSettings
 from yai_nexus_agentkit.runs.stores.store import Store
 from yai_nexus_agentkit.testing import run_input
@@ -173,3 +175,23 @@ async def test_a_run_that_two_notice_to_be_lost_lets_its_viewers_go() -> None:
     await asyncio.wait([task])
     assert viewer.dropped
     assert not await service.busy("key")
+
+
+async def test_two_writes_to_the_log_at_once_repeat_nothing() -> None:
+    class SlowLog:
+        entries: list[Entry] = []
+
+        async def append(self, batches: Sequence[Batch]) -> frozenset[str]:
+            await asyncio.sleep(0.05)
+            self.entries += [Entry(len(self.entries) + 1, batch.data, batch.last) for batch in batches]
+            return frozenset()
+
+        async def read(self, run: str, after: int = 0) -> list[Entry]:
+            return [entry for entry in self.entries if entry.seq > after]
+
+    log: Any = SlowLog()
+    recorder = Recorder(log, flush=0.02)
+    recording = recorder.open("run", 1, lost=lambda: None, shortened=lambda: None)
+    recording.put(RunErrorEvent(message="one"))
+    await asyncio.gather(recorder.flush(), recorder.flush())
+    assert [entry.data.count(b"one") for entry in log.entries] == [1]

@@ -68,6 +68,8 @@ class Recorder:
         self._log, self._flush = log, flush
         self._recordings: dict[str, Recording] = {}
         self._due = asyncio.Event()
+        self._turn = asyncio.Lock()
+        """One write at a time: another would take a batch that is on its way for one that was lost, and repeat it."""
 
     def open(
         self,
@@ -100,6 +102,10 @@ class Recorder:
 
     async def flush(self) -> None:
         """Write what waits. Raises what the store's client raises; what was not written waits on."""
+        async with self._turn:
+            await self._write()
+
+    async def _write(self) -> None:
         for recording in list(self._recordings.values()):
             if recording.unsure is not None:
                 await self._settle(recording, recording.unsure)
