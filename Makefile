@@ -64,7 +64,7 @@ $(VENV)/.docs: $(VENV)/.dev
 $(LOWEST)/.stamp: pyproject.toml tests/constraints/lowest.txt
 	$(PYTHON) -m venv --clear $(LOWEST)
 	$(LOWEST)/bin/python $(PIP) --upgrade "pip>=25.1"
-	$(LOWEST)/bin/python $(PIP) --constraint tests/constraints/lowest.txt --editable ".[langchain,server,fastapi,sqlite]" --group test
+	$(LOWEST)/bin/python $(PIP) --constraint tests/constraints/lowest.txt --editable ".[langchain,server,fastapi,media,sqlite]" --group test
 	@touch $@
 
 # Ourselves and the peer in one environment of their own: its dependencies are none of ours.

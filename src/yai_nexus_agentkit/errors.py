@@ -3,6 +3,7 @@
     AGUIAdapterError
     ├── EventTranslationError   one native event could not be translated; logged and skipped
     ├── RunInputError           the request is wrong; says where and why
+    │   ├── MediaError          a file that it names could not be had
     │   └── NoToolResultsError  its only news is the result of a call that nobody made
     ├── ResumeError             the answers do not fit the open questions; nothing was consumed
     ├── ThreadBusyError         another run holds the thread
@@ -28,6 +29,7 @@ __all__ = [
     "EncodingError",
     "EventTranslationError",
     "HookError",
+    "MediaError",
     "NoToolResultsError",
     "OverloadedError",
     "ResumeError",
@@ -91,6 +93,15 @@ class RunInputError(AGUIAdapterError):
         super().__init__(f"{path}: {message}" if path else message)
         self.path = path
         self.reason = message
+
+
+class MediaError(RunInputError):
+    """A file that the request names is not accepted, or could not be fetched. `path` is that of the part, `detail` is
+    for the log alone: clients must not learn it."""
+
+    def __init__(self, message: str, *, path: str = "", detail: str = "") -> None:
+        super().__init__(message, path=path)
+        self.detail = detail
 
 
 class NoToolResultsError(RunInputError):

@@ -38,7 +38,7 @@ def test_the_lowest_versions_that_are_tested_are_the_lowest_that_are_allowed() -
     lines = (ROOT / "tests/constraints/lowest.txt").read_text().splitlines()
     pinned = {name: Version(version) for name, version in (line.split("==") for line in lines if "==" in line)}
     tested = foreign(PROJECT["dependencies"])
-    for extra in ("langchain", "server", "fastapi", "sqlite"):
+    for extra in ("langchain", "server", "fastapi", "media", "sqlite"):
         tested |= foreign(EXTRAS[extra])
     assert pinned == {name: bound(requirement, ">=") for name, requirement in tested.items()}
 

@@ -13,6 +13,7 @@ if find_spec("starlette") is None:
 
 from yai_nexus_agentkit.runs.identity import Identity
 from yai_nexus_agentkit.server.app import add_agui_routes, add_copilotkit_routes, create_app
+from yai_nexus_agentkit.server.fetching.fetcher import Fetcher
 from yai_nexus_agentkit.server.settings import ServerSettings
 
-__all__ = ["Identity", "ServerSettings", "add_agui_routes", "add_copilotkit_routes", "create_app"]
+__all__ = ["Fetcher", "Identity", "ServerSettings", "add_agui_routes", "add_copilotkit_routes", "create_app"]
