@@ -204,7 +204,7 @@ async def test_capabilities_are_those_of_the_graph() -> None:
     stored = (await call(create_app(AGUIAdapter(talker())), "GET", "/capabilities")).json
     assert stored["transport"] == {
         "streaming": True,
-        "websocket": False,
+        "websocket": True,
         "httpBinary": False,
         "pushNotifications": False,
         "resumable": False,

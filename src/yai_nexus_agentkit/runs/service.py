@@ -19,6 +19,7 @@ from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 from yai_nexus_agentkit.adapter.hook_calls import being_cancelled
 from yai_nexus_agentkit.checks import check_options
 from yai_nexus_agentkit.errors import OverloadedError, ThreadBusyError
+from yai_nexus_agentkit.runs.connections import Connections
 from yai_nexus_agentkit.runs.feed import Viewer
 from yai_nexus_agentkit.runs.identity import ThreadRef
 from yai_nexus_agentkit.runs.index import ThreadIndex, ThreadStatus
@@ -81,6 +82,7 @@ class RunService:
         *,
         settings: ServiceSettings | None = None,
         capacity: Capacity | None = None,
+        connections: Connections | None = None,
         store: Store | None = None,
         opened: bool = True,
         meter: Meter | None = None,
@@ -90,6 +92,7 @@ class RunService:
         run. `failure_text`: the client's text for a fault of the server itself."""
         self.settings = settings or ServiceSettings()
         self.capacity = capacity or Capacity()
+        self.connections = connections or Connections()
         self._meter, self._failure_text = meter, failure_text
         self._tasks: set[asyncio.Task[None]] = set()
         """Those of runs, up to the end of their `after_run` hooks."""

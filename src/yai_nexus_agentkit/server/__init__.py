@@ -15,5 +15,14 @@ from yai_nexus_agentkit.runs.identity import Identity
 from yai_nexus_agentkit.server.app import add_agui_routes, add_copilotkit_routes, create_app
 from yai_nexus_agentkit.server.fetching.fetcher import Fetcher
 from yai_nexus_agentkit.server.settings import ServerSettings
+from yai_nexus_agentkit.server.socket_settings import SocketSettings
 
-__all__ = ["Fetcher", "Identity", "ServerSettings", "add_agui_routes", "add_copilotkit_routes", "create_app"]
+__all__ = [
+    "Fetcher",
+    "Identity",
+    "ServerSettings",
+    "SocketSettings",
+    "add_agui_routes",
+    "add_copilotkit_routes",
+    "create_app",
+]

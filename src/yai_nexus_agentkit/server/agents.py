@@ -48,10 +48,13 @@ class ServedAgent:
         return self._prepared(await made if inspect.isawaitable(made) else made)
 
     def able(self, adapter: AGUIAdapter) -> AgentCapabilities:
-        """The capabilities that the agent declares, and whether its runs survive their connection here."""
+        """The capabilities that the agent declares, and what this server adds: sockets, runs that survive their
+        connection."""
         able, settings = adapter.capabilities(), self._settings
-        if able.transport is not None and (settings.disconnect == "continue" or settings.disconnect_by_request):
-            able.transport.resumable = True
+        if able.transport is not None:
+            if settings.disconnect == "continue" or settings.disconnect_by_request:
+                able.transport.resumable = True
+            able.transport.websocket = settings.sockets is not None
         return able
 
     def _prepared(self, adapter: AGUIAdapter) -> AGUIAdapter:

@@ -18,8 +18,9 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Router
+from starlette.routing import Router, WebSocketRoute
 
+from yai_nexus_agentkit.runs.connections import Connections
 from yai_nexus_agentkit.runs.janitor import Janitor
 from yai_nexus_agentkit.runs.limits import Capacity
 from yai_nexus_agentkit.runs.service import RunService, ServiceSettings
@@ -33,6 +34,8 @@ from yai_nexus_agentkit.server.problems import client_text, refused
 from yai_nexus_agentkit.server.restoring import restored_request
 from yai_nexus_agentkit.server.routes import starlette_routes
 from yai_nexus_agentkit.server.settings import ServerSettings
+from yai_nexus_agentkit.server.socket_settings import SocketSettings
+from yai_nexus_agentkit.server.sockets.agui import AGUISocket
 from yai_nexus_agentkit.server.workers import warn_of_workers, workers_asked_for
 from yai_nexus_agentkit.transport.agui_sse import AGUIWire
 from yai_nexus_agentkit.transport.wire import Wire
@@ -115,14 +118,19 @@ def add_agui_routes(
     running.restorers[served.name] = partial(restored_request, served, settings)
     endpoints = Endpoints(served, running, settings, wire or AGUIWire(settings.event_lines))
     router = _router(app)
+    socket = None if settings.sockets is None else AGUISocket(served, running, settings)
     if hasattr(app, "add_api_route"):
-        from yai_nexus_agentkit.server.fastapi_routes import add_routes
+        from yai_nexus_agentkit.server.fastapi_routes import add_routes, add_socket
 
         add_routes(app, endpoints, path, dependencies)
+        if socket is not None:
+            add_socket(app, socket, f"{path}/ws", dependencies)
     elif dependencies:
         raise _no_dependencies()
     else:
         router.routes.extend(starlette_routes(endpoints, path))
+        if socket is not None:
+            router.routes.append(WebSocketRoute(f"{path}/ws", socket))
     if service is None:
         _live_with(router, partial(_working, running, settings))
     janitor = _janitor(running, served, settings)
@@ -199,6 +207,7 @@ def _require(settings: object) -> None:
 
 
 def _service(settings: ServerSettings) -> RunService:
+    sockets = settings.sockets or SocketSettings()
     return RunService(
         settings=ServiceSettings(
             busy=settings.busy,
@@ -212,6 +221,7 @@ def _service(settings: ServerSettings) -> RunService:
         capacity=Capacity(
             settings.max_runs, settings.max_runs_per_user, settings.max_bodies, retry_after=settings.retry_after
         ),
+        connections=Connections(Capacity(sockets.max_sockets, sockets.max_sockets_per_user)),
         store=_with_own(settings.store if isinstance(settings.store, Store) else Store(), settings),
         opened=isinstance(settings.store, Store) or settings.store == MEMORY,
         meter=settings.metrics,

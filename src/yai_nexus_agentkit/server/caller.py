@@ -102,7 +102,8 @@ class Caller:
         """The address of the thread's media up to their ids, as the client names this server."""
         path = self.request.scope["path"].removesuffix("/").removesuffix(self.end) + self.under
         url = self.request.url
-        return f"{url.scheme}://{url.netloc}{quote(path)}/threads/{quote(thread.id, safe='')}/media/"
+        scheme = url.scheme.replace("ws", "http")  # a web socket's
+        return f"{scheme}://{url.netloc}{quote(path)}/threads/{quote(thread.id, safe='')}/media/"
 
     def _outside_run(self, adapter: AGUIAdapter, thread: ThreadRef) -> RunContext:
         """The context of hooks outside a run. A peer that names no version gets what old clients read."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial, wraps
 from typing import Any, Concatenate, TypeVar
 
 from ag_ui.core import BaseEvent, RunAgentInput
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 
 from yai_nexus_agentkit.adapter.hook_calls import being_cancelled
 from yai_nexus_agentkit.adapter.smaller import linked
@@ -33,10 +33,10 @@ from yai_nexus_agentkit.server.origins import is_same_site
 from yai_nexus_agentkit.server.problems import refused
 from yai_nexus_agentkit.server.restoring import stored_of
 from yai_nexus_agentkit.server.settings import ServerSettings
-from yai_nexus_agentkit.server.stream import JoinResponse, RunResponse
+from yai_nexus_agentkit.server.stream import Found, RunResponse
 from yai_nexus_agentkit.server.thread_list import description, page_of, shown_entries, shown_entry
 from yai_nexus_agentkit.transport.agui_sse import MAX_FRAME
-from yai_nexus_agentkit.transport.wire import Encoder, Posted, Refusal, Wire
+from yai_nexus_agentkit.transport.wire import Posted, Refusal, Wire
 
 __all__ = ["Endpoints", "Handler"]
 
@@ -86,24 +86,26 @@ class Endpoints:
 
     async def started(self, caller: Caller, posted: Posted) -> Response:
         """The stream of a new run."""
-        request, adapter = caller.request, await caller.adapter()
-        thread = caller.thread(posted.run_input.thread_id)
-        disconnect = self._disconnect(request)
-        wanted = RunRequest(
+        start = partial(self.service.start, await self.wanted(caller, posted))
+        return RunResponse(start, self.service.launch, posted.encoder(), self.wire, self.settings)
+
+    async def wanted(self, caller: Caller, posted: Posted) -> RunRequest:
+        """The run that a request asks for."""
+        adapter, thread = await caller.adapter(), caller.thread(posted.run_input.thread_id)
+        disconnect = self._disconnect(caller.request)
+        return RunRequest(
             adapter=adapter,
             run_input=posted.run_input,
             thread=thread,
             identity=caller.identity,
             facts=caller.facts(thread),
-            headers=request.headers,
+            headers=caller.request.headers,
             disconnect=disconnect,
             orphaned=self.settings.orphaned,
             alone=not self.service.shares_locks,
             title=self._title(posted.run_input),
             stored=stored_of(caller.identity, disconnect, self.settings.orphaned),
         )
-        service = self.service
-        return RunResponse(partial(service.start, wanted), service.launch, posted.encoder(), self.wire, self.settings)
 
     def _title(self, asked: RunAgentInput) -> str:
         """The thread's title if it has none yet. An application's function that fails does not stop the run."""
@@ -135,6 +137,10 @@ class Endpoints:
 
     async def joined(self, caller: Caller, posted: Posted) -> Response:
         """The stream of a further viewer."""
+        return (await self.found(caller, posted)).response(self.wire, self.settings)
+
+    async def found(self, caller: Caller, posted: Posted) -> Found:
+        """The thread's run under way, or the thread as it stands."""
         asked, adapter = posted.run_input, await caller.adapter()
         thread = caller.thread(asked.thread_id)
         run = await self._in_time(self.service.current(thread.key))
@@ -144,12 +150,13 @@ class Endpoints:
         encoder, store = posted.encoder(), adapter.threads()
         kept = Kept() if store is None else await self._kept(thread)
         if run is not None:
-            older = peer_declares(run.run_input) and not peer_declares(asked)
-            return JoinResponse(run, encoder, self.wire, self.settings, older=older, kept=kept)
+            return Found(
+                encoder=encoder, kept=kept, run=run, older=peer_declares(run.run_input) and not peer_declares(asked)
+            )
         known = store is not None and await self._in_time(store.exists(thread.key))
         facts, limit = caller.facts(thread), self.settings.store_timeout
         frames = restored(adapter, asked, caller.identity, thread, facts, limit, kept.wire(encoder.encode))
-        return StreamingResponse(_whole(frames if known else None, encoder), encoder.status, dict(encoder.headers))
+        return Found(encoder=encoder, kept=kept, frames=frames if known else None)
 
     @_answered
     async def runs(self, request: Request) -> Response:
@@ -382,14 +389,6 @@ def _timely() -> Iterator[None]:
 
 def _shown_run(run: LiveRun | RemoteRun) -> dict[str, Any]:
     return {"runId": run.run_input.run_id, "status": "running", "viewers": run.feed.viewers}
-
-
-async def _whole(frames: AsyncGenerator[bytes, None] | None, encoder: Encoder) -> AsyncIterator[bytes]:
-    if frames is not None:
-        async with aclosing(frames) as each:
-            async for frame in each:
-                yield frame
-    yield encoder.finish()
 
 
 def _event(event: BaseEvent) -> Response:

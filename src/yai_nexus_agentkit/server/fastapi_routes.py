@@ -10,12 +10,13 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.websockets import WebSocket
 
 from yai_nexus_agentkit.server.endpoints import Endpoints, Handler
 from yai_nexus_agentkit.server.routes import entries, paths_of, refusals
 from yai_nexus_agentkit.transport.agui_sse import AGUIWire
 
-__all__ = ["add_routes", "add_undescribed"]
+__all__ = ["add_routes", "add_socket", "add_undescribed"]
 
 
 def add_routes(app: Any, endpoints: Endpoints, path: str, dependencies: Sequence[Any]) -> None:
@@ -53,6 +54,16 @@ def add_undescribed(app: Any, routes: Sequence[Route], dependencies: Sequence[An
             response_class=Response,
             include_in_schema=False,
         )
+
+
+def add_socket(app: Any, socket: Any, path: str, dependencies: Sequence[Any]) -> None:
+    """Add a web socket. `dependencies` guard it, too; one that asks for a ``Request`` cannot be met by a socket, so the
+    handshake fails: let it ask for an ``HTTPConnection``."""
+
+    async def endpoint(websocket: WebSocket) -> None:
+        await socket(websocket.scope, websocket.receive, websocket.send)
+
+    app.add_api_websocket_route(path, endpoint, dependencies=list(dependencies))
 
 
 def _operation_id(route: Any) -> str:

@@ -23,6 +23,7 @@ from yai_nexus_agentkit.runs.stores.opening import kind_of
 from yai_nexus_agentkit.runs.stores.store import Store
 from yai_nexus_agentkit.runs.telemetry import Meter
 from yai_nexus_agentkit.runs.titles import first_words
+from yai_nexus_agentkit.server.socket_settings import SocketSettings
 
 __all__ = ["LEAST_BODY", "Resolver", "ServerSettings", "ThreadKey"]
 
@@ -150,6 +151,9 @@ class ServerSettings:
 
     stalled: PositiveFloat = 60.0
     """A client that takes not a single byte for this long, although some wait, counts as gone."""
+
+    sockets: SocketSettings | None = SocketSettings()  # noqa: RUF009 (it is frozen)
+    """Web sockets under ``{path}/ws``: their limits. None: there are none."""
 
     event_lines: bool = False
     """Send ``id:`` and ``event:`` lines before each ``data:`` line, for standard EventSource consumers."""

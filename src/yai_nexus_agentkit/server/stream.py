@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
 
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from yai_nexus_agentkit.runs.kept import Kept
@@ -16,7 +18,7 @@ from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.view import LateView, View
 from yai_nexus_agentkit.transport.wire import Encoder, Wire
 
-__all__ = ["HttpSink", "JoinResponse", "RunResponse"]
+__all__ = ["Found", "HttpSink", "RunResponse", "show"]
 
 
 class HttpSink:
@@ -87,19 +89,51 @@ class RunResponse(_Streamed):
             await refused(error, self._wire, self.settings)(scope, receive, send)
             return
         view = View(self.encoder, sink, self.settings, run.too_slow)
-        run.record.written = lambda: view.outbox.total
         try:
             if self.encoder.keep_alive:
                 await sink.begin()
         except Exception:  # the client is gone before anything was sent
             run.abandon()
-        task = await self._launch(run, view)
-        await view.show(run.feed.leave)
-        if run.ending:
-            await asyncio.wait((task,))
+        await show(run, view, self._launch)
 
 
-class JoinResponse(_Streamed):
+async def show(run: LiveRun, view: View, launch: Callable[[LiveRun, View], Awaitable[asyncio.Task[None]]]) -> None:
+    """Begin a run and show it to who asked for it."""
+    run.record.written = lambda: view.outbox.total
+    task = await launch(run, view)
+    await view.show(run.feed.leave)
+    if run.ending:
+        await asyncio.wait((task,))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a further viewer gets to see: a run, or the thread as it stands."""
+
+    encoder: Encoder
+    kept: Kept
+    run: LiveRun | RemoteRun | None = None
+    older: bool = False
+    """The viewer's client knows less of AG-UI than the one that started the run."""
+    frames: AsyncGenerator[bytes, None] | None = None
+    """The thread, where no run is under way. None: there is no such thread."""
+
+    def response(self, wire: Wire, settings: ServerSettings) -> Response:
+        """The HTTP response."""
+        if self.run is not None:
+            return _JoinResponse(self.run, self.encoder, wire, settings, older=self.older, kept=self.kept)
+        return StreamingResponse(self.whole(), self.encoder.status, dict(self.encoder.headers))
+
+    async def whole(self) -> AsyncIterator[bytes]:
+        """All bytes of the thread as it stands."""
+        if self.frames is not None:
+            async with aclosing(self.frames) as each:
+                async for frame in each:
+                    yield frame
+        yield self.encoder.finish()
+
+
+class _JoinResponse(_Streamed):
     """Shows a run that is under way to a further viewer."""
 
     def __init__(

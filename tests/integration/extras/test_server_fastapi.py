@@ -12,10 +12,13 @@ from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request
 from hypothesis import HealthCheck, settings
 from schemathesis.checks import CHECKS
 from starlette.applications import Starlette
+from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
+from websockets.exceptions import InvalidStatus
 
 from tests.support.serving import asker, call, living, run_body, talker
+from tests.support.sockets import listening, tab
 from yai_nexus_agentkit import AGUIAdapter
 from yai_nexus_agentkit.server import ServerSettings, add_agui_routes
 
@@ -197,3 +200,32 @@ def test_wrong_arguments_are_refused() -> None:
         add_agui_routes(Starlette(), AGUIAdapter(talker()), "/agent", dependencies=[1])
     with pytest.raises(ValueError, match="begins with '/'"):
         add_agui_routes(FastAPI(), AGUIAdapter(talker()), "agent")
+
+
+def _a_guard(connection: HTTPConnection) -> None:
+    if connection.headers.get("x-key") != "open":
+        raise HTTPException(401)
+
+
+def _a_guard_of_requests(request: Request) -> None:
+    """A socket has no request."""
+
+
+async def test_dependencies_guard_the_socket_too() -> None:
+    guarded = FastAPI()
+    add_agui_routes(guarded, AGUIAdapter(talker()), "/agent", dependencies=[Depends(_a_guard)])
+    async with listening(guarded) as host:
+        with pytest.raises(InvalidStatus):
+            async with tab(host, "/agent/ws"):
+                pass
+        async with tab(host, "/agent/ws", headers={"x-key": "open"}) as one:
+            assert (await one.played())[-1]["type"] == "RUN_FINISHED"
+
+
+async def test_a_dependency_that_asks_for_a_request_keeps_sockets_out() -> None:
+    guarded = FastAPI()
+    add_agui_routes(guarded, AGUIAdapter(talker()), "/agent", dependencies=[Depends(_a_guard_of_requests)])
+    async with listening(guarded, log_level="critical") as host:
+        with pytest.raises(InvalidStatus):
+            async with tab(host, "/agent/ws"):
+                pass
