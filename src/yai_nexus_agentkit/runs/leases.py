@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 from uuid import uuid4
 
+from yai_nexus_agentkit.adapter.hook_calls import being_cancelled
 from yai_nexus_agentkit.runs.locks import Lease, ThreadLocks
 
 __all__ = ["Held", "Leases"]
@@ -56,17 +57,22 @@ class Leases:
     async def give_back(self, held: Held) -> None:
         """Give a lock back."""
         self._held.pop(held.holder, None)
+        idle = None
         if not self._held and self._keeper is not None:
-            self._keeper.cancel()
-            self._keeper = None
-        await self.locks.release(held.key, held.holder)
+            idle, self._keeper = self._keeper, None
+            idle.cancel()
+        try:
+            await self.locks.release(held.key, held.holder)
+        finally:
+            if idle is not None:  # it may be talking to the store, which is closed soon
+                await asyncio.wait((idle,))
 
     async def renew(self, held: Held) -> None:
         """Hold it for a whole lease from now on."""
         await self.locks.renew(held.key, held.holder, lease=self._lease)
 
     async def _renew(self) -> None:
-        while self._held:  # a client of a store may turn a cancellation into an error of its own
+        while not being_cancelled():  # a client of a store may turn a cancellation into an error of its own
             await asyncio.sleep(self._lease / 3)
             for held in self.held:
                 try:

@@ -41,7 +41,7 @@ class RemoteRun:
         self.run_input = parse_request(head.request)
         self.feed = Feed(self.run_input, self.close, most=kept)
         self._caught_up = asyncio.Event()
-        self._task = asyncio.get_running_loop().create_task(self._follow(), name="agui-follower")
+        self.task = asyncio.get_running_loop().create_task(self._follow(), name="agui-follower")
 
     async def join(self, viewer: Viewer) -> None:
         """Show the run to a viewer. Raises as `Feed.join` does."""
@@ -54,12 +54,12 @@ class RemoteRun:
 
     def close(self) -> None:
         """Read no further."""
-        self._task.cancel()
+        self.task.cancel()
         self._left(self)
 
     async def ended(self) -> None:
         """Returns when the run has ended, or is forgotten."""
-        await asyncio.wait((self._task,))
+        await asyncio.wait((self.task,))
 
     async def _follow(self) -> None:
         try:

@@ -306,8 +306,11 @@ class RunService:
                 run.stop()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=patience)
-        for task in self._tasks:
+        late = set(self._tasks)
+        for task in late:
             task.cancel()
+        if late:  # they give their threads back, to a store that is closed soon
+            await asyncio.wait(late, timeout=patience)
 
     async def _acquire(self, key: str, busy: Busy) -> Held | None:
         settings, holder = self.settings, uuid4().hex

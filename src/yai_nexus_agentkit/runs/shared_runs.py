@@ -62,6 +62,8 @@ class SharedRuns:
         self._recorder = Recorder(log, flush=flush)
         self._remote: dict[str, RemoteRun] = {}
         """Runs of other workers that are watched here, by log id."""
+        self._following: set[asyncio.Task[None]] = set()
+        """Those of `_remote`, and of those that nobody watches any more until they have ended."""
         self._own: set[str] = set()
         """Log ids of runs of this worker."""
 
@@ -120,7 +122,9 @@ class SharedRuns:
         if head is None or head.ended is not None:
             return None
         if head.id not in self._remote:
-            self._remote[head.id] = RemoteRun(head, self.log, self._left, kept=self._kept)
+            run = self._remote[head.id] = RemoteRun(head, self.log, self._left, kept=self._kept)
+            self._following.add(run.task)
+            run.task.add_done_callback(self._following.discard)
         return self._remote[head.id]
 
     def _left(self, run: RemoteRun) -> None:
@@ -141,16 +145,25 @@ class SharedRuns:
             await stack.enter_async_context(self._recorder.working())
             await stack.enter_async_context(_repeated(lambda: self._look(start, has_room, restorers)))
             await stack.enter_async_context(_repeated(self._sweep))
-            yield
-            for run in list(self._remote.values()):
-                run.close()
+            try:
+                yield
+            finally:
+                for run in list(self._remote.values()):
+                    run.close()
+                if self._following:
+                    await asyncio.wait(self._following)
 
     async def _look(self, start: Start, has_room: Callable[[], bool], restorers: Mapping[str, Restorer]) -> float:
         """Go on with the runs that nobody holds. Returns the seconds until the next look."""
         others = [run for run in await self.log.unfinished() if run.run not in self._own]
         for run in others:
             if has_room() and (held := await self._leases.take(run.thread)) is not None:
-                await self._adopt(run.run, held, start, restorers)
+                begun = False
+                try:
+                    begun = await self._adopt(run.run, held, start, restorers)
+                finally:
+                    if not begun:
+                        await self._leases.give_back(held)
         return max(_LOOK, _PER_RUN * len(others)) if others else self._lease / 4
 
     async def _adopt(
@@ -159,11 +172,11 @@ class SharedRuns:
         held: Held,
         start: Start,
         restorers: Mapping[str, Restorer],
-    ) -> None:
+    ) -> bool:
+        """Go on with a run whose thread's lock is held. True: it has begun, and the lock is its own."""
         head = await self.log.claim(run, held.fence)
         if head is None:  # it ended in between
-            await self._leases.give_back(held)
-            return
+            return False
         _logger.warning("run %r lost its worker; this is attempt %d", head.run_id, head.attempt)
         try:
             if head.attempt > _MOST_ATTEMPTS:
@@ -176,12 +189,13 @@ class SharedRuns:
             events = [event for entry in await self.log.read(run) for event in events_of(entry)]
             await start(head, held, request, Past(attempt=Attempt(head.id, head.attempt), events=events))
         except OverloadedError:
-            await self._leases.give_back(held)
+            return False
         except Exception as error:
             if not isinstance(error, CannotGoOnError):
                 _logger.exception("run %r cannot be taken over", head.run_id)
             await self._give_up(head, str(error))
-            await self._leases.give_back(held)
+            return False
+        return True
 
     async def _give_up(self, head: RunHead, reason: str) -> None:
         _logger.warning("run %r cannot go on: %s", head.run_id, reason)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
+from redis.asyncio import Redis
 from starlette.requests import Request
 
 from tests.support.redis_server import RedisServer, redis_server
@@ -66,8 +67,14 @@ class Workers:
             await stack.aclose()
 
 
-def join(app: Any, headers: Any = None) -> Exchange:
-    return post(app, run_body(None, run="page"), "/connect", headers)
+def join(app: Any, thread: str = "t1", headers: Any = None) -> Exchange:
+    return post(app, run_body(None, thread=thread, run="page"), "/connect", headers)
+
+
+async def open_connections(server: RedisServer) -> int:
+    """This one is among them."""
+    async with Redis.from_url(server.address) as client:
+        return len(await client.client_list())
 
 
 def whole(tokens: int = 60) -> list[str]:
@@ -197,11 +204,11 @@ async def test_nobody_on_another_worker_sees_or_stops_the_run_of_somebody_else(a
         here, there = await workers.start(), await workers.start()
         mine, theirs = {"x-user": "ann"}, {"x-user": "bob"}
         first = await post(here, run_body(), headers=mine).until(lambda it: TALK in it.types())
-        assert (await join(there, theirs).end()).body == b""
+        assert (await join(there, headers=theirs).end()).body == b""
         assert (await call(there, "GET", "/threads/t1/runs", headers=theirs)).json == []
         assert (await call(there, "POST", "/threads/t1/cancel", {}, theirs)).status == 404
         assert (await call(there, "GET", "/threads", headers=theirs)).json == []
-        assert (await join(there, mine).end()).text() == (await first.end()).text()
+        assert (await join(there, headers=mine).end()).text() == (await first.end()).text()
 
 
 async def test_while_the_store_is_away_runs_go_on_for_those_who_watch() -> None:
@@ -256,3 +263,20 @@ async def test_a_burst_of_runs_waits_for_connections_to_the_store(redis: RedisSe
         app = await workers.start()
         burst = [post(app, run_body(thread=f"burst{n}")) for n in range(150)]
         assert {(await one.end()).types()[-1] for one in burst} == {"RUN_FINISHED"}
+    assert await open_connections(redis) == 1, "the worker's are closed"
+
+
+async def test_a_worker_that_ends_leaves_no_connection_to_the_store() -> None:
+    with redis_server() as server:
+        async with Workers(server.address, tokens=400, lease=0.6) as workers:
+            here, there = await workers.start(), await workers.start()
+            runs = [await post(here, run_body(thread=f"t{n}")).until(lambda it: TALK in it.types()) for n in range(5)]
+            viewer = await join(there, "t0").until(lambda it: TALK in it.types())
+            async with Redis.from_url(server.address) as client:
+                await client.client_pause(400)
+            await asyncio.sleep(0.3)  # locks are being renewed, logs written and read
+            await workers.end(there)
+            await workers.end(here)
+            assert await open_connections(server) == 1
+            for one in [viewer, *runs]:
+                await one.end()

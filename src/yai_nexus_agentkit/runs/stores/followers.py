@@ -65,8 +65,9 @@ class Followers:
             if not self._waiting[run]:
                 del self._waiting[run]
             if not self._waiting and self._task is not None:
-                self._task.cancel()
-                self._task = None
+                idle, self._task = self._task, None
+                idle.cancel()
+                await asyncio.wait((idle,))
 
     def _listen(self) -> None:
         if self._task is None or self._task.done():
