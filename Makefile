@@ -6,6 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 LOWEST := .venvs/lowest
 PEER := .venvs/peer
+ADK := .venvs/adk
 CLIENTS := tests/js/node_modules/.package-lock.json
 DRIVER := tests/browser/node_modules/.package-lock.json
 PAGE := tests/browser/page/node_modules/.package-lock.json
@@ -20,7 +21,7 @@ PYTEST_ARGS ?=
 # Extra arguments for the server: make serve SERVE_ARGS="--port 9000"
 SERVE_ARGS ?=
 
-.PHONY: help venv demo serve test lint format unit test-lowest bench bench-gate bench-peer soak docs system browser clean
+.PHONY: help venv demo serve test lint format unit test-lowest test-adk bench bench-gate bench-peer soak docs system browser clean
 
 help:
 	@echo "make demo         a scripted agent in the terminal, nothing to configure"
@@ -31,6 +32,7 @@ help:
 	@echo "make browser      what the tests in a browser need; make unit and make lint do without"
 	@echo "make format       apply ruff's formatting and safe fixes"
 	@echo "make test-lowest  the fast tests with the lowest versions that pyproject.toml allows"
+	@echo "make test-adk     the tests of google-adk agents"
 	@echo "make bench        the benchmarks; make bench-gate fails when a budget is exceeded"
 	@echo "make bench-peer   the benchmarks with ag-ui-langgraph beside us, into docs/performance.md"
 	@echo "make soak         attacks on a server for ten minutes, recorded and judged; MINUTES=1 for less"
@@ -72,6 +74,13 @@ $(PEER)/.stamp: pyproject.toml
 	$(PYTHON) -m venv --clear $(PEER)
 	$(PEER)/bin/python $(PIP) --upgrade "pip>=25.1"
 	$(PEER)/bin/python $(PIP) --editable ".[langchain,server,fastapi]" --group peer
+	@touch $@
+
+# google-adk: its google-genai is older than that of langchain-google-genai in the development environment.
+$(ADK)/.stamp: pyproject.toml
+	$(PYTHON) -m venv --clear $(ADK)
+	$(ADK)/bin/python $(PIP) --upgrade "pip>=25.1"
+	$(ADK)/bin/python $(PIP) --editable ".[adk,server,fastapi,sqlite,postgres]" --group test
 	@touch $@
 
 # The official AG-UI clients, from the lock file.
@@ -129,6 +138,7 @@ test: $(CLIENTS) $(DRIVER) $(PAGE) $(VENV)/.dev system
 	$(MAKE) --no-print-directory lint
 	$(BIN)/pytest $(IN_TWO) --inline-snapshot=disable $(PYTEST_ARGS)
 	$(MAKE) --no-print-directory test-lowest
+	$(MAKE) --no-print-directory test-adk
 	$(MAKE) --no-print-directory bench-gate
 
 # Tests that need more than these extras live in tests/integration/extras. What no library's version can change is left
@@ -137,6 +147,10 @@ test-lowest: $(CLIENTS) $(LOWEST)/.stamp
 	$(LOWEST)/bin/pytest $(IN_TWO) --inline-snapshot=disable tests/unit tests/integration -m "not slow" --ignore=tests/integration/extras \
 		--ignore=tests/unit/test_ci.py --ignore=tests/unit/test_project.py --ignore=tests/unit/test_conformance_support.py \
 		-p no:cacheprovider --quiet
+
+# Agents of google-adk, in an environment of their own.
+test-adk: $(CLIENTS) $(ADK)/.stamp
+	$(ADK)/bin/pytest --inline-snapshot=disable tests/adk -p no:cacheprovider --quiet $(PYTEST_ARGS)
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks

@@ -20,7 +20,7 @@ from tests.support.shapes import SHAPES, remembering, row, saying, talker
 from tests.support.shapes.base import ASK, NUMBER, Numbers
 from yai_nexus_agentkit.adapter.langgraph.native.callback_stream import callback_events
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
-from yai_nexus_agentkit.adapter.langgraph.native.thread_queue import Channel
+from yai_nexus_agentkit.adapter.shared.channel import Channel
 
 THREAD: Any = {"configurable": {"thread_id": "t"}}
 

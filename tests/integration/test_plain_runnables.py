@@ -130,5 +130,5 @@ async def test_state_of_the_request_is_given_to_functions(play: Player) -> None:
 
 
 def test_what_is_no_agent() -> None:
-    with pytest.raises(TypeError, match="a compiled graph, a runnable or a Source, not str"):
+    with pytest.raises(TypeError, match="a compiled graph, a runnable, an agent of google-adk or a Source, not str"):
         AGUIAdapter("graph")  # type: ignore[arg-type]

@@ -35,7 +35,8 @@ class AGUIAdapter:
     """An agent as AG-UI event streams. Frozen, and without anything of a run: one object serves any number of
     concurrent runs.
 
-    `agent`: a compiled LangGraph graph, any other LangChain runnable, or a `Source`.
+    `agent`: a compiled LangGraph graph, any other LangChain runnable, an agent, app or runner of google-adk, or a
+    `Source`.
 
     Raises TypeError for anything else, and ValueError for an option or hook that this kind of agent does not honour.
     """
@@ -61,6 +62,7 @@ class AGUIAdapter:
             if not isinstance(value, kind):
                 raise TypeError(f"options and hooks are AdapterOptions and Hooks, not {type(value).__name__}")
         check_honoured(source, options, hooks)
+        options = source.defaults(options)
         effective = source.redacting(hooks, options)
         fields = {"source": source, "options": options, "hooks": hooks, "effective_hooks": effective}
         for name, value in fields.items():

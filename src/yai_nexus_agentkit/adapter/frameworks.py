@@ -9,7 +9,10 @@ from yai_nexus_agentkit.adapter.source import Source
 
 __all__ = ["is_agent", "source_of"]
 
-_PACKAGES = {"langchain_core": "yai_nexus_agentkit.adapter.langgraph"}
+_PACKAGES = {
+    "langchain_core": "yai_nexus_agentkit.adapter.langgraph",
+    "google.adk": "yai_nexus_agentkit.adapter.adk",
+}
 """Package that defines the agent's class -> our package for it, which has ``source_of(agent)``. Ours is imported only
 for such an agent: one framework does not need another one installed."""
 
@@ -34,4 +37,5 @@ def source_of(agent: Any) -> Source:
                 source: Source = import_module(package).source_of(agent)
                 return source
     hint = ": compile it first, graph.compile()" if hasattr(agent, "compile") else ""
-    raise TypeError(f"an agent is a compiled graph, a runnable or a Source, not {type(agent).__name__}{hint}")
+    kinds = "a compiled graph, a runnable, an agent of google-adk or a Source"
+    raise TypeError(f"an agent is {kinds}, not {type(agent).__name__}{hint}")

@@ -103,6 +103,10 @@ class Source(Protocol):
     continues: bool = False
     """`prepare` goes on from what an earlier try of the run stored (`RunContext.attempt`)."""
 
+    def defaults(self, options: AdapterOptions) -> AdapterOptions:
+        """The options of an adapter, with the source's own in place of those that are not set."""
+        return options
+
     async def prepare(self, run: RunContext, /) -> SourceRun:
         """Read what the thread holds and decide what this request means. Raises `RunInputError` or `ResumeError`;
         nothing ran then."""
@@ -167,4 +171,5 @@ class ThreadStore(Protocol):
         """
 
     async def delete(self, key: str) -> None:
-        """Remove the thread with everything that was stored of it."""
+        """Remove the thread with everything that was stored of it. A store may also have ``expire(key)``, for threads
+        that were idle for too long."""

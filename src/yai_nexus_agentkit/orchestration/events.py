@@ -25,7 +25,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from functools import lru_cache
 from inspect import iscoroutine, iscoroutinefunction
 from threading import Lock
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
@@ -35,6 +35,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tracers._streaming import _StreamingCallbackHandler
 from langgraph.runtime import Runtime, get_runtime
 
+from yai_nexus_agentkit.orchestration import sinks
 from yai_nexus_agentkit.orchestration.envelope import (
     ACTIVITY,
     ACTIVITY_PATCH,
@@ -91,7 +92,8 @@ class EventEmitter:
 
     `config` is the `RunnableConfig` that LangGraph passes to a node, and LangChain to a tool or a lambda. Without it,
     each emit finds the run in LangChain's context, so one global emitter serves any number of runs. Pass the config
-    where the context is lost: in threads and executors of your own.
+    where the context is lost: in threads and executors of your own. In agents of google-adk, `config` is the context
+    that ADK passes to tools and callbacks.
 
     Every method works in async and sync code and from any thread, takes microseconds, never blocks the event loop,
     never raises, and does nothing outside a run. A wrong argument (an empty name, content that is no mapping, a
@@ -105,13 +107,15 @@ class EventEmitter:
     ``payload``.
     """
 
-    __slots__ = ("_config",)
+    __slots__ = ("_config", "_place")
 
-    def __init__(self, config: RunnableConfig | None = None) -> None:
+    def __init__(self, config: RunnableConfig | Any = None) -> None:
+        self._place = config if isinstance(getattr(config, "invocation_id", None), str) else None
         if config is not None and not isinstance(config, Mapping):
-            _warn_once(f"EventEmitter: config must be a RunnableConfig, not {type(config).__name__}; it is ignored")
+            if self._place is None:
+                _warn_once(f"EventEmitter: config must be a RunnableConfig, not {type(config).__name__}; it is ignored")
             config = None
-        self._config = config
+        self._config = cast("RunnableConfig | None", config)
 
     def emit(self, name: str, payload: Any = None, *, mime_type: str | None = None, keep: bool | str = False) -> None:
         """Emit an application event: AG-UI ``CUSTOM {name, value}``.
@@ -184,7 +188,7 @@ class EventEmitter:
     def _send(self, method: str, build: Callable[[_Route], Envelope | None]) -> bool:
         """Build the envelope and deliver it. Returns whether a consumer took it. Never raises: a node calls this."""
         try:
-            route = _find_route(self._config)
+            route = _find_route(self._config) if self._place is None else _sink_route(self._place)
             envelope = None if route is None else build(route)
         except Exception as error:
             _warn_once(f"EventEmitter.{method}: {type(error).__name__}: {error}; nothing was emitted")
@@ -212,7 +216,7 @@ def _find_route(given: RunnableConfig | None) -> _Route | None:
     ambient = var_child_runnable_config.get()
     config = ambient if given is None else given
     if config is None:
-        return None
+        return _sink_route(None)
     listeners, manager = _callbacks(config)
     if ambient is None or config is ambient:
         return _Route(listeners, manager, (config,))
@@ -221,6 +225,12 @@ def _find_route(given: RunnableConfig | None) -> _Route | None:
         if all(role != "stream" for _, role in listeners):
             listeners += [other for other in others if other not in listeners]
     return _Route(listeners, manager, (config, ambient))
+
+
+def _sink_route(place: Any) -> _Route | None:
+    """The route to the run of a framework without LangChain's callbacks."""
+    sink = sinks.sink_of(place)
+    return None if sink is None else _Route([(sink, "stream")], None, ())
 
 
 def _callbacks(config: RunnableConfig) -> tuple[list[tuple[Any, str]], BaseCallbackManager | None]:
@@ -335,6 +345,8 @@ def _run_token(route: _Route) -> str:
     stream = next((handler for handler, role in route.listeners if role == "stream"), None)
     if stream is None:
         return ""  # nobody sees it
+    if isinstance(stream, sinks.Sink):
+        return stream.token
     with _tokens_lock:
         return _tokens.setdefault(stream, uuid4().hex)
 

@@ -85,7 +85,7 @@ class Janitor:
                     await self.service.index.touch(thread, ThreadStatus.PAUSED)
                     return False
                 try:
-                    await store.delete(thread.key)
+                    await store.expire(thread.key)
                 except ThreadNotFoundError:
                     _logger.debug("thread %r was in the index only", thread.id)
                 await self.service.forget(thread.key)

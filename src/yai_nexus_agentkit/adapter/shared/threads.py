@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
@@ -44,6 +44,7 @@ class Threads:
         self._store = store
         self.ready, self.exists, self.paused, self.delete = store.ready, store.exists, store.paused, store.delete
         self.waits = store.waits
+        self.expire: Callable[[str], Awaitable[None]] = getattr(store, "expire", store.delete)
 
     async def messages(self, key: str, run: RunContext) -> MessagesSnapshotEvent:
         """The conversation, as `run`'s `on_messages` hook shows it."""

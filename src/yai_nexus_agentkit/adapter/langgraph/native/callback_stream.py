@@ -36,7 +36,7 @@ from langgraph.pregel import Pregel
 
 from yai_nexus_agentkit.adapter.langgraph.native.chunk_tap import ORIGIN, ChunkOrigin
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes, SideHandler, with_handler
-from yai_nexus_agentkit.adapter.langgraph.native.thread_queue import Channel
+from yai_nexus_agentkit.adapter.shared.channel import Channel
 
 __all__ = ["callback_events"]
 

@@ -7,11 +7,12 @@ Names decide nothing, since users choose them freely; but ``create_agent`` names
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from yai_nexus_agentkit.adapter.native_run import NODES, NativeRun, RunKind
-from yai_nexus_agentkit.adapter.options import AdapterOptions, Visible
+from yai_nexus_agentkit.adapter.options import AdapterOptions
+from yai_nexus_agentkit.adapter.shared.visible import judge_of
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text
 
 __all__ = ["RunTree", "emits", "is_hook", "is_hook_name", "speaker"]
@@ -52,7 +53,7 @@ class RunTree:
         """The first run that started."""
         self._inside, self._named = inside, named
         self._spans = options.chain_spans
-        self._visible = _judge(options.visible)
+        self._visible = judge_of(options.visible)
 
     @property
     def top(self) -> NativeRun:
@@ -232,24 +233,6 @@ def emits(run: NativeRun, what: Literal["messages", "tool-calls"]) -> bool:
 def is_hidden(run: NativeRun) -> bool:
     """LangGraph's own bookkeeping nodes, and those that a graph hides."""
     return _HIDDEN in run.tags
-
-
-def _judge(visible: Callable[[NativeRun], bool] | Visible | None) -> Callable[[NativeRun], bool]:
-    if visible is None:
-        return lambda run: True
-    if not isinstance(visible, Visible):
-        return visible
-
-    def judge(run: NativeRun) -> bool:
-        if visible.nodes is not None and run.path and not any(name in visible.nodes for name in run.path):
-            return False
-        if run.kind in (RunKind.NODE, RunKind.TASK):
-            return True
-        if visible.tags is not None and not any(tag in visible.tags for tag in run.tags):
-            return False
-        return visible.names is None or run.name in visible.names
-
-    return judge
 
 
 _HOOKS = (".before_agent", ".before_model", ".after_model", ".after_agent")

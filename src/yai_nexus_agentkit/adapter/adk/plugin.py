@@ -1,0 +1,76 @@
+"""What one run adds to ADK's runner: the client's tools, the times of tools, and where events are emitted to."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from google.adk.models import LlmResponse
+from google.adk.plugins import BasePlugin
+
+from yai_nexus_agentkit.adapter.adk.client_tools import ClientTool
+from yai_nexus_agentkit.orchestration.sinks import Sink, at_call, sinking
+
+__all__ = ["RunPlugin"]
+
+_logger = logging.getLogger(__name__)
+
+
+class RunPlugin(BasePlugin):
+    """One per run: runs share neither tools nor times."""
+
+    def __init__(self, session_id: str, tools: Sequence[ClientTool], sink: Sink) -> None:
+        super().__init__(name="yai_nexus_agentkit")
+        self._session, self._tools, self._sink = session_id, tools, sink
+        self._began: dict[str, float] = {}
+        """When each running tool began, by the id of its call."""
+        self._refused: set[str] = set()
+
+    def oldest_tool(self) -> float | None:
+        """When the longest running tool began."""
+        return min(self._began.values(), default=None)
+
+    async def before_run_callback(self, *, invocation_context: Any) -> None:
+        sinking(invocation_context.invocation_id, self._sink)
+
+    async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> LlmResponse | None:
+        """Give the model the client's tools. The agent's own win, and an agent inside a tool gets none: nobody could
+        answer it. While one of them waits for its result, the model is not called, and the agent ends."""
+        if callback_context.session.id != self._session:
+            return None
+        if self._waits(callback_context):
+            return LlmResponse()
+        taken = [tool.name for tool in self._tools if tool.name in llm_request.tools_dict]
+        for name in taken:
+            if name not in self._refused:
+                self._refused.add(name)
+                _logger.warning("the client's tool %r is left out: the agent has one of this name", name)
+        llm_request.append_tools([tool for tool in self._tools if tool.name not in taken])
+        return None
+
+    def _waits(self, context: Any) -> bool:
+        """The agent called a tool of the client's in this turn, and has no result."""
+        answered: set[str] = set()
+        names = {tool.name for tool in self._tools}
+        for event in reversed(context.session.events) if names else ():
+            if event.invocation_id != context.invocation_id:
+                break
+            answered.update(response.id for response in event.get_function_responses())
+            if event.author == context.agent_name and any(
+                call.name in names and call.id in (event.long_running_tool_ids or ()) and call.id not in answered
+                for call in event.get_function_calls()
+            ):
+                return True
+        return False
+
+    async def before_tool_callback(self, *, tool: Any, tool_args: Any, tool_context: Any) -> None:
+        self._began[tool_context.function_call_id] = time.monotonic()
+        at_call(tool_context.function_call_id)
+
+    async def after_tool_callback(self, *, tool: Any, tool_args: Any, tool_context: Any, result: Any) -> None:
+        self._began.pop(tool_context.function_call_id, None)
+
+    async def on_tool_error_callback(self, *, tool: Any, tool_args: Any, tool_context: Any, error: Any) -> None:
+        self._began.pop(tool_context.function_call_id, None)

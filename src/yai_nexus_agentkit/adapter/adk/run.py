@@ -1,0 +1,136 @@
+"""Driver. One run of an ADK agent: in a task of its own, whose events pass through a queue to the translator.
+
+The queue also takes what tools and callbacks emit while no event of ADK's comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractContextManager, aclosing
+from typing import Any
+
+from google.adk.runners import Runner
+
+from yai_nexus_agentkit.adapter.adk.plan import Plan
+from yai_nexus_agentkit.adapter.adk.plugin import RunPlugin
+from yai_nexus_agentkit.adapter.adk.sessions import Place
+from yai_nexus_agentkit.adapter.adk.translate import AdkTranslator, Emission
+from yai_nexus_agentkit.adapter.shared.channel import Channel
+from yai_nexus_agentkit.adapter.source import SourceRun
+from yai_nexus_agentkit.errors import AGUIAdapterError
+from yai_nexus_agentkit.orchestration.envelope import custom_envelope
+from yai_nexus_agentkit.orchestration.sinks import Sink, enter
+
+__all__ = ["AdkError", "AdkRun"]
+
+_MOST_WAITING = 256
+"""Events that may wait for the reader; then the agent waits."""
+
+
+class AdkError(AGUIAdapterError):
+    """The agent ended with an error event: the model refused, or gave nothing. `error_code` is ADK's."""
+
+    def __init__(self, error_code: str, message: str | None) -> None:
+        super().__init__(f"{error_code}: {message}" if message else error_code)
+        self.error_code = error_code
+
+
+class AdkRun(SourceRun):
+    """One prepared run."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        translator: AdkTranslator,
+        place: Place,
+        slot: Callable[[], AbstractContextManager[None]],
+        made: Callable[[Sink], tuple[Runner, RunPlugin]],
+        run_config: Any,
+    ) -> None:
+        """`slot`: room for a run that goes on; raises `OverloadedError`. `made`: the runner of this run alone."""
+        self.translator = translator
+        self._plan, self._place, self._slot, self._run_config = plan, place, slot, run_config
+        self._channel: Channel[Any] = Channel()
+        self._room = asyncio.Event()
+        self._runner, self._plugin = made(sink := Sink(lambda call, envelope: self._emit(call, envelope)))
+        self._sink = sink
+
+    def oldest_tool(self) -> float | None:
+        return self._plugin.oldest_tool()
+
+    async def events(self) -> AsyncGenerator[Any, None]:
+        """Closing it cancels the agent, and waits until it is gone."""
+        if not self._plan.runs:
+            if self._plan.refused is not None:
+                raise self._plan.refused
+            return
+        channel = self._channel
+        channel.open()
+        with self._slot():
+            task = asyncio.get_running_loop().create_task(self._work(), name="agui-adk")
+            try:
+                items = channel.items
+                while await channel.more():
+                    while items:
+                        yield items.popleft()
+                    self._room.set()
+                await task
+            finally:
+                if not task.done():
+                    task.cancel()
+                    await asyncio.wait([task])
+
+    def _emit(self, call: str | None, envelope: Any) -> None:
+        self._channel.put(Emission(call, envelope))
+
+    async def _work(self) -> None:
+        enter(self._sink)
+        failed: AdkError | None = None
+        try:
+            async with aclosing(self._native()) as natives:
+                async for event in natives:
+                    self._channel.put(event)
+                    if event.partial:
+                        if len(self._channel.items) >= _MOST_WAITING:
+                            self._room.clear()
+                            await self._room.wait()
+                        continue
+                    if event.actions.artifact_delta:
+                        await self._files(event.actions.artifact_delta)
+                    if event.error_code:
+                        failed = AdkError(event.error_code, event.error_message)
+                    elif event.content is not None and event.content.parts:
+                        failed = None
+        finally:
+            self._channel.close()
+        if failed is not None:
+            raise failed
+
+    def _native(self) -> AsyncGenerator[Any, None]:
+        plan, message = self._plan, self._plan.message
+        extra: dict[str, Any] = {}
+        if message is not None:
+            extra = {"new_message": message.content, "state_delta": message.delta(plan.state) or None}
+        return self._runner.run_async(
+            user_id=self._place.user_id,
+            session_id=self._place.session_id,
+            invocation_id=plan.invocation,
+            run_config=self._run_config,
+            **extra,
+        )
+
+    async def _files(self, delta: dict[str, int]) -> None:
+        """The artifacts that were saved, as files."""
+        service = self._runner.artifact_service
+        for name, version in delta.items() if service is not None else ():
+            part = await service.load_artifact(**self._place._asdict(), filename=name, version=version)
+            blob = getattr(part, "inline_data", None)
+            text = getattr(part, "text", None)
+            if blob is None and text is None:
+                continue
+            mime = blob.mime_type if blob is not None else "text/plain"
+            envelope = custom_envelope("artifact", blob.data if blob is not None else text, mime or "", False)
+            if envelope is not None:
+                envelope["value"] = {"filename": name, "version": version, **envelope["value"]}
+                self._channel.put(Emission(None, envelope))

@@ -1,0 +1,192 @@
+"""Driver. A google-adk agent, app or runner as a `Source`."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from google.adk.agents import BaseAgent
+from google.adk.agents.run_config import RunConfig, StreamingMode
+from google.adk.apps import App
+from google.adk.artifacts import InMemoryArtifactService
+from google.adk.auth.credential_service.in_memory_credential_service import InMemoryCredentialService
+from google.adk.memory import InMemoryMemoryService
+from google.adk.plugins.plugin_manager import PluginManager
+from google.adk.runners import Runner
+from google.adk.sessions import InMemorySessionService
+from google.adk.workflow import BaseNode
+from pydantic import PositiveFloat, PositiveInt
+
+from yai_nexus_agentkit.adapter.adk.client_tools import client_tools
+from yai_nexus_agentkit.adapter.adk.history import History, public_state
+from yai_nexus_agentkit.adapter.adk.plan import Plan, plan_of
+from yai_nexus_agentkit.adapter.adk.plugin import RunPlugin
+from yai_nexus_agentkit.adapter.adk.run import AdkRun
+from yai_nexus_agentkit.adapter.adk.sessions import AdkThreads, Sessions, message_event, system_event
+from yai_nexus_agentkit.adapter.adk.translate import AdkTranslator
+from yai_nexus_agentkit.adapter.hook_calls import shown_state
+from yai_nexus_agentkit.adapter.options import AdapterOptions
+from yai_nexus_agentkit.adapter.run_context import RunContext
+from yai_nexus_agentkit.adapter.source import OPTIONAL, Source
+from yai_nexus_agentkit.errors import OverloadedError
+from yai_nexus_agentkit.orchestration.sinks import Sink
+
+if TYPE_CHECKING:
+    from ag_ui.core import AgentCapabilities
+
+__all__ = ["AdkSource"]
+
+Named = str | Callable[[RunContext], str] | None
+_LANGGRAPH = frozenset({"chain_spans", "durability", "functional_input", "hold", "marked_messages", "source"})
+
+
+class AdkSource(Source):
+    """A google-adk agent and its sessions. Immutable; serves any number of concurrent runs.
+
+    `agent`: an agent or workflow, an `App` (with plugins and resumability), or a `Runner` (with its services).
+    `app_name`, `user_id`: names, or functions of the run; default: the agent's name, and one user per thread.
+    `session_service`, `artifact_service`, `memory_service`, `credential_service`: in memory where they are missing;
+    with ``use_in_memory_services=False`` only the sessions are, and they must be given. `run_config`: makes the
+    `RunConfig` of a run; default: streaming, with the client's context in ``custom_metadata["context"]``. Limits in
+    seconds, None for none: `execution_timeout` of a run and `tool_timeout` of a tool, unless `AdapterOptions` say
+    otherwise; `max_concurrent_runs` at once, then runs end with ``OVERLOADED``.
+
+    Raises TypeError for what is no agent, and ValueError for contradicting or missing arguments.
+    """
+
+    name = "adk"
+    honours = OPTIONAL - _LANGGRAPH
+
+    def __init__(
+        self,
+        agent: Any,
+        *,
+        app_name: Named = None,
+        user_id: Named = None,
+        session_service: Any = None,
+        artifact_service: Any = None,
+        memory_service: Any = None,
+        credential_service: Any = None,
+        use_in_memory_services: bool = True,
+        run_config: Callable[[RunContext], Any] | None = None,
+        execution_timeout: PositiveFloat | None = 600.0,
+        tool_timeout: PositiveFloat | None = 300.0,
+        max_concurrent_runs: PositiveInt | None = 10,
+    ) -> None:
+        services = {
+            "session_service": session_service,
+            "artifact_service": artifact_service,
+            "memory_service": memory_service,
+            "credential_service": credential_service,
+        }
+        self._runner = _runner_of(agent, app_name, services, in_memory=use_in_memory_services)
+        self.agent = self._runner.agent
+        self._sessions = Sessions(
+            self._runner.session_service, app_name or self._runner.app_name, user_id, self._runner.app_name
+        )
+        self._run_config = run_config or _default_config
+        self._limits = (execution_timeout, tool_timeout)
+        self._most, self._running = max_concurrent_runs, 0
+        resumable = self._runner.resumability_config
+        lasting = not isinstance(self._runner.session_service, InMemorySessionService)
+        self.continues = lasting and resumable is not None and bool(resumable.is_resumable)
+
+    def defaults(self, options: AdapterOptions) -> AdapterOptions:
+        """The options, with this source's limits where they have none."""
+        execution, tool = self._limits
+        return replace(
+            options,
+            execution_timeout=options.execution_timeout or execution,
+            tool_timeout=options.tool_timeout or tool,
+        )
+
+    async def prepare(self, run: RunContext, /) -> AdkRun:
+        """Read the session and decide what the request means for it."""
+        place = self._sessions.place(run)
+        session = await self._sessions.read(place)
+        history = History.of(session.events if session is not None else ())
+        state = dict(session.state) if session is not None else {}
+        run.linkable = True
+        plan = plan_of(run, history, shown_state(run, public_state(state)), self.agent.name)
+        if plan.runs or plan.stored or plan.state:
+            session = session or await self._sessions.begin(place)
+            await self._store(session, plan)
+        entries = [*plan.stored, *([plan.message] if plan.message is not None else ())]
+        history.events += [message_event(entry) for entry in entries]
+        run_config = self._run_config(run)
+        translator = AdkTranslator(run, history, {**state, **plan.state}, run_config.custom_metadata or ())
+        runner, tools = self._runner, client_tools(run.run_input.tools)
+
+        def made(sink: Sink) -> tuple[Runner, RunPlugin]:
+            plugin = RunPlugin(place.session_id, tools, sink)
+            own = copy.copy(runner)
+            own.app_name = place.app_name
+            own.plugin_manager = PluginManager(plugins=[plugin, *runner.plugin_manager.plugins])
+            return own, plugin
+
+        return AdkRun(plan, translator, place, self._slot, made, run_config)
+
+    async def _store(self, session: Any, plan: Plan) -> None:
+        """Store what comes before the message that runs, and the client's state if nothing runs."""
+        service = self._sessions.service
+        for entry in plan.stored:
+            await service.append_event(session, message_event(entry))
+        if plan.state and plan.message is None:
+            await service.append_event(session, system_event(plan.state))
+
+    @contextmanager
+    def _slot(self) -> Iterator[None]:
+        """Room for one run."""
+        if self._most is not None and self._running >= self._most:
+            raise OverloadedError(f"{self._running} runs of this agent are under way")
+        self._running += 1
+        try:
+            yield
+        finally:
+            self._running -= 1
+
+    def thread_store(self) -> AdkThreads:
+        """The sessions, as threads."""
+        return AdkThreads(self._sessions, self._runner.memory_service)
+
+    def capabilities(self, options: AdapterOptions) -> AgentCapabilities:
+        """The capabilities (AG-UI 1.0 §22) that the agent shows."""
+        from yai_nexus_agentkit.adapter.adk.capabilities import capabilities
+
+        return capabilities(self._runner, options)
+
+
+def _runner_of(agent: Any, app_name: Named, services: dict[str, Any], *, in_memory: bool) -> Runner:
+    if isinstance(agent, Runner):
+        given = [name for name, service in services.items() if service is not None]
+        if given:
+            raise ValueError(f"a runner has its own services: leave out {', '.join(given)}")
+        return agent
+    if not isinstance(agent, App | BaseNode):
+        kind = type(agent).__name__
+        raise TypeError(f"an agent of google-adk is an agent, a workflow, an App or a Runner, not {kind}")
+    if in_memory:
+        services = {name: made() if services[name] is None else services[name] for name, made in _IN_MEMORY.items()}
+    elif services["session_service"] is None:
+        raise ValueError("use_in_memory_services is False, so session_service must be given")
+    name = app_name if isinstance(app_name, str) else None
+    if isinstance(agent, App):
+        return Runner(app=agent, app_name=name, **services)
+    kind = "agent" if isinstance(agent, BaseAgent) else "node"
+    return Runner(app_name=name or agent.name, **{kind: agent}, **services)
+
+
+_IN_MEMORY = {
+    "session_service": InMemorySessionService,
+    "artifact_service": InMemoryArtifactService,
+    "memory_service": InMemoryMemoryService,
+    "credential_service": InMemoryCredentialService,
+}
+
+
+def _default_config(run: RunContext) -> RunConfig:
+    context = [{"description": one.description, "value": one.value} for one in run.run_input.context or ()]
+    return RunConfig(streaming_mode=StreamingMode.SSE, custom_metadata={"context": context} if context else None)

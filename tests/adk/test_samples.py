@@ -1,0 +1,213 @@
+"""Agents like ADK's samples, at the official clients: what a client ends with is what the session holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.adk.playing import (
+    WIPED,
+    Talk,
+    artist,
+    cleaner,
+    expenses,
+    helpdesk,
+    of,
+    pipeline,
+    refining,
+    research,
+    text_of,
+    weather,
+)
+from tests.conftest import Judge
+from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
+from yai_nexus_agentkit.testing import collect, run_input
+
+Shown = list[tuple[str, Any]]
+SAMPLES: dict[str, tuple[Callable[[], Any], Shown, dict[str, Any], list[str]]] = {
+    # the agent, the messages that a client ends with (role, text), its state, the steps
+    "tools": (
+        weather,
+        [
+            ("reasoning", "Two cities. "),
+            ("assistant", "Let me look. "),
+            ("tool", '{"city":"Paris","degrees":21}'),
+            ("tool", '{"city":"Rome","degrees":21}'),
+            ("assistant", "Both 21."),
+        ],
+        {"last_city": "Rome"},
+        ["weather"],
+    ),
+    "sequential": (
+        pipeline,
+        [("assistant", "A draft"), ("assistant", "Good draft")],
+        {"draft": "A draft", "review": "Good draft"},
+        ["writer", "reviewer"],
+    ),
+    "parallel": (
+        research,
+        [("assistant", "red one two"), ("assistant", "blue one two")],
+        {"red": "red one two", "blue": "blue one two"},
+        ["red", "blue"],
+    ),
+    "loop": (
+        refining,
+        [
+            ("assistant", "One."),
+            ("assistant", "More."),
+            ("assistant", "Two."),
+            ("assistant", "Fine. "),
+            ("tool", '{"status":"done"}'),
+        ],
+        {},
+        ["author", "critic", "author", "critic"],
+    ),
+    "transfer": (
+        helpdesk,
+        [
+            ("assistant", "I transfer you. "),
+            ("tool", '{"result":null}'),
+            ("assistant", "Your bill. "),
+        ],
+        {},
+        ["helpdesk", "billing"],
+    ),
+    "long running": (
+        expenses,
+        [("assistant", None), ("assistant", "Waiting for approval.")],
+        {},
+        ["expenses"],
+    ),
+    "artifact": (artist, [("assistant", None), ("tool", '{"version":0}'), ("assistant", "A cat.")], {}, ["artist"]),
+}
+
+
+@pytest.mark.parametrize("version", ["1.0", None])
+@pytest.mark.parametrize("name", SAMPLES)
+async def test_a_sample_is_shown_whole(judge: Judge, name: str, version: str | None) -> None:
+    build, messages, state, steps = SAMPLES[name]
+    talk = Talk(AGUIAdapter(build()), judge, protocol_version=version)
+
+    events = await talk.say("go")
+
+    shown = [(m["role"], m.get("content")) for m in talk.messages if m["role"] != "user"]
+    assert sorted(shown, key=str) == sorted(messages, key=str) if name == "parallel" else shown == messages
+    assert talk.state == state
+    assert [event["stepName"] for event in of(events, "STEP_STARTED")] == steps
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert sum(event["type"] == "MESSAGES_SNAPSHOT" for event in events) == 0
+
+
+async def stored(talk: Talk) -> list[tuple[str, str, Any]]:
+    threads = talk.adapter.source.thread_store()
+    assert threads is not None
+    held = await threads.messages("t", None)  # type: ignore[arg-type]
+    return [(m.id, m.role, m.content) for m in held]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+async def test_the_stored_thread_is_what_was_streamed(judge: Judge, name: str) -> None:
+    talk = Talk(AGUIAdapter(SAMPLES[name][0]()), judge)
+    await talk.say("go")
+
+    held = await stored(talk)
+    assert sorted(held, key=str) == sorted(((m["id"], m["role"], m.get("content")) for m in talk.messages), key=str)
+
+
+async def test_calls_and_usage(judge: Judge) -> None:
+    events = await Talk(AGUIAdapter(weather()), judge).say("go")
+
+    starts = of(events, "TOOL_CALL_START")
+    assert [start["toolCallName"] for start in starts] == ["get_weather"] * 2
+    assert [event["delta"] for event in of(events, "TOOL_CALL_ARGS")] == ['{"city":"Paris"}', '{"city":"Rome"}']
+    results = of(events, "TOOL_CALL_RESULT")
+    assert [event["toolCallId"] for event in results] == [start["toolCallId"] for start in starts]
+    usage = {"model": "scripted", "inputTokens": 14, "outputTokens": 6, "totalTokens": 20}
+    assert events[-1]["usage"] == [usage]
+
+
+async def test_a_second_turn_goes_on_with_the_specialist(judge: Judge) -> None:
+    talk = Talk(AGUIAdapter(helpdesk()), judge)
+    await talk.say("my bill")
+    events = await talk.say("and now?")
+    assert text_of(events) == "Still billing."
+
+
+async def test_a_long_running_call_is_pending_until_it_is_answered(judge: Judge) -> None:
+    talk = Talk(AGUIAdapter(expenses()), judge)
+    events = await talk.say("100 euros")
+    call = of(events, "TOOL_CALL_START")[0]["toolCallId"]
+    assert not of(events, "TOOL_CALL_RESULT")
+    assert events[-1]["outcome"] == {"type": "success", "pendingToolCallIds": [call]}
+
+    events = await talk.results({call: '{"status": "approved"}'})
+
+    assert text_of(events) == "It was approved."
+    assert "outcome" not in events[-1]
+
+
+async def test_an_artifact_is_a_file(judge: Judge) -> None:
+    events = await Talk(AGUIAdapter(artist()), judge).say("a cat")
+    [file] = of(events, "CUSTOM")
+    assert (file["name"], file["value"]) == (
+        "artifact",
+        {"filename": "cat.png", "version": 0, "mimeType": "image/png", "data": "iVBORw=="},
+    )
+
+
+@pytest.mark.parametrize("payload", [{"approved": True}, {"confirmed": True}, True])
+async def test_a_confirmed_tool_runs(judge: Judge, payload: Any) -> None:
+    WIPED.clear()
+    talk = Talk(AGUIAdapter(cleaner()), judge)
+    events = await talk.say("wipe")
+    [asked] = talk.asked
+    call = of(events, "TOOL_CALL_START")[0]
+    assert (asked["toolCallId"], asked["reason"]) == (call["toolCallId"], "tool_call")
+    assert len(of(events, "TOOL_CALL_START")) == 1
+    assert not of(events, "TOOL_CALL_RESULT")
+    assert not WIPED
+
+    again = await talk.send(talk.messages)  # nothing new: it is asked again
+    assert again[-1]["outcome"]["type"] == "interrupt"
+    events = await talk.answer(payload)
+
+    assert WIPED == ["/x"]
+    assert text_of(events) == "Done."
+    assert [e["content"] for e in of(events, "TOOL_CALL_RESULT")] == ['{"wiped":"/x"}']
+
+
+@pytest.mark.parametrize("payload", [None, {"approved": False}, {"approved": "true"}, {}, "yes", 1])
+async def test_anything_but_true_denies(judge: Judge, payload: Any) -> None:
+    WIPED.clear()
+    talk = Talk(AGUIAdapter(cleaner(["Then not."])), judge)
+    await talk.say("wipe")
+    events = await talk.answer(payload)
+
+    assert not WIPED
+    assert text_of(events) == "Then not."
+    assert "rejected" in of(events, "TOOL_CALL_RESULT")[0]["content"]
+
+
+async def test_an_unknown_answer_consumes_nothing(judge: Judge) -> None:
+    talk = Talk(AGUIAdapter(cleaner()), judge)
+    await talk.say("wipe")
+    wrong = [{"interruptId": "other", "status": "resolved", "payload": True}]
+    refused = await collect(talk.adapter, run_input(talk.messages, thread_id="t", resume=wrong))
+    assert (refused[-1]["type"], refused[-1]["code"]) == ("RUN_ERROR", "INVALID_RESUME")
+
+    assert text_of(await talk.answer(True)) == "Done."
+
+
+async def test_a_confirmation_may_come_as_a_result_of_the_call(judge: Judge) -> None:
+    talk = Talk(AGUIAdapter(cleaner(), options=AdapterOptions(interrupts="custom")), judge)
+    events = await talk.say("wipe")
+    call = of(events, "TOOL_CALL_START")[0]["toolCallId"]
+    assert events[-1]["outcome"]["type"] == "success"
+    [event] = of(events, "CUSTOM")
+    assert event["name"] == "on_interrupt"
+
+    made = {"id": "r1", "role": "tool", "toolCallId": call, "content": '{"approved": true}'}
+    events = await collect(talk.adapter, run_input([*talk.messages, made], thread_id="t"))
+    assert text_of(events) == "Done."
