@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
+import pytest
 from inline_snapshot import snapshot
 from langchain_core.messages import AIMessage
 from langchain_core.messages.ai import add_ai_message_chunks
@@ -19,7 +20,8 @@ from langgraph.types import CachePolicy, Command, RetryPolicy, Send
 
 from tests.support.graphs import Graph, chat_node, in_a_row, scripted
 from tests.support.playing import Player
-from yai_nexus_agentkit.testing import ScriptedChatModel
+from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
+from yai_nexus_agentkit.testing import ScriptedChatModel, collect, run_input
 
 
 class Count(MessagesState):
@@ -515,3 +517,15 @@ async def test_an_error_handler_of_a_node(play: Player) -> None:
             '  assistant id=sorry content="Sorry, that did not work."',
         ]
     )
+
+
+@pytest.mark.parametrize("source", ["events", "callbacks"])
+async def test_a_conversation_posted_to_a_new_thread_is_not_said_again(source: Any) -> None:
+    """START passes it on where a condition follows, as a node passes on what it wrote."""
+    builder = graph_of(agent=lambda state: {"messages": [AIMessage("two", id="a2")]})
+    builder.add_conditional_edges(START, lambda state: "agent", ["agent"])
+    adapter = AGUIAdapter(builder.compile(checkpointer=InMemorySaver()), options=AdapterOptions(source=source))
+    said = [("user", "hi"), ("assistant", "one"), ("user", "more")]
+    posted = [{"id": f"m{n}", "role": role, "content": text} for n, (role, text) in enumerate(said)]
+    events = await collect(adapter, run_input(posted))
+    assert [event["messageId"] for event in events if event["type"] == "TEXT_MESSAGE_START"] == ["a2"]

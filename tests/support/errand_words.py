@@ -23,7 +23,7 @@ from langgraph.types import Send
 
 from yai_nexus_agentkit import AGUIAdapter, EventEmitter
 from yai_nexus_agentkit.orchestration.approvals import require_approval
-from yai_nexus_agentkit.server import ServerSettings, create_app
+from yai_nexus_agentkit.server import OpenAISettings, ServerSettings, create_app
 from yai_nexus_agentkit.testing import ScriptedChatModel, reasoning_part, tool_call_parts
 
 PACE = float(os.environ.get("PACE", "1.0"))
@@ -169,3 +169,10 @@ def one_worker() -> Any:
     logging.getLogger("yai_nexus_agentkit").addHandler(logging.NullHandler())
     agent = AGUIAdapter(build(InMemorySaver()))
     return create_app(agent, settings=ServerSettings(disconnect="continue"), copilotkit="/copilotkit")
+
+
+def models() -> Any:
+    """A server for OpenAI's clients. The key ``wrong`` is none."""
+    logging.getLogger("yai_nexus_agentkit").addHandler(logging.NullHandler())
+    keys = OpenAISettings(keys=lambda key: key != "wrong")
+    return create_app({"my_agent": AGUIAdapter(build(InMemorySaver()))}, openai=keys)

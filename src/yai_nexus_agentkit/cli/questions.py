@@ -12,12 +12,10 @@ from uuid import uuid4
 
 from yai_nexus_agentkit.cli.chunks import Event
 from yai_nexus_agentkit.cli.client import Client
-from yai_nexus_agentkit.protocol.json.reader import read_json
+from yai_nexus_agentkit.protocol.typed_answers import decision, payload
 
 __all__ = ["Question", "questions"]
 
-_YES = ("y", "yes")
-_NO = ("n", "no")
 _CANCEL = "/cancel"
 
 
@@ -39,7 +37,7 @@ class Question:
         """The possible answers, for a person at the keyboard."""
         if self.is_call:
             return "type its result, as JSON or text"
-        if self._decision(approved=True) is not None:
+        if decision(self.reason, self.schema, approved=True) is not None:
             return f"type y, n, {_CANCEL}, or an answer as JSON"
         choices = self.schema.get("enum")
         if isinstance(choices, list):
@@ -52,30 +50,7 @@ class Question:
             return {"id": str(uuid4()), "role": "tool", "toolCallId": self.id, "content": typed}
         if typed == _CANCEL:
             return {"interruptId": self.id, "status": "cancelled"}
-        return {"interruptId": self.id, "status": "resolved", "payload": self._payload(typed)}
-
-    def _payload(self, typed: str) -> Any:
-        decision = self._decision(approved=typed.lower() in _YES)
-        if decision is not None and typed.lower() in _YES + _NO:
-            return decision
-        if self.schema.get("type") == "string" and not typed.startswith('"'):
-            return typed
-        try:
-            return read_json(typed, max_depth=200)
-        except ValueError:
-            return typed
-
-    def _decision(self, *, approved: bool) -> Any:
-        """The payload of a yes or no; None if the question takes neither."""
-        match self.reason:
-            case "tool_call":
-                return {"approved": approved}
-            case "langgraph:tool_approval":
-                # LangChain's middleware asks about several calls at once.
-                decisions = self.schema.get("properties", {}).get("decisions", {})
-                return {"decisions": [{"type": "approve" if approved else "reject"}] * decisions.get("minItems", 1)}
-            case reason:
-                return approved if reason == "confirmation" or self.schema.get("type") == "boolean" else None
+        return {"interruptId": self.id, "status": "resolved", "payload": payload(typed, self.reason, self.schema)}
 
 
 def questions(finished: Event, client: Client) -> list[Question]:

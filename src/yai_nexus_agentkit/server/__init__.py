@@ -12,17 +12,20 @@ if find_spec("starlette") is None:
     raise ImportError('yai_nexus_agentkit.server needs starlette: pip install "yai-nexus-agentkit[server]"')
 
 from yai_nexus_agentkit.runs.identity import Identity
-from yai_nexus_agentkit.server.app import add_agui_routes, add_copilotkit_routes, create_app
+from yai_nexus_agentkit.server.app import add_agui_routes, add_copilotkit_routes, add_openai_routes, create_app
 from yai_nexus_agentkit.server.fetching.fetcher import Fetcher
+from yai_nexus_agentkit.server.openai_settings import OpenAISettings
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.socket_settings import SocketSettings
 
 __all__ = [
     "Fetcher",
     "Identity",
+    "OpenAISettings",
     "ServerSettings",
     "SocketSettings",
     "add_agui_routes",
     "add_copilotkit_routes",
+    "add_openai_routes",
     "create_app",
 ]

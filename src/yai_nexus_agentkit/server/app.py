@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from inspect import isawaitable
 from typing import Any
 
 from starlette.applications import Starlette
@@ -18,9 +19,11 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Router, WebSocketRoute
+from starlette.routing import Route, Router, WebSocketRoute
 
+from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
 from yai_nexus_agentkit.runs.connections import Connections
+from yai_nexus_agentkit.runs.identity import Identity
 from yai_nexus_agentkit.runs.janitor import Janitor
 from yai_nexus_agentkit.runs.limits import Capacity
 from yai_nexus_agentkit.runs.service import RunService, ServiceSettings
@@ -29,6 +32,8 @@ from yai_nexus_agentkit.runs.stores.store import Store
 from yai_nexus_agentkit.server.agents import Agent, ServedAgent
 from yai_nexus_agentkit.server.copilotkit import CopilotKit
 from yai_nexus_agentkit.server.endpoints import Endpoints
+from yai_nexus_agentkit.server.openai import OpenAI, plain
+from yai_nexus_agentkit.server.openai_settings import OpenAISettings
 from yai_nexus_agentkit.server.origins import HostCheck
 from yai_nexus_agentkit.server.problems import client_text, refused
 from yai_nexus_agentkit.server.restoring import restored_request
@@ -40,7 +45,7 @@ from yai_nexus_agentkit.server.workers import warn_of_workers, workers_asked_for
 from yai_nexus_agentkit.transport.agui_sse import AGUIWire
 from yai_nexus_agentkit.transport.wire import Wire
 
-__all__ = ["add_agui_routes", "add_copilotkit_routes", "create_app"]
+__all__ = ["add_agui_routes", "add_copilotkit_routes", "add_openai_routes", "create_app"]
 
 _DEFAULTS = ServerSettings()
 _NAME = re.compile(r"[A-Za-z0-9._~-]+")
@@ -54,22 +59,28 @@ def create_app(
     settings: ServerSettings = _DEFAULTS,
     wire: Wire | None = None,
     copilotkit: str | None = None,
+    openai: str | OpenAISettings | None = None,
 ) -> Starlette:
     """An ASGI application that serves one agent at ``/``, or each of several at ``/{name}``.
 
     An agent is an `AGUIAdapter`, or a function from `Identity` to one. Runs of all agents count towards the same
     limits; their `RunService` is ``app.state.agui``. `wire`: what clients post and read; default: AG-UI over SSE.
     `copilotkit`: a path, ``/copilotkit`` for example, under which pages made with CopilotKit find the same agents.
+    `openai`: a path, ``/v1`` for example, or settings; OpenAI's clients find the same agents there as models.
 
     Raises ValueError for names that cannot stand in a path.
     """
     named = agents if isinstance(agents, Mapping) else {_ONLY: agents}
     _require(settings)
+    taken = {copilotkit: "CopilotKit's path"}
+    if openai is not None:
+        openai = OpenAISettings(path=openai) if isinstance(openai, str) else openai
+        taken[openai.path] = "the path of the models"
     for name in named:
         if not _NAME.fullmatch(name):
             raise ValueError(f"{name!r} cannot be an agent's name: letters, digits, '.', '_', '~' and '-' only")
-        if isinstance(agents, Mapping) and f"/{name}" == copilotkit:
-            raise ValueError(f"{name!r} cannot be an agent's name: {copilotkit} is CopilotKit's path")
+        if isinstance(agents, Mapping) and (other := taken.get(f"/{name}")):
+            raise ValueError(f"{name!r} cannot be an agent's name: /{name} is {other}")
 
     spoken = wire or AGUIWire(settings.event_lines)
 
@@ -90,6 +101,8 @@ def create_app(
         add_agui_routes(app, agent, path or "/", settings=settings, name=name, service=service, wire=spoken)
     if copilotkit is not None:
         add_copilotkit_routes(app, agents, copilotkit, settings=settings, service=service)
+    if openai is not None:
+        add_openai_routes(app, agents, openai, settings=settings, service=service)
     return app
 
 
@@ -157,16 +170,77 @@ def add_copilotkit_routes(
 
     Raises TypeError for other applications, and for dependencies without FastAPI; ValueError for no agents.
     """
-    path, router = _checked(path, settings), _router(app)
+    path, (served, running) = _checked(path, settings), _served(agents, settings, service)
+    shown = served if isinstance(agents, Mapping) else {"default": served[_ONLY]}
+    _add(app, CopilotKit(shown, running, settings).routes(path), dependencies)
+    if service is None:
+        _work_alone(app, running, served, settings)
+    return running
+
+
+def add_openai_routes(
+    app: Any,
+    agents: Agent | Mapping[str, Agent],
+    openai: str | OpenAISettings = "/v1",
+    *,
+    dependencies: Sequence[Any] = (),
+    settings: ServerSettings = _DEFAULTS,
+    service: RunService | None = None,
+) -> RunService:
+    """Serve agents as models to OpenAI's clients: Dify, Open WebUI, LibreChat, the SDKs. `app`: a FastAPI or Starlette
+    application, or a FastAPI ``APIRouter``. `openai`: the base path, or settings.
+
+    A model is named like its agent; one agent without a name is the model ``agent``. Threads are the same as those of
+    `add_agui_routes` if the agent has the same name there, and `service` is what that call returned. A client that goes
+    away ends its run. `dependencies`: FastAPI's, for all these routes.
+
+    Raises TypeError for other applications, and for dependencies without FastAPI; ValueError for no agents.
+    """
+    options = OpenAISettings(path=openai) if isinstance(openai, str) else openai
+    _require(settings)
+    shown = {name: _plain(agent) for name, agent in _named(agents).items()}
+    served, running = _served(shown, settings, service)
+    _add(app, OpenAI(served, running, settings, options).routes(), dependencies)
+    if service is None:
+        _work_alone(app, running, served, settings)
+    return running
+
+
+def _plain(agent: Agent) -> Agent:
+    if isinstance(agent, AGUIAdapter):
+        return plain(agent)
+    maker: Any = agent
+    if not callable(maker):
+        return agent  # refused where it is served
+
+    async def made(identity: Identity) -> AGUIAdapter:
+        found = maker(identity)
+        return plain(await found if isawaitable(found) else found)
+
+    return made
+
+
+def _named(agents: Agent | Mapping[str, Agent]) -> Mapping[str, Agent]:
     named = agents if isinstance(agents, Mapping) else {_ONLY: agents}
     if not named:
-        raise ValueError("CopilotKit needs an agent")
+        raise ValueError("this wire needs an agent")
+    return named
+
+
+def _served(
+    agents: Agent | Mapping[str, Agent], settings: ServerSettings, service: RunService | None
+) -> tuple[dict[str, ServedAgent], RunService]:
+    """The agents of a further wire, and the service that runs them."""
     running = service or _service(settings)
-    served = {name: ServedAgent(name, agent, settings) for name, agent in named.items()}
-    for agent_name, one in served.items():
-        running.restorers.setdefault(agent_name, partial(restored_request, one, settings))
-    shown = served if isinstance(agents, Mapping) else {"default": served[_ONLY]}
-    routes = CopilotKit(shown, running, settings).routes(path)
+    served = {name: ServedAgent(name, agent, settings) for name, agent in _named(agents).items()}
+    for name, one in served.items():
+        running.restorers.setdefault(name, partial(restored_request, one, settings))
+    return served, running
+
+
+def _add(app: Any, routes: Sequence[Route], dependencies: Sequence[Any]) -> None:
+    """Add the routes of a further wire. `dependencies` guard all of them."""
+    router = _router(app)
     if hasattr(app, "add_api_route"):
         from yai_nexus_agentkit.server.fastapi_routes import add_undescribed
 
@@ -175,12 +249,15 @@ def add_copilotkit_routes(
         raise _no_dependencies()
     else:
         router.routes.extend(routes)
-    if service is None:
-        _live_with(router, partial(_working, running, settings))
-        for agent in served.values():
-            if (janitor := _janitor(running, agent, settings)) is not None:
-                _live_with(router, janitor.working)
-    return running
+
+
+def _work_alone(app: Any, running: RunService, served: Mapping[str, ServedAgent], settings: ServerSettings) -> None:
+    """The service, and the janitors of its agents, live with the application."""
+    router = _router(app)
+    _live_with(router, partial(_working, running, settings))
+    for agent in served.values():
+        if (janitor := _janitor(running, agent, settings)) is not None:
+            _live_with(router, janitor.working)
 
 
 def _checked(path: str, settings: object) -> str:

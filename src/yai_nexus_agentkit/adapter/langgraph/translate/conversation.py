@@ -13,6 +13,7 @@ from typing import Any
 
 from ag_ui.core import BaseEvent, Message
 from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolMessage
+from langgraph.constants import START
 
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown
 from yai_nexus_agentkit.adapter.langgraph.messages.metadata import is_withheld, revealed
@@ -92,8 +93,9 @@ class Conversation:
         messages = [m for m in written if isinstance(m, BaseMessage) and m.id]
         if self._holding:
             self._holding.wrote(messages)
-        # Beside a message that replaces a streamed answer, new ones come with the snapshot too.
-        streams = at_root and not run.silent and not self._view.orphans(run, [*beside, *messages])
+        # Beside a message that replaces a streamed answer, new ones come with the snapshot too. What passes through
+        # START came with the request.
+        streams = at_root and run.name != START and not run.silent and not self._view.orphans(run, [*beside, *messages])
         for message in messages:
             if isinstance(message, ToolMessage):
                 events += self._calls.result(message, run)

@@ -1,0 +1,72 @@
+"""Agents as OpenAI-compatible models: the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from pydantic import PositiveInt
+
+from yai_nexus_agentkit.checks import check_options
+from yai_nexus_agentkit.runs.identity import Identity
+
+__all__ = ["Keys", "OpenAISettings"]
+
+Owner: TypeAlias = str | bool | Identity | None
+"""Of a key: their name, or their identity; True for a key without a name; None or False for a wrong key."""
+Keys: TypeAlias = Collection[str] | Mapping[str, str] | Callable[[str], Owner | Awaitable[Owner]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenAISettings:
+    """How agents look as models, each setting with its default."""
+
+    path: str = "/v1"
+    """The base path: clients call it the base URL, together with the server's address."""
+
+    keys: Collection[str] | Mapping[str, str] | Callable[[str], Owner | Awaitable[Owner]] | None = None
+    """Who may call: the API keys, or a mapping of keys to the names of users, or a function (may be a coroutine
+    function) that gets the key and returns a user's name, an `Identity`, True, or None for a wrong key. A key without a
+    name is a user of its own. None: ``ServerSettings.identity`` decides."""
+
+    default_model: str | None = None
+    """The agent of a request without a model. None: the first one."""
+
+    sessions: Literal["conversation", "user", "header", "none"] = "conversation"
+    """What keeps a conversation in one thread, where no header names it: its beginning (the user and their first
+    message), the user alone (one thread for each, in which only new messages count), or nothing: each request gets a
+    thread of its own, with the posted messages. ``"none"`` ignores headers too. The first two do so for requests
+    without a user: a ``user`` in the body, or a user of the key or `ServerSettings.identity`."""
+
+    conversation_headers: Collection[str] = ("X-OpenWebUI-Chat-Id", "X-Conversation-Id")
+    """Headers of which the first one that is there names the thread: Open WebUI's, and the one that LibreChat is set up
+    to send."""
+
+    tasks: Collection[str] = ("### Task:", "Provide a concise, 5-word-or-less title")
+    """A request of one message that begins with one of these asks for a title, for tags or for further questions (Open
+    WebUI, LibreChat). It gets a thread of its own."""
+
+    show_tools: Literal["hidden", "reasoning"] = "hidden"
+    """The work of the server's tools: not shown, or as lines of the reasoning."""
+
+    reasoning: bool = True
+    """Send the model's reasoning, as ``reasoning_content``."""
+
+    questions: Literal["auto", "text"] = "auto"
+    """A question of the agent: as a call of the `question_tool` where the caller declares such a tool, else as text, to
+    be answered by the next message; or always as text."""
+
+    question_tool: str = "ask_user"
+    """The name of the caller's tool that asks the user. Its arguments are ``question``, ``reason`` and ``schema``."""
+
+    max_runs_per_key: PositiveInt | None = None
+    """Runs at once of one key (of one user, without keys); more are refused with 429."""
+
+    requests_per_minute: PositiveInt | None = None
+    """Requests of one key in a minute; more are refused with 429 and the time to wait."""
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if not self.path.startswith("/") or self.path.rstrip("/") == "":
+            raise ValueError(f"OpenAISettings.path must be a path such as '/v1', not {self.path!r}")

@@ -1,0 +1,284 @@
+"""Pure. What a chat's reader is shown of a run's AG-UI events: the answer, its reasoning, the calls of tools that the
+caller declared, and questions. A second message of the answer is parted from the first by a blank line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ag_ui.core import (
+    BaseEvent,
+    ReasoningMessageContentEvent,
+    RunErrorEvent,
+    RunFinishedEvent,
+    RunFinishedInterruptOutcome,
+    RunFinishedSuccessOutcome,
+    RunStartedEvent,
+    TextMessageContentEvent,
+    TextMessageStartEvent,
+    TokenUsage,
+    ToolCallArgsEvent,
+    ToolCallEndEvent,
+    ToolCallResultEvent,
+    ToolCallStartEvent,
+)
+from pydantic_core import to_json
+
+from yai_nexus_agentkit.protocol.endings import outcome_of
+from yai_nexus_agentkit.transport.openai.questions import call_id, question_text
+
+__all__ = ["ChatAnswer", "Shown"]
+
+_FINISH: Mapping[Any, str] = {"length": "length", "filter": "content_filter", "refusal": "content_filter"}
+_PARTED = "\n\n"
+_ESTIMATED = 4
+"""Characters that count as a token where the provider reports no usage."""
+_RESULT = 500
+"""Characters of a tool's result that reasoning shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """One answer: what names it, and what its reader is shown."""
+
+    id: str
+    created: int
+    model: str
+    thread_id: str
+    tools: Collection[str] = ()
+    """Names of the caller's tools."""
+    reasoning: bool = True
+    show_tools: Literal["hidden", "reasoning"] = "hidden"
+    question_tool: str | None = None
+    """The caller's tool that asks questions, if it declared that and questions may be calls."""
+    reference: str = ""
+    """Named by a question, where the next request names no thread."""
+    asked: int = 0
+    """Characters of the request."""
+
+
+class _Call:
+    """A call of a tool that is not finished, or waits behind one that is not."""
+
+    def __init__(self, name: str, index: int | None) -> None:
+        self.name, self.index = name, index
+        """`index`: among those that the caller gets; None: it gets none of it."""
+        self.arguments: list[str] = []
+        self.begun = self.ended = False
+
+
+class ChatAnswer:
+    """The facts that a reader is shown, from a run's events. Subclasses write them."""
+
+    keep_alive = b""
+
+    def __init__(self, shown: Shown) -> None:
+        self.shown = shown
+        self.length = 0
+        """Characters of the answer."""
+        self._messages: dict[str, bool] = {}
+        """Messages of the agent itself that are shown: whether something of them was written."""
+        self._thought: str | None = None
+        """The reasoning message that was written last."""
+        self._calls: dict[str, _Call] = {}
+        """Calls without a result, by id."""
+        self._count = 0
+        """Of the calls that the caller gets."""
+        self._writing: str | None = None
+        """The call whose arguments are being written: those of a call must not be mixed with others."""
+
+    def encode(self, event: BaseEvent) -> bytes:
+        """The bytes of one event."""
+        handler = _HANDLERS.get(type(event))
+        return b"" if handler is None else handler(self, event)
+
+    # ------------------------------------------------------------------ written by subclasses
+
+    def begin(self) -> bytes:
+        """The answer begins."""
+        raise NotImplementedError
+
+    def text(self, delta: str) -> bytes:
+        """A piece of the answer."""
+        raise NotImplementedError
+
+    def reasoning(self, delta: str) -> bytes:
+        """A piece of the reasoning."""
+        raise NotImplementedError
+
+    def call(self, index: int, call_id: str, name: str) -> bytes:
+        """A call begins."""
+        raise NotImplementedError
+
+    def arguments(self, index: int, delta: str) -> bytes:
+        """A piece of the arguments of the newest call."""
+        raise NotImplementedError
+
+    def end(self, reason: str, usage: Mapping[str, Any]) -> bytes:
+        """The answer is complete."""
+        raise NotImplementedError
+
+    def fail(self, event: RunErrorEvent) -> bytes:
+        """The run failed."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------ events
+
+    def _started(self, event: RunStartedEvent) -> bytes:
+        return self.begin()
+
+    def _text_started(self, event: TextMessageStartEvent) -> bytes:
+        if event.subagent_run_id is None and event.role == "assistant":
+            self._messages[event.message_id] = False
+        return b""
+
+    def _said(self, event: TextMessageContentEvent) -> bytes:
+        own = event.message_id
+        written = self._messages.get(own)
+        if written is None:
+            return b""
+        self._messages[own] = True
+        self.length += len(event.delta)
+        parted = not written and sum(self._messages.values()) > 1
+        return self.text(_PARTED + event.delta if parted else event.delta)
+
+    def _thinks(self, event: ReasoningMessageContentEvent) -> bytes:
+        if not self.shown.reasoning or event.subagent_run_id is not None:
+            return b""
+        self.length += len(event.delta)
+        parted = self._thought not in (None, event.message_id)
+        self._thought = event.message_id
+        return self.reasoning(_PARTED + event.delta if parted else event.delta)
+
+    def _called(self, event: ToolCallStartEvent) -> bytes:
+        theirs = event.tool_call_name in self.shown.tools
+        self._calls[event.tool_call_id] = _Call(event.tool_call_name, self._count if theirs else None)
+        if not theirs:
+            return b""
+        self._count += 1
+        return self._next() if self._writing is None else b""
+
+    def _argued(self, event: ToolCallArgsEvent) -> bytes:
+        one = self._calls.get(event.tool_call_id)
+        if one is None:
+            return b""
+        if one.index is not None and self._writing == event.tool_call_id:
+            self.length += len(event.delta)
+            return self.arguments(one.index, event.delta)
+        if one.index is not None or self.shown.show_tools == "reasoning":
+            one.arguments.append(event.delta)
+        return b""
+
+    def _call_ended(self, event: ToolCallEndEvent) -> bytes:
+        one = self._calls.get(event.tool_call_id)
+        if one is None:
+            return b""
+        one.ended = True
+        if self._writing == event.tool_call_id:
+            self._writing = None
+            return self._next()
+        if one.index is None and self.shown.show_tools == "reasoning":
+            return self._work(f"{one.name}({''.join(one.arguments)})")
+        return b""
+
+    def _next(self) -> bytes:
+        """The calls whose turn it is: those that are complete, and the first that is not."""
+        written: list[bytes] = []
+        for own, one in self._calls.items():
+            if one.index is None or one.begun:
+                continue
+            one.begun = True
+            written.append(self.call(one.index, own, one.name))
+            if one.arguments:
+                written.append(self.arguments(one.index, "".join(one.arguments)))
+                one.arguments.clear()
+            if not one.ended:
+                self._writing = own
+                break
+        return b"".join(written)
+
+    def _answered(self, event: ToolCallResultEvent) -> bytes:
+        one = self._calls.pop(event.tool_call_id, None)
+        if one is None or one.index is not None or self.shown.show_tools != "reasoning":
+            return b""
+        text = event.content if isinstance(event.content, str) else to_json(event.content, fallback=str).decode()
+        return self._work(f"{one.name} -> {text[:_RESULT]}{'...' if len(text) > _RESULT else ''}")
+
+    def _work(self, line: str) -> bytes:
+        """A line about the server's tools, among the reasoning."""
+        parted, self._thought = self._thought is not None, ""
+        return self.reasoning(f"{_PARTED if parted else ''}{line}")
+
+    # ------------------------------------------------------------------ ends
+
+    def _finished(self, event: RunFinishedEvent) -> bytes:
+        outcome, reason, more = event.outcome, "stop", b""
+        if isinstance(outcome, RunFinishedInterruptOutcome):
+            more = self._asks(outcome)
+        elif isinstance(outcome, RunFinishedSuccessOutcome):
+            unknown = [self._calls[i].name for i in outcome.pending_tool_call_ids or () if self._is_unknown(i)]
+            if unknown:
+                more = self._add(f"The agent waits for tools that this client does not have: {', '.join(unknown)}.")
+        elif outcome_of(event) == "cancelled":
+            return self.fail(RunErrorEvent(message="the run was cancelled", code="CANCELLED"))
+        if self._count:
+            reason = "tool_calls"
+        elif facts := [fact for fact in (event.metadata or {}).values() if isinstance(fact, Mapping)]:
+            reason = next((_FINISH[kind] for fact in facts if (kind := fact.get("incomplete")) in _FINISH), reason)
+        return more + self.end(reason, self._usage(event.usage or ()))
+
+    def _is_unknown(self, call_id: str) -> bool:
+        one = self._calls.get(call_id)
+        return one is not None and one.index is None
+
+    def _asks(self, outcome: RunFinishedInterruptOutcome) -> bytes:
+        if self.shown.question_tool is None:
+            return self._add(question_text(outcome.interrupts, self.shown.reference))
+        written: list[bytes] = []
+        for one in outcome.interrupts:
+            asked = {"question": one.message or one.reason, "reason": one.reason, "schema": one.response_schema}
+            arguments = to_json({key: value for key, value in asked.items() if value is not None}).decode()
+            written.append(self.call(self._count, call_id(self.shown.thread_id, one), self.shown.question_tool))
+            written.append(self.arguments(self._count, arguments))
+            self._count += 1
+        return b"".join(written)
+
+    def _add(self, text: str) -> bytes:
+        self.length += len(text)
+        return self.text(_PARTED + text if any(self._messages.values()) else text)
+
+    def _failed(self, event: RunErrorEvent) -> bytes:
+        return self.fail(event)
+
+    def _usage(self, reported: Any) -> Mapping[str, Any]:
+        """OpenAI's ``usage``; an estimate if no provider reported any."""
+        total = [_sum(reported, name) for name in ("input_tokens", "output_tokens")]
+        if not any(total):
+            total = [-(-self.shown.asked // _ESTIMATED), -(-self.length // _ESTIMATED)]
+        prompt, completion = total
+        return {
+            "prompt_tokens": prompt,
+            "completion_tokens": completion,
+            "total_tokens": prompt + completion,
+            "prompt_tokens_details": {"cached_tokens": _sum(reported, "cached_input_tokens")},
+            "completion_tokens_details": {"reasoning_tokens": _sum(reported, "reasoning_tokens")},
+        }
+
+
+def _sum(reported: Collection[TokenUsage], name: str) -> int:
+    return sum(getattr(usage, name) or 0 for usage in reported)
+
+
+_HANDLERS: Mapping[type[BaseEvent], Callable[[Any, Any], bytes]] = {
+    RunStartedEvent: ChatAnswer._started,
+    TextMessageStartEvent: ChatAnswer._text_started,
+    TextMessageContentEvent: ChatAnswer._said,
+    ReasoningMessageContentEvent: ChatAnswer._thinks,
+    ToolCallStartEvent: ChatAnswer._called,
+    ToolCallArgsEvent: ChatAnswer._argued,
+    ToolCallEndEvent: ChatAnswer._call_ended,
+    ToolCallResultEvent: ChatAnswer._answered,
+    RunFinishedEvent: ChatAnswer._finished,
+    RunErrorEvent: ChatAnswer._failed,
+}

@@ -1,0 +1,185 @@
+"""Pure. The body of a chat completion, read: OpenAI's messages, tools and parameters as AG-UI has them.
+
+Facts: OpenAI's API reference, ``POST /chat/completions``; and what Dify, Open WebUI and LibreChat send.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from yai_nexus_agentkit.protocol.json.json_safe import clean_text
+from yai_nexus_agentkit.protocol.parts import part_from_block
+from yai_nexus_agentkit.transport.wire import Refusal
+
+__all__ = ["ChatRequest", "read_chat"]
+
+_ROLES = ("system", "developer", "user", "assistant", "tool")
+INSTRUCTIONS = ("system", "developer")
+_NUMBERS: Mapping[str, tuple[type, ...]] = {
+    **dict.fromkeys(("temperature", "top_p", "presence_penalty", "frequency_penalty"), (int, float)),
+    **dict.fromkeys(("max_tokens", "max_completion_tokens", "seed", "n", "top_logprobs"), (int,)),
+}
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "model": (str,), "user": (str,), "stream": (bool,), "stream_options": (dict,), "tools": (list,),
+}  # fmt: skip
+_OWN = frozenset({"messages", "model", "tools", "stream", "stream_options", "n"})
+"""Members that are not handed on to the agent."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """What a body asks for."""
+
+    model: str
+    """Empty: the default."""
+    messages: Sequence[Mapping[str, Any]]
+    """As AG-UI's JSON, without ids."""
+    tools: Sequence[Mapping[str, Any]]
+    """The caller's, as AG-UI's JSON."""
+    stream: bool
+    include_usage: bool
+    """Of a stream."""
+    user: str
+    parameters: Mapping[str, Any]
+    """Sampling and other parameters, as they were posted."""
+
+    @property
+    def length(self) -> int:
+        """Characters of all text."""
+        return sum(len(text) for message in self.messages for text in texts_of(message))
+
+
+def texts_of(message: Any) -> Iterator[str]:
+    """The texts of a message: AG-UI's JSON or one of its models."""
+    content = message.get("content") if isinstance(message, Mapping) else message.content
+    for part in content if isinstance(content, list) else (content,):
+        text = part.get("text") if isinstance(part, Mapping) else getattr(part, "text", part)
+        if isinstance(text, str):
+            yield text
+
+
+def read_chat(data: Any) -> ChatRequest:
+    """Read a body. Raises `Refusal` 400 that names the member."""
+    if not isinstance(data, Mapping):
+        raise Refusal(400, "INVALID_INPUT", "the body is not a JSON object")
+    given = {key: value for key, value in data.items() if value is not None}
+    for key, types in (*_TYPES.items(), *_NUMBERS.items()):
+        value = given.get(key)
+        if value is not None and (not isinstance(value, types) or (isinstance(value, bool) and bool not in types)):
+            raise _wrong(f"/{key}", f"{key} must be {_NAMES[types]}")
+    if given.get("n", 1) != 1:
+        raise _wrong("/n", "one answer is given for a request: n must be 1")
+    if "functions" in given:
+        raise _wrong("/functions", "functions are not supported; use tools")
+    messages = given.get("messages")
+    if not isinstance(messages, list) or not messages:
+        raise _wrong("/messages", "messages must be a list with at least one message")
+    offered = given.get("tool_choice") != "none"
+    options = given.get("stream_options", {})
+    return ChatRequest(
+        model=clean_text(given.get("model", "")),
+        messages=[_message(message, f"/messages/{n}") for n, message in enumerate(messages)],
+        tools=[_tool(tool, f"/tools/{n}") for n, tool in enumerate(given.get("tools", ())) if offered],
+        stream=given.get("stream", False),
+        include_usage=options.get("include_usage") is True,
+        user=given.get("user", ""),
+        parameters={key: value for key, value in given.items() if key not in _OWN},
+    )
+
+
+_NAMES = {(str,): "a text", (bool,): "true or false", (dict,): "an object", (list,): "a list",
+          (int,): "a whole number", (int, float): "a number"}  # fmt: skip
+
+
+def _wrong(path: str, text: str) -> Refusal:
+    return Refusal(400, "INVALID_INPUT", text, path=path)
+
+
+def _message(message: Any, path: str) -> Mapping[str, Any]:
+    if not isinstance(message, Mapping):
+        raise _wrong(path, "a message must be an object")
+    role, content = message.get("role"), message.get("content")
+    if role not in _ROLES:
+        raise _wrong(f"{path}/role", f"the role must be one of {', '.join(_ROLES)}")
+    if role == "user":
+        read: dict[str, Any] = {"content": _content(content, f"{path}/content")}
+    else:
+        read = {"content": _text(content, f"{path}/content", optional=role == "assistant")}
+    if role == "assistant":
+        calls = message.get("tool_calls") or []
+        if not isinstance(calls, list):
+            raise _wrong(f"{path}/tool_calls", "tool_calls must be a list")
+        read["toolCalls"] = [_call(call, f"{path}/tool_calls/{n}") for n, call in enumerate(calls)]
+    if role == "tool":
+        if not isinstance(message.get("tool_call_id"), str):
+            raise _wrong(f"{path}/tool_call_id", "tool_call_id must be a text")
+        read["toolCallId"] = message["tool_call_id"]
+    if isinstance(name := message.get("name"), str) and role != "tool":
+        read["name"] = name
+    return {"role": role, **read}
+
+
+def _content(content: Any, path: str) -> str | list[Any]:
+    """A user's: text, or text and media."""
+    if isinstance(content, str):
+        return clean_text(content)
+    if not isinstance(content, list) or not content:
+        raise _wrong(path, "content must be a text or a list of parts")
+    parts: list[Any] = []
+    for n, block in enumerate(content):
+        part = part_from_block(_by_media_type(block)) if isinstance(block, Mapping) else None
+        if part is None:
+            kind = block.get("type") if isinstance(block, Mapping) else type(block).__name__
+            raise _wrong(f"{path}/{n}", f"this part, of type {str(kind)[:100]!r}, cannot be read")
+        parts.append(part)
+    return parts
+
+
+def _by_media_type(block: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Dify sends video and audio as ``image_url``: the media type of the data decides."""
+    inner = block.get("image_url") if block.get("type") == "image_url" else None
+    url = inner.get("url") if isinstance(inner, Mapping) else inner
+    if isinstance(url, str) and url.startswith("data:") and not url.startswith("data:image/"):
+        return {"type": "file", "file": {"file_data": url}}
+    return block
+
+
+def _text(content: Any, path: str, *, optional: bool) -> str:
+    """Of a message that has no media."""
+    if content is None and optional:
+        return ""
+    if isinstance(content, str):
+        return clean_text(content)
+    if not isinstance(content, list):
+        raise _wrong(path, "content must be a text or a list of text parts")
+    texts: list[str] = []
+    for n, block in enumerate(content):
+        text = (block.get("text") or block.get("refusal")) if isinstance(block, Mapping) else None
+        if not isinstance(text, str):
+            raise _wrong(f"{path}/{n}", "this part is not text")
+        texts.append(clean_text(text))
+    return "".join(texts)
+
+
+def _call(call: Any, path: str) -> Mapping[str, Any]:
+    function = call.get("function") if isinstance(call, Mapping) else None
+    if not isinstance(function, Mapping) or not isinstance(call.get("id"), str):
+        raise _wrong(path, "a tool call must have an id and a function")
+    name, arguments = function.get("name"), function.get("arguments")
+    if not isinstance(name, str) or not isinstance(arguments, str):
+        raise _wrong(f"{path}/function", "a function must have a name and arguments, both texts")
+    return {"id": call["id"], "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def _tool(tool: Any, path: str) -> Mapping[str, Any]:
+    function = tool.get("function") if isinstance(tool, Mapping) else None
+    if not isinstance(function, Mapping):
+        raise _wrong(path, "only tools of type 'function' are supported")
+    name, parameters = function.get("name"), function.get("parameters")
+    if not isinstance(name, str) or not name:
+        raise _wrong(f"{path}/function/name", "a tool must have a name")
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise _wrong(f"{path}/function/parameters", "parameters must be a JSON Schema")
+    return {"name": name, "description": function.get("description") or "", "parameters": parameters or {}}

@@ -1,0 +1,109 @@
+"""Pure. The wire of chat completions: a posted conversation as a run's request, and refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from ag_ui.core import Interrupt, Message
+
+from yai_nexus_agentkit.protocol.request import RequestLimits, parse_request
+from yai_nexus_agentkit.transport.openai.answers import Shown
+from yai_nexus_agentkit.transport.openai.errors import error_body, param_of
+from yai_nexus_agentkit.transport.openai.placing import Conversation, Elsewhere, conversation_key, place
+from yai_nexus_agentkit.transport.openai.questions import resumed_by_calls, resumed_by_text
+from yai_nexus_agentkit.transport.openai.request import INSTRUCTIONS, ChatRequest
+from yai_nexus_agentkit.transport.openai.writers import Chunks, Completion
+from yai_nexus_agentkit.transport.wire import Answer, Encoder, Posted, Refusal
+
+__all__ = ["Chat", "OpenAIWire"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chat:
+    """A request for an answer, with the thread in which it is looked for."""
+
+    asked: ChatRequest
+    shown: Shown
+    stored: bool = True
+    """The thread may be there already."""
+    tail: bool = False
+    """The thread remembers the conversation: only what follows the last answer counts."""
+    questions: Sequence[Interrupt] = ()
+    """Those that are open in the thread, if the request seems to answer."""
+
+    @property
+    def conversation(self) -> Conversation:
+        """The posted messages, with ids. Instructions have the same ones each time: they replace each other."""
+        named: list[Mapping[str, Any]] = []
+        for n, message in enumerate(self.asked.messages):
+            own = message["role"] in INSTRUCTIONS
+            named.append({"id": f"instructions-{n}" if own else f"{self.shown.id}-{n}", **message})
+        return Conversation(named)
+
+    def at(self, thread_id: str, *, stored: bool = True) -> Chat:
+        """The same request in another thread."""
+        return replace(self, shown=replace(self.shown, thread_id=thread_id), stored=stored)
+
+    def named(self) -> Chat:
+        """The same, where the next request will name the thread by itself."""
+        return self.referring("")
+
+    def referring(self, reference: str) -> Chat:
+        """The same, with another reference in its questions."""
+        return replace(self, shown=replace(self.shown, reference=reference))
+
+    def encoder(self) -> Encoder:
+        """Writes the answer."""
+        return Chunks(self.shown, usage=self.asked.include_usage) if self.asked.stream else Completion(self.shown)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAIWire:
+    """OpenAI's chat completions. What it parses is a `Chat`, not a body."""
+
+    def needs_history(self, data: Chat) -> str | None:
+        """The thread of the chat."""
+        return data.shown.thread_id if data.stored else None
+
+    def parse(self, data: Chat, history: Sequence[Message], limits: RequestLimits) -> Posted:
+        """The run's request. Raises `Elsewhere` if the conversation is another one than the thread's, `RunInputError`
+        and `Refusal`."""
+        asked, thread_id, posted = data.asked, data.shown.thread_id, data.conversation
+        if limits.messages is not None and len(posted.messages) > limits.messages:
+            text = f"{len(posted.messages)} messages; at most {limits.messages} are accepted"
+            raise Refusal(400, "INVALID_INPUT", text, path="/messages")
+        placed, warnings = place(posted, history, thread_id, tail=data.tail), list[str]()
+        messages, resume = list(placed.messages), None
+        if placed.answer and posted.question is not None:
+            if data.questions:
+                resume = resumed_by_text(data.questions, posted.last_text)
+            else:
+                messages.append(posted.messages[-1])  # the question is gone: a message like any other
+        elif placed.answer:
+            resume = resumed_by_calls(data.questions, posted.results)
+            if not resume:
+                raise Elsewhere(conversation_key(thread_id, "answered before"))
+        raw = {
+            "threadId": thread_id,
+            "runId": data.shown.id,
+            "protocolVersion": "1.0",
+            "state": {},
+            "messages": messages,
+            "tools": list(asked.tools),
+            "context": [],
+            "forwardedProps": {"openai": dict(asked.parameters)},
+            "resume": resume,
+        }
+        # The thread's own messages are no part of the request: its limit does not count them.
+        run_input = parse_request(raw, warnings=warnings, limits=replace(limits, messages=None))
+        return Posted(run_input, data.encoder, warnings)
+
+    def refuse(self, refusal: Refusal, *, trace_id: str, now: datetime) -> Answer:
+        """``{"error": {"message", "type", "param", "code"}}``. Faults of a request are 400, as OpenAI has them."""
+        status = 400 if refusal.status == 422 else refusal.status
+        body = error_body(refusal.description, refusal.code, status=status, param=param_of(refusal.path))
+        headers = {"content-type": "application/json", "x-request-id": trace_id, **refusal.headers}
+        return Answer(status, headers, body)
