@@ -8,6 +8,7 @@ LOWEST := .venvs/lowest
 PEER := .venvs/peer
 ADK := .venvs/adk
 CLIENTS := tests/js/node_modules/.package-lock.json
+AI_SDK := tests/js/ai-sdk/node_modules/.package-lock.json
 DRIVER := tests/browser/node_modules/.package-lock.json
 OPENAI := tests/js/openai/node_modules/.package-lock.json
 PAGE := tests/browser/page/node_modules/.package-lock.json
@@ -96,6 +97,11 @@ $(OPENAI): tests/js/openai/package.json tests/js/openai/package-lock.json | $(CL
 	cd tests/js/openai && npm ci --silent
 	@touch $@
 
+# Three generations of the AI SDK's client.
+$(AI_SDK): tests/js/ai-sdk/package.json tests/js/ai-sdk/package-lock.json | $(CLIENTS)
+	cd tests/js/ai-sdk && npm ci --silent
+	@touch $@
+
 # What drives Chromium.
 $(DRIVER): tests/browser/package.json tests/browser/package-lock.json | $(CLIENTS)
 	cd tests/browser && npm ci --silent --ignore-scripts
@@ -140,7 +146,7 @@ format: $(VENV)/.dev
 unit: $(CLIENTS) $(VENV)/.dev
 	$(BIN)/pytest tests/unit $(PYTEST_ARGS)
 
-test: $(CLIENTS) $(OPENAI) $(DRIVER) $(PAGE) $(VENV)/.dev system
+test: $(CLIENTS) $(OPENAI) $(AI_SDK) $(DRIVER) $(PAGE) $(VENV)/.dev system
 	$(MAKE) --no-print-directory lint
 	$(BIN)/pytest $(IN_TWO) --inline-snapshot=disable $(PYTEST_ARGS)
 	$(MAKE) --no-print-directory test-lowest
@@ -149,7 +155,7 @@ test: $(CLIENTS) $(OPENAI) $(DRIVER) $(PAGE) $(VENV)/.dev system
 
 # Tests that need more than these extras live in tests/integration/extras. What no library's version can change is left
 # out: the files of this repository, and the judges, which run in Node.
-test-lowest: $(CLIENTS) $(OPENAI) $(LOWEST)/.stamp
+test-lowest: $(CLIENTS) $(OPENAI) $(AI_SDK) $(LOWEST)/.stamp
 	$(LOWEST)/bin/pytest $(IN_TWO) --inline-snapshot=disable tests/unit tests/integration -m "not slow" --ignore=tests/integration/extras \
 		--ignore=tests/unit/test_ci.py --ignore=tests/unit/test_project.py --ignore=tests/unit/test_conformance_support.py \
 		-p no:cacheprovider --quiet
@@ -179,6 +185,6 @@ docs: $(VENV)/.docs
 	$(BIN)/zensical build --clean --strict
 
 clean:
-	rm -rf $(VENV) .venvs tests/js/node_modules tests/js/openai/node_modules tests/browser/node_modules tests/browser/page site dist .artifacts
+	rm -rf $(VENV) .venvs tests/js/node_modules tests/js/openai/node_modules tests/js/ai-sdk/node_modules tests/browser/node_modules tests/browser/page site dist .artifacts
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

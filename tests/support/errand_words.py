@@ -23,7 +23,7 @@ from langgraph.types import Send
 
 from yai_nexus_agentkit import AGUIAdapter, EventEmitter
 from yai_nexus_agentkit.orchestration.approvals import require_approval
-from yai_nexus_agentkit.server import OpenAISettings, ServerSettings, create_app
+from yai_nexus_agentkit.server import OpenAISettings, ServerSettings, add_ai_sdk_routes, create_app
 from yai_nexus_agentkit.testing import ScriptedChatModel, reasoning_part, tool_call_parts
 
 PACE = float(os.environ.get("PACE", "1.0"))
@@ -168,7 +168,11 @@ def one_worker() -> Any:
     """A server whose runs go on when their viewers leave. Its log of the run that shall fail is of no interest."""
     logging.getLogger("yai_nexus_agentkit").addHandler(logging.NullHandler())
     agent = AGUIAdapter(build(InMemorySaver()))
-    return create_app(agent, settings=ServerSettings(disconnect="continue"), copilotkit="/copilotkit")
+    app = create_app(agent, settings=ServerSettings(disconnect="continue"), copilotkit="/copilotkit")
+    for version in (5, 6, 7):
+        settings = ServerSettings(ai_sdk_version=version)
+        add_ai_sdk_routes(app, agent, f"/ai/{version}", settings=settings, name="agent", service=app.state.agui)
+    return app
 
 
 def models() -> Any:

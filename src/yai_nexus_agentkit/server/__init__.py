@@ -12,7 +12,13 @@ if find_spec("starlette") is None:
     raise ImportError('yai_nexus_agentkit.server needs starlette: pip install "yai-nexus-agentkit[server]"')
 
 from yai_nexus_agentkit.runs.identity import Identity
-from yai_nexus_agentkit.server.app import add_agui_routes, add_copilotkit_routes, add_openai_routes, create_app
+from yai_nexus_agentkit.server.app import (
+    add_agui_routes,
+    add_ai_sdk_routes,
+    add_copilotkit_routes,
+    add_openai_routes,
+    create_app,
+)
 from yai_nexus_agentkit.server.fetching.fetcher import Fetcher
 from yai_nexus_agentkit.server.openai_settings import OpenAISettings
 from yai_nexus_agentkit.server.settings import ServerSettings
@@ -25,6 +31,7 @@ __all__ = [
     "ServerSettings",
     "SocketSettings",
     "add_agui_routes",
+    "add_ai_sdk_routes",
     "add_copilotkit_routes",
     "add_openai_routes",
     "create_app",

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import gc
-import os
 import re
-import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import replace
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from inspect import isawaitable
 from typing import Any
@@ -22,30 +19,25 @@ from starlette.responses import Response
 from starlette.routing import Route, Router, WebSocketRoute
 
 from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
-from yai_nexus_agentkit.runs.connections import Connections
 from yai_nexus_agentkit.runs.identity import Identity
-from yai_nexus_agentkit.runs.janitor import Janitor
-from yai_nexus_agentkit.runs.limits import Capacity
-from yai_nexus_agentkit.runs.service import RunService, ServiceSettings
-from yai_nexus_agentkit.runs.stores.opening import MEMORY, open_store
-from yai_nexus_agentkit.runs.stores.store import Store
+from yai_nexus_agentkit.runs.service import RunService
 from yai_nexus_agentkit.server.agents import Agent, ServedAgent
+from yai_nexus_agentkit.server.ai_sdk import AISDK
+from yai_nexus_agentkit.server.application_service import janitor_of, service_of, working
 from yai_nexus_agentkit.server.copilotkit import CopilotKit
 from yai_nexus_agentkit.server.endpoints import Endpoints
 from yai_nexus_agentkit.server.openai import OpenAI, plain
 from yai_nexus_agentkit.server.openai_settings import OpenAISettings
 from yai_nexus_agentkit.server.origins import HostCheck
-from yai_nexus_agentkit.server.problems import client_text, refused
+from yai_nexus_agentkit.server.problems import refused
 from yai_nexus_agentkit.server.restoring import restored_request
 from yai_nexus_agentkit.server.routes import starlette_routes
 from yai_nexus_agentkit.server.settings import ServerSettings
-from yai_nexus_agentkit.server.socket_settings import SocketSettings
 from yai_nexus_agentkit.server.sockets.agui import AGUISocket
-from yai_nexus_agentkit.server.workers import warn_of_workers, workers_asked_for
 from yai_nexus_agentkit.transport.agui_sse import AGUIWire
 from yai_nexus_agentkit.transport.wire import Wire
 
-__all__ = ["add_agui_routes", "add_copilotkit_routes", "add_openai_routes", "create_app"]
+__all__ = ["add_agui_routes", "add_ai_sdk_routes", "add_copilotkit_routes", "add_openai_routes", "create_app"]
 
 _DEFAULTS = ServerSettings()
 _NAME = re.compile(r"[A-Za-z0-9._~-]+")
@@ -60,6 +52,7 @@ def create_app(
     wire: Wire | None = None,
     copilotkit: str | None = None,
     openai: str | OpenAISettings | None = None,
+    ai_sdk: str | None = None,
 ) -> Starlette:
     """An ASGI application that serves one agent at ``/``, or each of several at ``/{name}``.
 
@@ -67,6 +60,8 @@ def create_app(
     limits; their `RunService` is ``app.state.agui``. `wire`: what clients post and read; default: AG-UI over SSE.
     `copilotkit`: a path, ``/copilotkit`` for example, under which pages made with CopilotKit find the same agents.
     `openai`: a path, ``/v1`` for example, or settings; OpenAI's clients find the same agents there as models.
+    `ai_sdk`: a path, ``/api/chat`` for example, where pages made with the AI SDK find the agent; each of several is at
+    ``{path}/{name}``.
 
     Raises ValueError for names that cannot stand in a path.
     """
@@ -76,6 +71,8 @@ def create_app(
     if openai is not None:
         openai = OpenAISettings(path=openai) if isinstance(openai, str) else openai
         taken[openai.path] = "the path of the models"
+    if ai_sdk is not None:
+        taken["/".join(ai_sdk.split("/")[:2])] = "the beginning of the AI SDK's path"
     for name in named:
         if not _NAME.fullmatch(name):
             raise ValueError(f"{name!r} cannot be an agent's name: letters, digits, '.', '_', '~' and '-' only")
@@ -92,8 +89,8 @@ def create_app(
         middleware=[*middleware, _cors(settings)] if settings.cors else middleware,
         exception_handlers={HTTPException: no_route},
     )
-    service = _service(settings)
-    _live_with(app.router, partial(_working, service, settings))
+    service = service_of(settings)
+    _live_with(app.router, partial(working, service, settings))
     _live_with(app.router, _heap_frozen)
     app.state.agui = service
     for name, agent in named.items():
@@ -103,6 +100,9 @@ def create_app(
         add_copilotkit_routes(app, agents, copilotkit, settings=settings, service=service)
     if openai is not None:
         add_openai_routes(app, agents, openai, settings=settings, service=service)
+    for name, agent in named.items() if ai_sdk is not None else ():
+        path = f"{ai_sdk}/{name}" if isinstance(agents, Mapping) else f"{ai_sdk}"
+        add_ai_sdk_routes(app, agent, path, settings=settings, name=name, service=service)
     return app
 
 
@@ -127,7 +127,7 @@ def add_agui_routes(
     """
     path = _checked(path, settings)
     served = ServedAgent(name or path.strip("/") or _ONLY, agent, settings)
-    running = service or _service(settings)
+    running = service or service_of(settings)
     running.restorers[served.name] = partial(restored_request, served, settings)
     endpoints = Endpoints(served, running, settings, wire or AGUIWire(settings.event_lines))
     router = _router(app)
@@ -145,8 +145,8 @@ def add_agui_routes(
         if socket is not None:
             router.routes.append(WebSocketRoute(f"{path}/ws", socket))
     if service is None:
-        _live_with(router, partial(_working, running, settings))
-    janitor = _janitor(running, served, settings)
+        _live_with(router, partial(working, running, settings))
+    janitor = janitor_of(running, served, settings)
     if janitor is not None:
         _live_with(router, janitor.working)
     return running
@@ -206,6 +206,34 @@ def add_openai_routes(
     return running
 
 
+def add_ai_sdk_routes(
+    app: Any,
+    agent: Agent,
+    path: str = "/api/chat",
+    *,
+    dependencies: Sequence[Any] = (),
+    settings: ServerSettings = _DEFAULTS,
+    name: str | None = None,
+    service: RunService | None = None,
+) -> RunService:
+    """Serve an agent to pages made with the AI SDK (``useChat``): `path` is the ``api`` of their transport. `app`: a
+    FastAPI or Starlette application, or a FastAPI ``APIRouter``.
+
+    Chats are the same threads as those of `add_agui_routes` if the agent has the same `name` there (default: the path),
+    and `service` is what that call returned. Runs go on when the page is gone; ``POST {path}/{id}/stop`` stops one.
+    `dependencies`: FastAPI's, for all these routes.
+
+    Raises TypeError for other applications, and for dependencies without FastAPI.
+    """
+    path = _checked(path, settings)
+    served, running = _served({name or path.strip("/") or _ONLY: agent}, settings, service)
+    for one in served.values():
+        _add(app, AISDK(one, running, settings).routes(path), dependencies)
+    if service is None:
+        _work_alone(app, running, served, settings)
+    return running
+
+
 def _plain(agent: Agent) -> Agent:
     if isinstance(agent, AGUIAdapter):
         return plain(agent)
@@ -231,7 +259,7 @@ def _served(
     agents: Agent | Mapping[str, Agent], settings: ServerSettings, service: RunService | None
 ) -> tuple[dict[str, ServedAgent], RunService]:
     """The agents of a further wire, and the service that runs them."""
-    running = service or _service(settings)
+    running = service or service_of(settings)
     served = {name: ServedAgent(name, agent, settings) for name, agent in _named(agents).items()}
     for name, one in served.items():
         running.restorers.setdefault(name, partial(restored_request, one, settings))
@@ -254,9 +282,9 @@ def _add(app: Any, routes: Sequence[Route], dependencies: Sequence[Any]) -> None
 def _work_alone(app: Any, running: RunService, served: Mapping[str, ServedAgent], settings: ServerSettings) -> None:
     """The service, and the janitors of its agents, live with the application."""
     router = _router(app)
-    _live_with(router, partial(_working, running, settings))
+    _live_with(router, partial(working, running, settings))
     for agent in served.values():
-        if (janitor := _janitor(running, agent, settings)) is not None:
+        if (janitor := janitor_of(running, agent, settings)) is not None:
             _live_with(router, janitor.working)
 
 
@@ -283,34 +311,6 @@ def _require(settings: object) -> None:
         raise TypeError(f"settings are ServerSettings(...), not {type(settings).__name__}")
 
 
-def _service(settings: ServerSettings) -> RunService:
-    sockets = settings.sockets or SocketSettings()
-    return RunService(
-        settings=ServiceSettings(
-            busy=settings.busy,
-            busy_wait=settings.busy_wait,
-            ending_wait=settings.ending_wait,
-            lease=settings.lease,
-            kept=settings.run_memory,
-            flush=settings.flush,
-            retention=settings.run_kept,
-        ),
-        capacity=Capacity(
-            settings.max_runs, settings.max_runs_per_user, settings.max_bodies, retry_after=settings.retry_after
-        ),
-        connections=Connections(Capacity(sockets.max_sockets, sockets.max_sockets_per_user)),
-        store=_with_own(settings.store if isinstance(settings.store, Store) else Store(), settings),
-        opened=isinstance(settings.store, Store) or settings.store == MEMORY,
-        meter=settings.metrics,
-        failure_text=partial(client_text, expose=settings.expose_errors),
-    )
-
-
-def _with_own(store: Store, settings: ServerSettings) -> Store:
-    """The store with the application's own members."""
-    return replace(store, locks=settings.locks or store.locks, index=settings.index or store.index)
-
-
 def _cors(settings: ServerSettings) -> Middleware:
     return Middleware(
         CORSMiddleware,
@@ -334,19 +334,6 @@ def _live_with(router: Router, part: Callable[[], AbstractAsyncContextManager[An
 
 
 @asynccontextmanager
-async def _working(service: RunService, settings: ServerSettings) -> AsyncIterator[None]:
-    """The store is open and the service works."""
-    async with AsyncExitStack() as stack:
-        if isinstance(settings.store, str) and settings.store != MEMORY:
-            store = await stack.enter_async_context(open_store(settings.store))
-            service.use(_with_own(store, settings))
-        if not service.shares_locks:
-            warn_of_workers(workers_asked_for(sys.argv, os.environ))
-        async with service.working():
-            yield
-
-
-@asynccontextmanager
 async def _heap_frozen() -> AsyncIterator[None]:
     """Modules and graphs that are there at the start stay. A collection that looks at all of them takes 50 to 100 ms,
     in which no stream goes on; a burst of requests sets one off."""
@@ -355,16 +342,3 @@ async def _heap_frozen() -> AsyncIterator[None]:
         yield
     finally:
         gc.unfreeze()
-
-
-def _janitor(service: RunService, agent: ServedAgent, settings: ServerSettings) -> Janitor | None:
-    store = agent.fixed.threads() if agent.fixed is not None else None
-    if store is None or (settings.thread_idle, settings.thread_limit) == (None, None):
-        return None
-    return Janitor(
-        service=service,
-        stores={agent.name: store},
-        idle=settings.thread_idle,
-        per_user=settings.thread_limit,
-        every=settings.janitor_every,
-    )

@@ -139,11 +139,15 @@ class Endpoints:
         """The stream of a further viewer."""
         return (await self.found(caller, posted)).response(self.wire, self.settings)
 
-    async def found(self, caller: Caller, posted: Posted) -> Found:
-        """The thread's run under way, or the thread as it stands."""
+    async def current(self, thread: ThreadRef) -> LiveRun | RemoteRun | None:
+        """The run that a thread has."""
+        return await self._in_time(self.service.current(thread.key))
+
+    async def found(self, caller: Caller, posted: Posted, *, running: bool = True) -> Found:
+        """The thread's run under way, or the thread as it stands; without `running` always the latter."""
         asked, adapter = posted.run_input, await caller.adapter()
         thread = caller.thread(asked.thread_id)
-        run = await self._in_time(self.service.current(thread.key))
+        run = await self.current(thread) if running else None
         if run is not None and not run.feed.joinable:
             await run.ended()
             run = None
@@ -162,7 +166,7 @@ class Endpoints:
     async def runs(self, request: Request) -> Response:
         """The runs that a thread has under way."""
         caller = await self.caller(request)
-        run = await self._in_time(self.service.current(caller.thread(request.path_params["thread_id"]).key))
+        run = await self.current(caller.thread(request.path_params["thread_id"]))
         return JSONResponse([] if run is None else [_shown_run(run)])
 
     @asynccontextmanager

@@ -165,6 +165,10 @@ class ServerSettings:
     """Accept ``?as_node=`` with a patch of a thread's state. Whoever may patch then decides which node runs next, past
     breakpoints and checks of the graph."""
 
+    ai_sdk_version: Literal[5, 6, 7] = 6
+    """The major version of the npm package ``ai`` that pages of the AI SDK use. Their requests do not say it, and a
+    client fails at what its version does not know."""
+
     seed_paths: bool = False
     """Also serve threads under the older paths ``/thread/list``, ``/message_snapshot/{id}``, ..."""
 

@@ -9,13 +9,11 @@ from functools import partial
 from typing import Any
 
 from ag_ui.core import BaseEvent, Message, RunErrorEvent, RunFinishedEvent, RunStartedEvent
-from pydantic_core import to_json
 
 from yai_nexus_agentkit.errors import Code
-from yai_nexus_agentkit.protocol.json.json_safe import clean_text
 from yai_nexus_agentkit.protocol.request import RequestLimits
 from yai_nexus_agentkit.transport.agui_sse import AGUIWire, SSEEncoder
-from yai_nexus_agentkit.transport.wire import Answer, Posted, Refusal
+from yai_nexus_agentkit.transport.wire import Answer, Posted, Refusal, short_refusal
 
 __all__ = ["CopilotKitWire"]
 
@@ -44,5 +42,4 @@ class CopilotKitWire(AGUIWire):
 
     def refuse(self, refusal: Refusal, *, trace_id: str, now: datetime) -> Answer:
         """``{"error", "message", "traceId"}``."""
-        body = {"error": refusal.code, "message": clean_text(refusal.description), "traceId": trace_id}
-        return Answer(refusal.status, {"content-type": "application/json", **refusal.headers}, to_json(body))
+        return short_refusal(refusal, trace_id)

@@ -12,10 +12,12 @@ from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from ag_ui.core import BaseEvent, Message, RunAgentInput
+from pydantic_core import to_json
 
+from yai_nexus_agentkit.protocol.json.json_safe import clean_text
 from yai_nexus_agentkit.protocol.request import RequestLimits
 
-__all__ = ["Answer", "Encoder", "Posted", "Refusal", "Wire"]
+__all__ = ["Answer", "Encoder", "Posted", "Refusal", "Wire", "short_refusal"]
 
 
 class Encoder(Protocol):
@@ -63,6 +65,12 @@ class Answer(NamedTuple):
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+
+def short_refusal(refusal: Refusal, trace_id: str) -> Answer:
+    """A refusal as ``{"error", "message", "traceId"}``."""
+    body = {"error": refusal.code, "message": clean_text(refusal.description), "traceId": trace_id}
+    return Answer(refusal.status, {"content-type": "application/json", **refusal.headers}, to_json(body))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,80 @@
+"""Edge. The run service of an application: made from the settings, at work while the application lives."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from functools import partial
+
+from yai_nexus_agentkit.runs.connections import Connections
+from yai_nexus_agentkit.runs.janitor import Janitor
+from yai_nexus_agentkit.runs.limits import Capacity
+from yai_nexus_agentkit.runs.service import RunService, ServiceSettings
+from yai_nexus_agentkit.runs.stores.opening import MEMORY, open_store
+from yai_nexus_agentkit.runs.stores.store import Store
+from yai_nexus_agentkit.server.agents import ServedAgent
+from yai_nexus_agentkit.server.problems import client_text
+from yai_nexus_agentkit.server.settings import ServerSettings
+from yai_nexus_agentkit.server.socket_settings import SocketSettings
+from yai_nexus_agentkit.server.workers import warn_of_workers, workers_asked_for
+
+__all__ = ["janitor_of", "service_of", "working"]
+
+
+def service_of(settings: ServerSettings) -> RunService:
+    """A service with these settings."""
+    sockets = settings.sockets or SocketSettings()
+    return RunService(
+        settings=ServiceSettings(
+            busy=settings.busy,
+            busy_wait=settings.busy_wait,
+            ending_wait=settings.ending_wait,
+            lease=settings.lease,
+            kept=settings.run_memory,
+            flush=settings.flush,
+            retention=settings.run_kept,
+        ),
+        capacity=Capacity(
+            settings.max_runs, settings.max_runs_per_user, settings.max_bodies, retry_after=settings.retry_after
+        ),
+        connections=Connections(Capacity(sockets.max_sockets, sockets.max_sockets_per_user)),
+        store=_with_own(settings.store if isinstance(settings.store, Store) else Store(), settings),
+        opened=isinstance(settings.store, Store) or settings.store == MEMORY,
+        meter=settings.metrics,
+        failure_text=partial(client_text, expose=settings.expose_errors),
+    )
+
+
+def _with_own(store: Store, settings: ServerSettings) -> Store:
+    """The store with the application's own members."""
+    return replace(store, locks=settings.locks or store.locks, index=settings.index or store.index)
+
+
+@asynccontextmanager
+async def working(service: RunService, settings: ServerSettings) -> AsyncIterator[None]:
+    """The store is open and the service works."""
+    async with AsyncExitStack() as stack:
+        if isinstance(settings.store, str) and settings.store != MEMORY:
+            store = await stack.enter_async_context(open_store(settings.store))
+            service.use(_with_own(store, settings))
+        if not service.shares_locks:
+            warn_of_workers(workers_asked_for(sys.argv, os.environ))
+        async with service.working():
+            yield
+
+
+def janitor_of(service: RunService, agent: ServedAgent, settings: ServerSettings) -> Janitor | None:
+    """Deletes the threads of an agent that are old; None if the settings name no limit."""
+    store = agent.fixed.threads() if agent.fixed is not None else None
+    if store is None or (settings.thread_idle, settings.thread_limit) == (None, None):
+        return None
+    return Janitor(
+        service=service,
+        stores={agent.name: store},
+        idle=settings.thread_idle,
+        per_user=settings.thread_limit,
+        every=settings.janitor_every,
+    )

@@ -1,0 +1,174 @@
+"""Pure. Tool calls, and questions about them, as parts of a message of the AI SDK.
+
+All tools are ``dynamic``: the page's code has no schemas of the server's tools.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ag_ui.core import AssistantMessage, Interrupt, Message, ToolCallResultEvent
+from pydantic import TypeAdapter
+
+from yai_nexus_agentkit.protocol.json.json_safe import json_safe
+from yai_nexus_agentkit.transport.ai_sdk.facts import Chunk, fact, facts_of
+
+__all__ = ["QUESTION", "Calls", "approvals_of", "question_chunk"]
+
+QUESTION = "question:"
+"""Before the interrupt's id in the id of a call that asks the user."""
+
+_DENIALS = frozenset({"denied", "cancelled", "expired", "invalid"})
+"""Values of the fact ``approval`` of a result: the tool did not run."""
+
+
+@dataclass(slots=True)
+class _Call:
+    id: str
+    name: str
+    state: Literal["streaming", "complete", "over"] = "streaming"
+    """Its arguments come; they are there; it has its result, or cannot have one."""
+    loose: bool = False
+    """Nothing says that its arguments are complete."""
+    provider: bool = False
+    """The model's provider runs it."""
+    facts: dict[str, Any] = field(default_factory=dict)
+    args: list[str] = field(default_factory=list)
+
+    def chunk(self, kind: str, **more: Any) -> Chunk:
+        executed = {"providerExecuted": True} if self.provider else {}
+        return {"type": kind, "toolCallId": self.id, **more, "dynamic": True, **executed}
+
+
+class Calls:
+    """The calls of one message. `earlier`: the conversation, whose calls a question may be about."""
+
+    def __init__(self, version: int, earlier: Sequence[Message]) -> None:
+        self._denies = version > 5
+        self._calls: dict[str, _Call] = {}
+        self._earlier = earlier
+
+    def __contains__(self, call_id: str) -> bool:
+        return call_id in self._calls
+
+    @property
+    def streaming(self) -> bool:
+        """The arguments of a call are not complete, and an event will say when they are."""
+        return any(call.state == "streaming" and not call.loose for call in self._calls.values())
+
+    def begin(self, call_id: str, name: str, maker: str | None, event: Any, *, loose: bool = False) -> Chunk:
+        """A new call of the message `maker`."""
+        call = self._calls[call_id] = _Call(call_id, name, loose=loose, facts=facts_of(event, maker))
+        call.provider = fact(event.metadata, "executor") == "provider"
+        return call.chunk("tool-input-start", toolName=name)
+
+    def more(self, call_id: str, delta: str) -> Iterator[Chunk]:
+        """A piece of the arguments."""
+        call = self._calls.get(call_id)
+        if call is not None and call.state == "streaming":
+            call.args.append(delta)
+            yield {"type": "tool-input-delta", "toolCallId": call_id, "inputTextDelta": delta}
+
+    def sign(self, call_id: str, value: str) -> None:
+        """Note the provider's signature of a call."""
+        if (call := self._calls.get(call_id)) is not None:
+            call.facts["encryptedValue"] = value
+
+    def complete(self, call_id: str | None = None) -> Iterator[Chunk]:
+        """The arguments are complete: of this call, or of all."""
+        for call in list(self._calls.values()) if call_id is None else filter(None, [self._calls.get(call_id)]):
+            if call.state == "streaming":
+                yield self._input(call)
+
+    def _input(self, call: _Call) -> Chunk:
+        text, call.args, call.state = "".join(call.args), [], "complete"
+        more: dict[str, Any] = {"providerMetadata": {"agui": call.facts}} if call.facts else {}
+        try:
+            return call.chunk("tool-input-available", toolName=call.name, input=json.loads(text or "{}"), **more)
+        except ValueError:
+            call.state = "over"
+            error = "the arguments are not JSON"
+            return call.chunk("tool-input-error", toolName=call.name, input=text, errorText=error, **more)
+
+    def answer(self, event: ToolCallResultEvent) -> Iterator[Chunk]:
+        """The result of a call, or why it has none."""
+        call = self._calls.get(event.tool_call_id)
+        if call is None:
+            return
+        yield from self.complete(call.id)
+        if call.state == "over":
+            return
+        call.state = "over"
+        output = _output(event.content)
+        if fact(event.metadata, "approval") in _DENIALS:
+            denied: Chunk = {"type": "tool-output-denied", "toolCallId": call.id}
+            yield denied if self._denies else call.chunk("tool-output-error", errorText=_text(output))
+        elif fact(event.metadata, "status") == "error":
+            yield call.chunk("tool-output-error", errorText=_text(output))
+        else:
+            yield call.chunk("tool-output-available", output=output)
+
+    def knows(self, call_id: str) -> bool:
+        """The message has the call, or an older one."""
+        return call_id in self._calls or self._older(call_id) is not None
+
+    def again(self, call_id: str) -> Chunk:
+        """A call of an older message once more: a question about it must follow it in the same message."""
+        name, args = self._older(call_id) or ("", "")
+        call = self._calls[call_id] = _Call(call_id, name, args=[args])
+        return self._input(call)
+
+    def _older(self, call_id: str) -> tuple[str, str] | None:
+        for message in reversed(self._earlier):
+            for call in (message.tool_calls or ()) if isinstance(message, AssistantMessage) else ():
+                if call.id == call_id:
+                    return call.function.name, call.function.arguments
+        return None
+
+
+def approvals_of(question: Interrupt) -> list[tuple[str, str]]:
+    """The approvals that a question asks for, as (approval id, call id); none for a question of another kind.
+
+    LangChain's middleware asks about several calls at once: the approval ids have the place of each behind a colon.
+    """
+    if question.tool_call_id is not None:
+        return [(question.id, question.tool_call_id)]
+    calls, value = fact(question.metadata, "toolCallIds"), fact(question.metadata, "value")
+    requests = value.get("action_requests") if isinstance(value, Mapping) else None
+    if not isinstance(calls, list) or not isinstance(requests, list) or not 0 < len(requests) == len(calls):
+        return []
+    return [(f"{question.id}:{n}", str(call)) for n, call in enumerate(calls)]
+
+
+def question_chunk(question: Interrupt) -> Chunk:
+    """A question as a call that the page answers: its tool is the question's reason."""
+    asked = question.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"id", "reason"})
+    return {
+        "type": "tool-input-available",
+        "toolCallId": QUESTION + question.id,
+        "toolName": question.reason,
+        "input": asked,
+        "dynamic": True,
+    }
+
+
+_CONTENT: TypeAdapter[Any] = TypeAdapter(Any)
+
+
+def _output(content: Any) -> Any:
+    """A result as JSON data. Text that is an object or a list in JSON is read; other text stays as it is."""
+    if not isinstance(content, str):
+        return json_safe(_CONTENT.dump_python(content, mode="json", by_alias=True, exclude_none=True))
+    if content[:1] in ("{", "["):
+        try:
+            return json.loads(content)
+        except ValueError:
+            return content
+    return content
+
+
+def _text(output: Any) -> str:
+    return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)

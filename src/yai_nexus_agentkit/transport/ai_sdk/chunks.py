@@ -1,0 +1,347 @@
+"""Pure. The events of a run as the chunks of one message of the AI SDK (its UI message stream, version 1).
+
+One message answers one turn, and one of its steps is one message of the agent. A chunk that a client does not know is
+fatal for it, and requests do not say the client's version: whoever makes a stream must know it. `ai` 5 has neither
+approvals nor denials; `reset-step` is of 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+import ag_ui.core as agui
+from ag_ui.core import BaseEvent, Interrupt, Message, RunAgentInput
+
+from yai_nexus_agentkit.errors import Code
+from yai_nexus_agentkit.protocol.endings import outcome_of
+from yai_nexus_agentkit.transport.ai_sdk.calls import Calls, approvals_of, question_chunk
+from yai_nexus_agentkit.transport.ai_sdk.conversation import events_of, last_user, reply_id, since
+from yai_nexus_agentkit.transport.ai_sdk.facts import Chunk, facts_of, finish_reason, run_facts
+from yai_nexus_agentkit.transport.ai_sdk.values import Values
+
+__all__ = ["UIMessageStream", "Version"]
+
+Version: TypeAlias = Literal[5, 6, 7]
+"""The major version of the npm package ``ai`` that a page uses."""
+
+_Key = tuple[str, str]
+"""``text`` or ``reasoning``, and an id."""
+
+
+class UIMessageStream:
+    """The chunks of one response. One instance per response; each event goes in once, in order."""
+
+    def __init__(
+        self,
+        version: Version,
+        turn: str,
+        message_id: str | None = None,
+        *,
+        held: Iterable[Message] = (),
+        earlier: Sequence[Message] = (),
+    ) -> None:
+        """`turn`: id of the user message that is answered. `message_id`: the answer's; default: `reply_id`. `held`:
+        what the client's answer has already. `earlier`: the whole conversation, for questions about older calls."""
+        self._version, self._turn, self.id = version, turn, message_id or reply_id(turn)
+        self._started = self._in_step = self._has_calls = False
+        """`_has_calls`: there are calls in the newest step."""
+        self._message: str | None = None
+        """The agent's message that the step shows, if it is known."""
+        self._open: dict[_Key, dict[str, Any]] = {}
+        """Text and reasoning that may go on, with the facts of its part."""
+        self._loose: set[_Key] = set()
+        """Those of them that chunk events opened: nothing says their ends."""
+        self._seen: set[_Key] = set()
+        self._stored: set[str] = set()
+        """Ids of the messages that the thread should have: what subagents say is stored by no thread."""
+        self._calls = Calls(version, earlier)
+        self._values = Values()
+        for event in events_of(held):
+            self.feed(event)
+        list(self._leave())
+        self._started = False
+
+    @classmethod
+    def of(
+        cls, version: Version, run_input: RunAgentInput, message_id: str | None = None, *, joined: bool = False
+    ) -> UIMessageStream:
+        """The stream of a run. `joined`: for a client that comes while it goes on, and gets the whole answer."""
+        messages = run_input.messages
+        turn = last_user(messages)
+        held = () if joined else since(messages, turn)
+        return cls(version, turn, message_id, held=held, earlier=messages)
+
+    def feed(self, event: BaseEvent) -> list[Chunk]:
+        """The chunks of an event: none, one or several."""
+        handler = _HANDLERS.get(type(event))
+        if handler is None:
+            return []
+        chunks = list(handler(self, event))
+        if not self._started and (chunks or isinstance(event, agui.RunStartedEvent)):
+            self._started = True
+            chunks.insert(0, {"type": "start", "messageId": self.id, **run_facts(event)})
+        return chunks
+
+    # ------------------------------------------------------------------ steps
+
+    def _into(self, message: str | None) -> Iterator[Chunk]:
+        """A step for what belongs to this message of the agent. A step in which something goes on stays."""
+        if self._in_step:
+            if self._message in (None, message) or message is None or self._goes_on:
+                self._message = self._message or message
+                return
+            yield from self._leave()
+        self._in_step, self._message, self._has_calls = True, message, False
+        yield {"type": "start-step"}
+
+    @property
+    def _goes_on(self) -> bool:
+        return bool(self._open.keys() - self._loose) or self._calls.streaming
+
+    def _leave(self) -> Iterator[Chunk]:
+        """Close what is open, and the step."""
+        for kind, own in list(self._open):
+            yield from self._close(kind, own, None)
+        yield from self._calls.complete()
+        if self._in_step:
+            self._in_step, self._message = False, None
+            yield {"type": "finish-step"}
+
+    def over(self) -> Iterator[Chunk]:
+        """Close everything: no answer of the page is awaited. Pages send a message whose last step has nothing but
+        answered calls once more, so a step without any is added to such a one."""
+        yield from self._leave()
+        if self._has_calls:
+            self._has_calls = False
+            yield from ({"type": "start-step"}, {"type": "finish-step"})
+
+    # ------------------------------------------------------------------ text and reasoning
+
+    def _begin(self, kind: str, own: str, message: str | None, facts: dict[str, Any]) -> Iterator[Chunk]:
+        if (kind, own) in self._seen:
+            return
+        yield from self._into(message)
+        self._seen.add((kind, own))
+        self._open[kind, own] = facts
+        yield {"type": f"{kind}-start", "id": own, "providerMetadata": {"agui": facts}}
+
+    def _delta(self, kind: str, own: str, delta: str) -> Iterator[Chunk]:
+        if (kind, own) in self._open:
+            yield {"type": f"{kind}-delta", "id": own, "delta": delta}
+
+    def _close(self, kind: str, own: str, metadata: Mapping[str, Any] | None) -> Iterator[Chunk]:
+        facts = self._open.pop((kind, own), None)
+        if facts is None:
+            return
+        self._loose.discard((kind, own))
+        chunk: Chunk = {"type": f"{kind}-end", "id": own}
+        if metadata:
+            facts["metadata"] = {**facts.get("metadata", {}), **metadata}
+        if metadata or "encryptedValue" in facts:
+            chunk["providerMetadata"] = {"agui": facts}
+        yield chunk
+
+    def _text_start(self, event: agui.TextMessageStartEvent) -> Iterator[Chunk]:
+        if event.role in (None, "assistant"):
+            if event.subagent_run_id is None:
+                self._stored.add(event.message_id)
+            yield from self._begin("text", event.message_id, event.message_id, facts_of(event, event.message_id))
+
+    def _text_delta(self, event: agui.TextMessageContentEvent) -> Iterator[Chunk]:
+        return self._delta("text", event.message_id, event.delta)
+
+    def _text_end(self, event: agui.TextMessageEndEvent) -> Iterator[Chunk]:
+        return self._close("text", event.message_id, event.metadata)
+
+    def _text_chunk(self, event: agui.TextMessageChunkEvent) -> Iterator[Chunk]:
+        yield from self._chunk("text", event, event.message_id)
+
+    def _thought_start(self, event: agui.ReasoningMessageStartEvent) -> Iterator[Chunk]:
+        own = event.message_id
+        yield from self._begin("reasoning", own, _thinker(own), facts_of(event, own))
+
+    def _thought_delta(self, event: agui.ReasoningMessageContentEvent) -> Iterator[Chunk]:
+        return self._delta("reasoning", event.message_id, event.delta)
+
+    def _thought_end(self, event: agui.ReasoningMessageEndEvent) -> Iterator[Chunk]:
+        return self._close("reasoning", event.message_id, event.metadata)
+
+    def _thought_chunk(self, event: agui.ReasoningMessageChunkEvent) -> Iterator[Chunk]:
+        yield from self._chunk("reasoning", event, event.message_id)
+
+    def _chunk(self, kind: str, event: Any, own: str | None) -> Iterator[Chunk]:
+        if own is None:
+            return
+        if (kind, own) not in self._open:
+            yield from self._begin(kind, own, own if kind == "text" else _thinker(own), facts_of(event, own))
+            self._loose.add((kind, own))
+        if event.delta:
+            yield from self._delta(kind, own, event.delta)
+
+    def _encrypted(self, event: agui.ReasoningEncryptedValueEvent) -> Iterator[Chunk]:
+        if event.subtype == "tool-call":
+            self._calls.sign(event.entity_id, event.encrypted_value)
+        elif (facts := self._open.get(("reasoning", event.entity_id))) is not None:
+            facts["encryptedValue"] = event.encrypted_value
+        return iter(())
+
+    # ------------------------------------------------------------------ tool calls
+
+    def _call_start(self, event: agui.ToolCallStartEvent) -> Iterator[Chunk]:
+        if event.tool_call_id not in self._calls:
+            yield from self._into(event.parent_message_id)
+            self._has_calls = True
+            yield self._calls.begin(event.tool_call_id, event.tool_call_name, event.parent_message_id, event)
+
+    def _call_args(self, event: agui.ToolCallArgsEvent) -> Iterator[Chunk]:
+        return self._calls.more(event.tool_call_id, event.delta)
+
+    def _call_end(self, event: agui.ToolCallEndEvent) -> Iterator[Chunk]:
+        return self._calls.complete(event.tool_call_id)
+
+    def _call_chunk(self, event: agui.ToolCallChunkEvent) -> Iterator[Chunk]:
+        own, name = event.tool_call_id, event.tool_call_name
+        if own is None:
+            return
+        if own not in self._calls and name is not None:
+            yield from self._into(event.parent_message_id)
+            self._has_calls = True
+            yield self._calls.begin(own, name, event.parent_message_id, event, loose=True)
+        if event.delta:
+            yield from self._calls.more(own, event.delta)
+
+    def _call_result(self, event: agui.ToolCallResultEvent) -> Iterator[Chunk]:
+        return self._calls.answer(event)
+
+    # ------------------------------------------------------------------ what is shown beside
+
+    def _state(self, event: agui.StateSnapshotEvent) -> Iterator[Chunk]:
+        return self._values.state(event.snapshot)
+
+    def _state_patch(self, event: agui.StateDeltaEvent) -> Iterator[Chunk]:
+        self._values.patch_state(event.delta)
+        return iter(())
+
+    def _activity(self, event: agui.ActivitySnapshotEvent) -> Iterator[Chunk]:
+        return self._values.activity(event)
+
+    def _activity_patch(self, event: agui.ActivityDeltaEvent) -> Iterator[Chunk]:
+        return self._values.patch_activity(event.message_id, event.patch)
+
+    def _custom(self, event: agui.CustomEvent) -> Iterator[Chunk]:
+        yield self._values.custom(event)
+
+    def _step(self, event: agui.StepStartedEvent | agui.StepFinishedEvent) -> Iterator[Chunk]:
+        yield from self._values.flush()
+        status = "started" if isinstance(event, agui.StepStartedEvent) else "done"
+        yield {"type": "data-step", "data": {"name": event.step_name, "status": status}, "transient": True}
+
+    def _subagent(self, event: Any) -> Iterator[Chunk]:
+        yield self._values.subagent(event)
+
+    def _snapshot(self, event: agui.MessagesSnapshotEvent) -> Iterator[Chunk]:
+        """What of this turn was not streamed is shown; a message that is gone is taken back as far as a client can."""
+        if self._in_step and self._message in self._stored and self._is_gone(event.messages):
+            if self._version == 7:
+                gone = {key for key in self._seen if key[1] == self._message}
+                self._open.clear()
+                self._loose.clear()
+                self._seen -= gone
+                self._message, self._has_calls = None, False
+                yield {"type": "reset-step"}
+            else:
+                yield from self._leave()
+        for past in events_of(since(event.messages, self._turn)):
+            yield from self.feed(past)
+
+    def _is_gone(self, messages: Iterable[Message]) -> bool:
+        return all(message.id != self._message for message in messages) and not self._goes_on
+
+    # ------------------------------------------------------------------ the end
+
+    def _started_run(self, event: agui.RunStartedEvent) -> Iterator[Chunk]:
+        return iter(())
+
+    def _finished(self, event: agui.RunFinishedEvent) -> Iterator[Chunk]:
+        yield from self._values.flush()
+        ended = outcome_of(event)
+        if ended == "cancelled":
+            yield from self.over()
+            yield {"type": "abort"}
+            return
+        asked: Sequence[Interrupt] = getattr(event.outcome, "interrupts", None) or ()
+        waits = bool(asked or getattr(event.outcome, "pending_tool_call_ids", None))
+        yield from self._ask(asked)
+        yield from self._leave() if waits else self.over()
+        yield {"type": "finish", "finishReason": "tool-calls" if waits else finish_reason(event), **run_facts(event)}
+
+    def _ask(self, questions: Iterable[Interrupt]) -> Iterator[Chunk]:
+        """Approvals of calls, then the other questions in a step of their own: pages send the answers when all calls of
+        the last step have one."""
+        others: list[Interrupt] = []
+        for question in questions:
+            approvals = approvals_of(question) if self._version > 5 else []
+            if not approvals or not all(self._calls.knows(call) for _, call in approvals):
+                others.append(question)
+                continue
+            for approval, call in approvals:
+                if call not in self._calls:  # it stands in an older message
+                    yield from self._into(None)
+                    self._has_calls = True
+                    yield self._calls.again(call)
+                yield {"type": "tool-approval-request", "approvalId": approval, "toolCallId": call}
+        if others:
+            yield from self._leave()
+            yield from self._into(None)
+            yield from map(question_chunk, others)
+
+    def _failed(self, event: agui.RunErrorEvent) -> Iterator[Chunk]:
+        yield from self._values.flush()
+        if event.code == Code.CANCELLED:
+            yield from self.over()
+            yield {"type": "abort"}
+            return
+        yield from self._leave()
+        yield {"type": "data-error", "data": {"code": event.code, "message": event.message}, "transient": True}
+        yield {"type": "error", "errorText": event.message}
+
+
+def _thinker(reasoning: str) -> str | None:
+    """The id of the message that a thought belongs to."""
+    owner, marked, _ = reasoning.rpartition("-reasoning-")
+    return owner if marked else None
+
+
+_Handler = Callable[[UIMessageStream, Any], Iterator[Chunk]]
+_it = UIMessageStream
+_HANDLERS: Mapping[type[BaseEvent], _Handler] = {
+    agui.RunStartedEvent: _it._started_run,
+    agui.RunFinishedEvent: _it._finished,
+    agui.RunErrorEvent: _it._failed,
+    agui.StepStartedEvent: _it._step,
+    agui.StepFinishedEvent: _it._step,
+    agui.TextMessageStartEvent: _it._text_start,
+    agui.TextMessageContentEvent: _it._text_delta,
+    agui.TextMessageEndEvent: _it._text_end,
+    agui.TextMessageChunkEvent: _it._text_chunk,
+    agui.ReasoningMessageStartEvent: _it._thought_start,
+    agui.ReasoningMessageContentEvent: _it._thought_delta,
+    agui.ReasoningMessageEndEvent: _it._thought_end,
+    agui.ReasoningMessageChunkEvent: _it._thought_chunk,
+    agui.ReasoningEncryptedValueEvent: _it._encrypted,
+    agui.ToolCallStartEvent: _it._call_start,
+    agui.ToolCallArgsEvent: _it._call_args,
+    agui.ToolCallEndEvent: _it._call_end,
+    agui.ToolCallChunkEvent: _it._call_chunk,
+    agui.ToolCallResultEvent: _it._call_result,
+    agui.StateSnapshotEvent: _it._state,
+    agui.StateDeltaEvent: _it._state_patch,
+    agui.ActivitySnapshotEvent: _it._activity,
+    agui.ActivityDeltaEvent: _it._activity_patch,
+    agui.CustomEvent: _it._custom,
+    agui.SubagentStartedEvent: _it._subagent,
+    agui.SubagentFinishedEvent: _it._subagent,
+    agui.SubagentErrorEvent: _it._subagent,
+    agui.MessagesSnapshotEvent: _it._snapshot,
+}

@@ -1,0 +1,239 @@
+"""Pure. What a page posts, as a request to an agent.
+
+The body is ``{"id", "messages", "trigger", "messageId"?, ...}``, messages being those of the AI SDK. Answers to
+questions and results of the page's tools stand in the parts of the last message, which is the assistant's then. A reply
+that is to be made anew is left out by the page: the request ends with a user message that the thread knows.
+
+Parts carry the ids of the agent's messages in ``providerMetadata.agui``. What has none gets an id of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+from ag_ui.core import RunAgentInput
+
+from yai_nexus_agentkit.errors import RunInputError
+from yai_nexus_agentkit.protocol.parts import part_from_block
+from yai_nexus_agentkit.protocol.request import RequestLimits, parse_request
+from yai_nexus_agentkit.transport.ai_sdk.calls import QUESTION
+
+__all__ = ["Asked", "read_request"]
+
+_OWN = ("id", "messages", "trigger", "messageId")
+_AS_IN_AGUI = ("state", "tools", "context")
+"""Members that a page may add to the body (``useChat``'s ``body``) with the meaning that they have in AG-UI."""
+_ANSWERED = ("output-available", "output-error", "output-denied")
+
+
+class Asked(NamedTuple):
+    """A request, understood."""
+
+    run_input: RunAgentInput
+    message_id: str | None
+    """The id of the answer that goes on; None for a new one."""
+    warnings: Sequence[str]
+    """Parts that were left out."""
+
+
+def read_request(data: Any, limits: RequestLimits) -> Asked:
+    """`data`: the posted JSON data. Further members of it become ``forwardedProps``. Raises `RunInputError`."""
+    if not isinstance(data, Mapping):
+        raise RunInputError("the body is not a JSON object")
+    thread, messages = data.get("id"), data.get("messages")
+    if not isinstance(thread, str) or not thread:
+        raise RunInputError("the chat's id is missing", path="/id")
+    if limits.id is not None and len(thread) > limits.id:
+        raise RunInputError(f"{len(thread)} characters; at most {limits.id} are accepted", path="/id")
+    if not isinstance(messages, list) or not messages:
+        raise RunInputError("messages are missing", path="/messages")
+    if limits.messages is not None and len(messages) > limits.messages:
+        raise RunInputError(f"{len(messages)} entries; at most {limits.messages} are accepted", path="/messages")
+    reading = _Reading(limits)
+    for n, message in enumerate(messages):
+        reading.message(n, message)
+    last = messages[-1]
+    goes_on = last["role"] == "assistant"
+    raw = {
+        "threadId": thread,
+        "runId": str(uuid4()),
+        "protocolVersion": "1.0",
+        "messages": reading.found,
+        "resume": (list(_answers(last["parts"])) if goes_on else None) or None,
+        "forwardedProps": {name: value for name, value in data.items() if name not in (*_OWN, *_AS_IN_AGUI)},
+        **{name: data[name] for name in _AS_IN_AGUI if name in data},
+    }
+    run_input = parse_request(raw, warnings=reading.warnings, limits=replace(limits, messages=None))
+    return Asked(run_input, last["id"] if goes_on else None, reading.warnings)
+
+
+class _Reading:
+    """The conversation of one request."""
+
+    def __init__(self, limits: RequestLimits) -> None:
+        self._limits = limits
+        self.found: list[dict[str, Any]] = []
+        self.warnings: list[str] = []
+        self._calls: set[str] = set()
+        """Ids of the calls so far: one may stand in two messages, where its question was asked again."""
+
+    def message(self, n: int, message: Any) -> None:
+        """Take the n-th message. Raises `RunInputError` for one that is none."""
+        path = f"/messages/{n}"
+        if not isinstance(message, dict) or not isinstance(message.get("id"), str) or not message["id"]:
+            raise RunInputError("a message needs an id", path=path)
+        parts, most = message.get("parts"), self._limits.entries
+        if not isinstance(parts, list) or not all(
+            isinstance(p, dict) and isinstance(p.get("type"), str) for p in parts
+        ):
+            raise RunInputError("a message needs a list of parts, each with a type", path=f"{path}/parts")
+        if most is not None and len(parts) > most:
+            raise RunInputError(f"{len(parts)} entries; at most {most} are accepted", path=f"{path}/parts")
+        match message.get("role"):
+            case "user":
+                self._asked(message["id"], parts, f"{path}/parts")
+            case "assistant":
+                self._answered(message["id"], parts)
+            case "system":
+                self._add("system", message["id"], content=_text_of(parts))
+            case role:
+                raise RunInputError(f"the role is {role!r}, not user, assistant or system", path=f"{path}/role")
+
+    def _add(self, role: str, own: str, **more: Any) -> dict[str, Any]:
+        entry = {"id": own, "role": role, **more}
+        self.found.append(entry)
+        return entry
+
+    def _asked(self, own: str, parts: Sequence[dict[str, Any]], path: str) -> None:
+        content: list[dict[str, Any]] = []
+        for n, part in enumerate(parts):
+            if (read := _user_part(part)) is not None:
+                content.append(read)
+            else:
+                self.warnings.append(f"{path}/{n}: part of type {part['type'][:100]!r} dropped")
+        only = content[0] if len(content) == 1 else None
+        self._add("user", own, content=only["text"] if only and only["type"] == "text" else content or "")
+
+    def _answered(self, own: str, parts: Sequence[dict[str, Any]]) -> None:
+        """An answer is as many messages of the agent as its parts name, or one for each step."""
+        step, made = 0, dict[str, dict[str, Any]]()
+        for n, part in enumerate(parts):
+            kind, facts = part["type"], _facts(part)
+            maker = facts.pop("messageId", None)
+            owner = {"subagentRunId": facts.pop("subagentRunId")} if "subagentRunId" in facts else {}
+            if kind == "step-start":
+                step += 1
+                continue
+            if kind == "reasoning" and isinstance(part.get("text"), str):
+                self._add("reasoning", maker or f"{own}-{step}-reasoning-{n}", content=part["text"], **facts, **owner)
+                continue
+            spoken, called = kind == "text" and isinstance(part.get("text"), str), _is_call(part)
+            if spoken or (called and part["toolCallId"] not in self._calls):
+                maker = maker or f"{own}-{step}"
+                message = made.get(maker) or self._add("assistant", maker, **owner)
+                made[maker] = message
+                if spoken:
+                    message |= {"content": message.get("content", "") + part["text"], **facts}
+                else:
+                    self._calls.add(part["toolCallId"])
+                    message.setdefault("toolCalls", []).append({**_call(part), **facts})
+            if called and part.get("state") in _ANSWERED and part.get("preliminary") is not True:
+                self._add(
+                    "tool", f"{part['toolCallId']}-result", toolCallId=part["toolCallId"], **_result(part), **owner
+                )
+
+
+def _facts(part: Mapping[str, Any]) -> dict[str, Any]:
+    """What the stream gave the part along; a page may send anything."""
+    found: dict[str, Any] = {}
+    for place in ("providerMetadata", "callProviderMetadata"):
+        given = part.get(place)
+        facts = given.get("agui") if isinstance(given, Mapping) else None
+        if isinstance(facts, Mapping):
+            texts = {name: facts.get(name) for name in ("messageId", "subagentRunId", "encryptedValue")}
+            found |= {name: value for name, value in texts.items() if isinstance(value, str) and value}
+            if isinstance(facts.get("metadata"), dict):
+                found["metadata"] = facts["metadata"]
+    return found
+
+
+def _user_part(part: dict[str, Any]) -> dict[str, Any] | None:
+    if part["type"] == "file" and isinstance(part.get("url"), str):
+        block = {**part, "mime_type": part.get("mediaType")}
+        read = part_from_block(block)
+        return None if read is None else read.model_dump(by_alias=True, exclude_none=True)
+    if part["type"] == "text" and isinstance(part.get("text"), str):
+        return {"type": "text", "text": part["text"]}
+    return None
+
+
+def _text_of(parts: Sequence[dict[str, Any]]) -> str:
+    return "".join(part["text"] for part in parts if part["type"] == "text" and isinstance(part.get("text"), str))
+
+
+def _is_tool(part: Mapping[str, Any]) -> bool:
+    """A call of a tool, or a question that is shown as one."""
+    kind, name = part["type"], part.get("toolName", "")
+    named = bool(name) if kind == "dynamic-tool" else kind.startswith("tool-")
+    return named and isinstance(name, str) and isinstance(part.get("toolCallId"), str)
+
+
+def _is_call(part: Mapping[str, Any]) -> bool:
+    return _is_tool(part) and not part["toolCallId"].startswith(QUESTION)
+
+
+def _call(part: Mapping[str, Any]) -> dict[str, Any]:
+    given = {} if part.get("input") is None else part["input"]
+    text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    name = part.get("toolName") or part["type"].removeprefix("tool-")
+    return {"id": part["toolCallId"], "type": "function", "function": {"name": name, "arguments": text}}
+
+
+def _result(part: Mapping[str, Any]) -> dict[str, Any]:
+    if part["state"] == "output-error":
+        text = str(part.get("errorText") or "the tool failed")
+        return {"content": text, "error": text}
+    if part["state"] == "output-denied":
+        return {"content": str(_approval(part).get("reason") or "The user did not approve the call.")}
+    output = part.get("output")
+    return {"content": output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)}
+
+
+def _approval(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    given = part.get("approval")
+    return given if isinstance(given, Mapping) else {}
+
+
+def _answers(parts: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The answers in a message: approvals wherever they stand, those to other questions in its last step."""
+    several: dict[str, dict[int, dict[str, Any]]] = {}
+    for part in filter(_is_tool, parts):
+        own, approval = _approval(part).get("id"), _approval(part)
+        if part.get("state") != "approval-responded" or not isinstance(own, str):
+            continue
+        approved, reason = approval.get("approved") is True, approval.get("reason")
+        said = {"reason": reason} if isinstance(reason, str) and reason else {}
+        interrupt, _, place = own.rpartition(":")
+        if interrupt and place.isdecimal():
+            decision = {"type": "approve"} if approved else {"type": "reject", **({"message": reason} if said else {})}
+            several.setdefault(interrupt, {})[int(place)] = decision
+        else:
+            yield _entry(own, {"approved": approved, **said})
+    for interrupt, decisions in several.items():
+        yield _entry(interrupt, {"decisions": [decisions[place] for place in sorted(decisions)]})
+    last = max((n for n, part in enumerate(parts) if part["type"] == "step-start"), default=-1)
+    for part in filter(_is_tool, parts[last + 1 :]):
+        if part["toolCallId"].startswith(QUESTION):
+            asked = part["toolCallId"].removeprefix(QUESTION)
+            if part.get("state") == "output-available":
+                yield _entry(asked, part.get("output"))
+            elif part.get("state") == "output-error":
+                yield {"interruptId": asked, "status": "cancelled"}
+
+
+def _entry(interrupt: str, payload: Any) -> dict[str, Any]:
+    return {"interruptId": interrupt, "status": "resolved", "payload": payload}
