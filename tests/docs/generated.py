@@ -124,7 +124,7 @@ def _fields(cls: type) -> Iterator[tuple[str, str, str, str]]:
     body = ast.parse(inspect.getsource(cls)).body[0]
     assert isinstance(body, ast.ClassDef)
     for node, after in zip(body.body, [*body.body[1:], None], strict=True):
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id[0] != "_":
             if not isinstance(after, ast.Expr) or not isinstance(after.value, ast.Constant):
                 raise ValueError(f"{cls.__name__}.{node.target.id} has no docstring")
             yield node.target.id, ast.unparse(node.annotation), _default(node.value), _markdown(after.value.value)
@@ -133,7 +133,7 @@ def _fields(cls: type) -> Iterator[tuple[str, str, str, str]]:
 def _default(value: ast.expr | None) -> str:
     text = ast.unparse(value) if value is not None else "none"
     factory = re.fullmatch(r"field\(default_factory=(\w+)\)", text)
-    text = {"dict": "{}", "list": "[]"}.get(factory[1], text) if factory else text
+    text = {"dict": "{}", "list": "[]"}.get(factory[1], f"{factory[1]}()") if factory else text
     return "as described below" if text.startswith("_") else "`" + text.replace("'", '"') + "`"
 
 

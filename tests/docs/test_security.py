@@ -10,14 +10,14 @@ import pytest
 
 from yai_nexus_agentkit.errors import Code
 from yai_nexus_agentkit.runs.index import MemoryThreadIndex
-from yai_nexus_agentkit.server import ServerSettings
+from yai_nexus_agentkit.server import Fetcher, ServerSettings
 from yai_nexus_agentkit.transport.agui_sse import MAX_FRAME
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "security.md").read_text("utf-8")
 NO_LIMITS = {"retry_after", "keep_alive", "janitor_every", "flush"}
 """Settings that are numbers, and no limits of what a client can do."""
-ROWS = {row[1]: row for row in re.finditer(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE)}
+ROWS = {row[1]: row for row in re.finditer(r"^\| `([\w.]+)` \| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE)}
 
 
 def shown(value: float | None, kind: str) -> str:
@@ -32,9 +32,11 @@ def shown(value: float | None, kind: str) -> str:
 def numbers() -> dict[str, str]:
     """The settings that are numbers, and their defaults."""
     found = {}
-    for field in dataclasses.fields(ServerSettings):
+    named = [("", field) for field in dataclasses.fields(ServerSettings)]
+    named += [("Fetcher.", field) for field in dataclasses.fields(Fetcher)]
+    for owner, field in named:
         if re.match(r"(Positive|NonNegative)(Int|Float)", str(field.type)) and field.name not in NO_LIMITS:
-            found[field.name] = shown(field.default, str(field.type))  # type: ignore[arg-type]
+            found[owner + field.name] = shown(field.default, str(field.type))  # type: ignore[arg-type]
     return found
 
 

@@ -237,13 +237,13 @@ async def test_a_link_in_a_new_message_is_the_picture() -> None:
     assert (await client.stored())[-1].content == "3 pictures"
 
 
-async def test_a_link_that_leads_nowhere_stays_as_it_is() -> None:
+async def test_a_link_that_leads_nowhere_is_refused() -> None:
     client = await Client(viewer()).filled()
     address = "http://chat.example/agent/threads/t1/media/" + "0" * 32
     part = {"type": "image", "source": {"type": "url", "value": address, "mimeType": "image/png"}}
-    assert (await client.send({"id": "u9", "role": "user", "content": [part]})).types()[-1] == "RUN_FINISHED"
-    held = await client.stored()
-    assert held[-2].content[0]["url"] == address
+    body = run_body(None, messages=[{"id": "u9", "role": "user", "content": [part]}])
+    done = await call(client.app, "POST", "/agent", body, client.headers)
+    assert (done.status, done.json["detail"]["path"]) == (422, "/messages/0/content/0/source/value")
 
 
 async def test_questions_of_a_large_thread_are_asked_and_answered(source: Any) -> None:

@@ -103,6 +103,9 @@ class Source(Protocol):
     continues: bool = False
     """`prepare` goes on from what an earlier try of the run stored (`RunContext.attempt`)."""
 
+    instructs: bool = False
+    """The agent has instructions of its own, as far as it shows: a server leaves out those of clients then."""
+
     def defaults(self, options: AdapterOptions) -> AdapterOptions:
         """The options of an adapter, with the source's own in place of those that are not set."""
         return options

@@ -13,7 +13,7 @@ from typing import Any
 
 from ag_ui.core import DataSource, Message, TextPart, UrlSource
 
-__all__ = ["find_media", "has_links", "link_media", "unlink_media"]
+__all__ = ["find_media", "has_links", "link_media", "linked_id", "unlink_media"]
 
 _LINK = re.compile(r"/media/([0-9a-f]{32})$")
 _SAMPLE = 4096
@@ -68,6 +68,12 @@ def unlink_media(messages: Iterable[Message], held: Sequence[Message], key: str)
         (held[number].id, place): _text(held[number], place) for _, (number, place), one in _pieces(held) if not one
     }
     return [_unlinked(message, known, texts) for message in messages]
+
+
+def linked_id(url: str) -> str | None:
+    """The id in a URL that may be such a link; None for another one."""
+    link = _LINK.search(url)
+    return None if link is None else link[1]
 
 
 def find_media(held: Sequence[Message], key: str, wanted: str) -> DataSource | None:

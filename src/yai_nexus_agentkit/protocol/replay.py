@@ -25,6 +25,7 @@ from ag_ui.core import (
 
 from yai_nexus_agentkit.errors import StatePatchError
 from yai_nexus_agentkit.protocol.events import EVENTS, REASONING, RUN, Entity, row_of, type_of
+from yai_nexus_agentkit.protocol.fetched_media import messages_as_sent
 from yai_nexus_agentkit.protocol.json.model_json import model_json
 from yai_nexus_agentkit.protocol.json.patch import apply_patch
 
@@ -131,7 +132,7 @@ class Replay:
 
     def __init__(self, run_input: RunAgentInput) -> None:
         """`run_input`: the request, with the messages and the state of the client that started the run."""
-        self._base = list(run_input.messages)
+        self._base = messages_as_sent(run_input.messages)
         self._events = Compacted()
         self._open: dict[tuple[Entity, str, str | None], None] = {}
         self.thoughts: list[str] = []

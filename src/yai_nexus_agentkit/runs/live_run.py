@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -64,6 +64,8 @@ class RunRequest:
     """The thread's, if it has none yet."""
     alone: bool = False
     """The locks are this process's own: a thread that another process writes is warned of."""
+    admit: Callable[[RunAgentInput], AbstractAsyncContextManager[RunAgentInput]] | None = None
+    """Makes of `run_input` the request as the agent gets it, before the thread is held. The block ends with the run."""
     stored: str = "{}"
     """The sender's facts that another worker needs, as JSON text."""
 

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 from uuid import uuid4
 
@@ -18,7 +18,7 @@ from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
 from yai_nexus_agentkit.adapter.hook_calls import being_cancelled
 from yai_nexus_agentkit.checks import check_options
-from yai_nexus_agentkit.errors import OverloadedError, ThreadBusyError
+from yai_nexus_agentkit.errors import OverloadedError, RunInputError, ThreadBusyError
 from yai_nexus_agentkit.runs.connections import Connections
 from yai_nexus_agentkit.runs.feed import Viewer
 from yai_nexus_agentkit.runs.identity import ThreadRef
@@ -33,6 +33,7 @@ from yai_nexus_agentkit.runs.remote_run import RemoteRun
 from yai_nexus_agentkit.runs.shared_runs import Restorer, SharedRuns
 from yai_nexus_agentkit.runs.stores.store import Store
 from yai_nexus_agentkit.runs.telemetry import Meter
+from yai_nexus_agentkit.transport.wire import Refusal
 
 __all__ = ["Busy", "RunService", "ServiceSettings", "StoreUnavailableError"]
 
@@ -71,7 +72,7 @@ class StoreUnavailableError(Exception):
     """The store of threads and runs cannot be reached. Nothing began."""
 
 
-_REFUSALS = (OverloadedError, ThreadBusyError, StoreUnavailableError)
+_REFUSALS = (OverloadedError, ThreadBusyError, StoreUnavailableError, RunInputError, Refusal)
 
 
 class RunService:
@@ -150,12 +151,15 @@ class RunService:
     async def start(self, request: RunRequest) -> LiveRun:
         """A run that holds its thread until it has ended. It begins with `launch`, which must follow at once.
 
-        Raises `OverloadedError` when the limits are reached, `ThreadBusyError` when the thread has a run, and
-        `StoreUnavailableError` when the store cannot be reached; the agent was not touched then.
+        Raises what `RunRequest.admit` raises, `OverloadedError` when the limits are reached, `ThreadBusyError` when the
+        thread has a run, and `StoreUnavailableError` when the store cannot be reached; the agent was not touched then.
         """
         thread, resources = request.thread, AsyncExitStack()
         try:
             resources.enter_context(self.capacity.place(thread.user))
+            if request.admit is not None:
+                admitted = await resources.enter_async_context(request.admit(request.run_input))
+                request = replace(request, run_input=admitted)
             held = await resources.enter_async_context(self.hold(thread, busy=self.settings.busy))
             return await self._made(request, held, resources)
         except BaseException as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -78,11 +78,13 @@ class Caller:
         thread = self.thread(thread_id)
         return StoredThread(thread, store, self._outside_run(adapter, thread))
 
-    async def history(self, thread_id: str) -> Sequence[Message]:
-        """The messages of a thread; none if there is no such thread."""
+    async def history(self, thread_id: str, *, media: bool = False) -> Sequence[Message]:
+        """The messages of a thread; none if there is no such thread. `media`: with those of tools, which older clients
+        are not shown."""
         try:
             thread = await self.stored(thread_id)
-            return (await thread.store.messages(thread.ref.key, thread.run)).messages
+            run = replace(thread.run, declared=True) if media else thread.run
+            return (await thread.store.messages(thread.ref.key, run)).messages
         except ThreadNotFoundError:
             return ()
 

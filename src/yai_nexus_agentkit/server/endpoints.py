@@ -6,10 +6,11 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from functools import partial, wraps
 from typing import Any, Concatenate, TypeVar
 
-from ag_ui.core import BaseEvent, RunAgentInput
+from ag_ui.core import BaseEvent
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 
@@ -25,6 +26,7 @@ from yai_nexus_agentkit.runs.operations import OperationCancelledError
 from yai_nexus_agentkit.runs.remote_run import RemoteRun
 from yai_nexus_agentkit.runs.restored import restored
 from yai_nexus_agentkit.runs.service import RunService
+from yai_nexus_agentkit.server.admission import Admission
 from yai_nexus_agentkit.server.agents import ServedAgent
 from yai_nexus_agentkit.server.body import PATCHES, Body, beside_the_loop, parse_body, receive_body
 from yai_nexus_agentkit.server.caller import Caller, StoredThread
@@ -34,7 +36,7 @@ from yai_nexus_agentkit.server.problems import refused
 from yai_nexus_agentkit.server.restoring import stored_of
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.stream import Found, RunResponse
-from yai_nexus_agentkit.server.thread_list import description, page_of, shown_entries, shown_entry
+from yai_nexus_agentkit.server.thread_list import description, page_of, shown_entries, shown_entry, title_of
 from yai_nexus_agentkit.transport.agui_sse import MAX_FRAME
 from yai_nexus_agentkit.transport.wire import Posted, Refusal, Wire
 
@@ -103,17 +105,10 @@ class Endpoints:
             disconnect=disconnect,
             orphaned=self.settings.orphaned,
             alone=not self.service.shares_locks,
-            title=self._title(posted.run_input),
+            title=title_of(self.settings, posted.run_input),
+            admit=Admission(caller, posted, adapter, self._in_time).admitted,
             stored=stored_of(caller.identity, disconnect, self.settings.orphaned),
         )
-
-    def _title(self, asked: RunAgentInput) -> str:
-        """The thread's title if it has none yet. An application's function that fails does not stop the run."""
-        try:
-            return self.settings.thread_title(asked)
-        except Exception:
-            _logger.exception("thread_title failed")
-            return ""
 
     def _disconnect(self, request: HTTPConnection) -> Disconnect:
         """The fate of a run whose viewers have left: by the settings, or by ``?disconnect=``."""
@@ -186,7 +181,7 @@ class Endpoints:
         posted = await beside_the_loop(body.raw, parse)
         for warning in posted.warnings:
             _logger.warning("request of run %r: %s", posted.run_input.run_id, warning)
-        return posted
+        return replace(posted, body=body.data)
 
     @_answered
     async def capabilities(self, request: Request) -> Response:

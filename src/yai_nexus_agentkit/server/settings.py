@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Any, Literal
 
@@ -23,6 +23,7 @@ from yai_nexus_agentkit.runs.stores.opening import kind_of
 from yai_nexus_agentkit.runs.stores.store import Store
 from yai_nexus_agentkit.runs.telemetry import Meter
 from yai_nexus_agentkit.runs.titles import first_words
+from yai_nexus_agentkit.server.fetching.fetcher import Fetcher, needs_httpx
 from yai_nexus_agentkit.server.socket_settings import SocketSettings
 
 __all__ = ["LEAST_BODY", "Resolver", "ServerSettings", "ThreadKey"]
@@ -155,6 +156,20 @@ class ServerSettings:
     sockets: SocketSettings | None = SocketSettings()  # noqa: RUF009 (it is frozen)
     """Web sockets under ``{path}/ws``: their limits. None: there are none."""
 
+    media: Literal["pass", "fetch", "refuse"] = "pass"
+    """Files that a request names by URL: the URL is passed on to the model, if it leads to a public host by https, as
+    far as its form shows; or the file is fetched here and the model gets the data (extra ``media``); or the request is
+    refused. What is not accepted is refused with 422. Data in the request itself is not concerned."""
+
+    fetcher: Fetcher = field(default_factory=Fetcher)
+    """Fetches these files, with its own limits; one object may serve several settings. Its `hosts` count for
+    ``media="pass"`` too."""
+
+    client_system: Literal["allow", "drop", "refuse"] | None = None
+    """Messages of the roles system and developer in a request, which are instructions of the client. They are stored
+    and go to the model, or are left out with a warning in the log, or the request is refused with 422. None: they are
+    left out where the agent shows instructions of its own, else allowed. What the thread has already stays as it is."""
+
     event_lines: bool = False
     """Send ``id:`` and ``event:`` lines before each ``data:`` line, for standard EventSource consumers."""
 
@@ -228,6 +243,8 @@ class ServerSettings:
             raise ValueError(f"ServerSettings.max_depth must be between 1 and 200, not {self.max_depth}")
         if self.max_bodies < (least := max(self.max_body, LEAST_BODY)):
             raise ValueError(f"ServerSettings.max_bodies must have room for one body, {least}, not {self.max_bodies}")
+        if self.media == "fetch":
+            needs_httpx()
         if isinstance(self.store, str):
             kind_of(self.store)
         for origin in self.cors:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from ag_ui.core import RunAgentInput
 from pydantic_core import to_json
 from starlette.requests import Request
 
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text
 from yai_nexus_agentkit.runs.index import ThreadEntry
+from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.transport.wire import Refusal
 
-__all__ = ["description", "page_of", "shown_entries", "shown_entry"]
+__all__ = ["description", "page_of", "shown_entries", "shown_entry", "title_of"]
+
+_logger = logging.getLogger(__name__)
 
 _MAX_LIST = 1000
 _MAX_TEXT = 200
@@ -37,6 +42,15 @@ def shown_entry(entry: ThreadEntry) -> dict[str, Any]:
         "createdAt": _iso(entry.created),
         "updatedAt": _iso(entry.updated),
     }
+
+
+def title_of(settings: ServerSettings, asked: RunAgentInput) -> str:
+    """The thread's title if it has none yet. An application's function that fails does not stop the run."""
+    try:
+        return settings.thread_title(asked)
+    except Exception:
+        _logger.exception("thread_title failed")
+        return ""
 
 
 def page_of(request: Request) -> dict[str, Any]:

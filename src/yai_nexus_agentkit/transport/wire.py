@@ -82,6 +82,8 @@ class Posted:
     """Makes the encoder of a response to this request."""
     warnings: Sequence[str] = ()
     """Parts of the request that were left out, for the server's log."""
+    body: Any = None
+    """The JSON data that it was made of: refusals name its parts. The server sets it."""
 
 
 class Wire(Protocol):

@@ -10,10 +10,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from types import FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType
 from typing import Any, Literal
 
 from langchain_core.language_models import BaseLanguageModel
+from langchain_core.messages import SystemMessage
 from langchain_core.runnables import Runnable
 from langgraph.pregel import Pregel
 
@@ -25,6 +26,7 @@ _PLAIN = frozenset({type(None), bool, int, float, str, bytes})
 """Values that refer to nothing."""
 _COLLECTIONS = (list, tuple, set, frozenset)
 _USED = (Runnable, FunctionType)
+_PROMPTS = "langchain_core.prompts.chat"
 _LIMIT = 20_000
 """Objects that the search looks at; an agent has some hundreds."""
 
@@ -50,6 +52,8 @@ class AgentMiddlewares:
         """Instances of `PIIMiddleware` that look at answers or results of tools."""
         self.declares = any(_rewrites(one) for one in middlewares)
         """Some middleware declares that it rewrites answers. `redactors` are not counted."""
+        self.instructs = any(map(_instructs, found))
+        """The agent makes system messages, as far as it shows: some function or middleware of it does."""
 
     def hold(self, when: Literal["declared", "answer", "never"]) -> Hold | None:
         """How answers wait, by the option; None: they do not."""
@@ -96,6 +100,29 @@ def _rewrites(middleware: Any) -> bool:
         if getattr(kind, "before_builtins", False) and not hides:
             return True
     return False
+
+
+def _instructs(one: object) -> bool:
+    """A system message, a prompt with one, or something whose code makes one."""
+    if isinstance(one, SystemMessage) or _is_instance(one, _PROMPTS, "SystemMessagePromptTemplate"):
+        return True
+    if _is_instance(one, _PROMPTS, "ChatPromptTemplate"):
+        return any(map(_instructs, one.messages))  # type: ignore[attr-defined]
+    if isinstance(one, FunctionType):
+        return one.__module__.partition(".")[0] not in _LIBRARIES and _makes_system(one.__code__)
+    if not _is_middleware(one):
+        return False
+    own = [kind for kind in type(one).__mro__ if kind.__name__ != "AgentMiddleware"]
+    methods = (value for kind in own for value in vars(kind).values() if isinstance(value, FunctionType))
+    return any("SystemMessage" in method.__code__.co_names for method in methods)
+
+
+def _makes_system(code: CodeType) -> bool:
+    """The code uses the class of system messages, or writes the role: ``("system", text)``, ``{"role": "system"}``."""
+    if "SystemMessage" in code.co_names:
+        return True
+    consts = [part for const in code.co_consts for part in (const if isinstance(const, tuple) else (const,))]
+    return "system" in consts or any(_makes_system(const) for const in consts if isinstance(const, CodeType))
 
 
 def _reachable(agent: object) -> Iterator[object]:

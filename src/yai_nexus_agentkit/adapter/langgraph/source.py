@@ -63,6 +63,7 @@ class LangGraphSource(Source):
         self.graph: Graph | None = agent if isinstance(agent, Pregel) else None
         self.shape = GraphShape.of(self.graph) if self.graph is not None else None
         self._middleware = AgentMiddlewares(agent)
+        self.instructs = self._middleware.instructs
         self.continues = self.graph is not None and saver_of(self.graph) is not None
 
     async def prepare(self, run: RunContext, /) -> LangGraphRun:

@@ -150,6 +150,10 @@ class Fetcher:
         ):
             object.__setattr__(self, name, value)
 
+    def lists(self, host: str) -> bool:
+        """Whether a host is one of `hosts`."""
+        return self._reach.lists(host)
+
     async def fetch(self, wanted: Mapping[str, str]) -> Files:
         """The files of one request. `wanted`: URLs, each with the JSON Pointer of the part that names it.
 

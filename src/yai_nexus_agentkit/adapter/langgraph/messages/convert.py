@@ -50,10 +50,11 @@ from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import SIGNATURES, 
 from yai_nexus_agentkit.adapter.options import AdapterOptions
 from yai_nexus_agentkit.orchestration.client_tools import PENDING
 from yai_nexus_agentkit.protocol.calls import ThreadCalls
+from yai_nexus_agentkit.protocol.fetched_media import as_sent, has_fetched
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe, json_text
 from yai_nexus_agentkit.protocol.parts import for_old_peer, part_from_block, parts_text
 
-__all__ = ["DEVELOPER", "KEPT", "client_form", "is_shown", "result_content", "to_agui", "tool_content"]
+__all__ = ["DEVELOPER", "KEPT", "client_form", "is_shown", "result_content", "to_agui", "tool_content", "was_fetched"]
 
 KEPT = "agui"
 """Key in ``additional_kwargs`` of what LangChain has no field for."""
@@ -91,6 +92,11 @@ def to_agui(
 def client_form(options: AdapterOptions, *, declared: bool) -> dict[str, Any]:
     """The arguments of `to_agui` for a client."""
     return {"declared": declared, "reasoning": options.reasoning != "off", "marked": options.marked_messages}
+
+
+def was_fetched(message: lc.BaseMessage) -> bool:
+    """The message has files whose URL the client sent, and is shown."""
+    return bool(message.additional_kwargs) and has_fetched(_kept(message).get("parts"))
 
 
 def is_shown(message: lc.BaseMessage) -> bool:
@@ -331,5 +337,6 @@ def _with_kept(parts: list[ContentPart], kept: Any) -> list[ContentPart]:
     out: list[ContentPart] = []
     for part, extra in zip(parts, kept, strict=True):
         own = json_safe(extra) if isinstance(extra, Mapping) else {}
-        out.append(part.model_copy(update={key: own[key] for key in ("id", "metadata") if key in own}))
+        whole = part.model_copy(update={key: own[key] for key in ("id", "metadata") if key in own})
+        out.append(as_sent(whole))
     return out

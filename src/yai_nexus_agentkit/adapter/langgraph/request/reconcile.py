@@ -16,7 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from yai_nexus_agentkit.adapter.langgraph.messages.answer import own_messages
 from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of, give_result, message_id
-from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown
+from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, was_fetched
 from yai_nexus_agentkit.adapter.langgraph.messages.metadata import is_marked, is_users, withheld
 from yai_nexus_agentkit.adapter.langgraph.messages.to_langchain import to_langchain
 from yai_nexus_agentkit.adapter.langgraph.request.alike import alike, repeats, same_content, text_of, was_saved_as
@@ -61,8 +61,8 @@ class Reconciliation:
     texts: dict[str, str] = field(default_factory=dict)
     """Texts that the client was sent, by message id, where a saver could not store them as they were."""
     masked: dict[str, BaseMessage] = field(default_factory=dict)
-    """The thread's own, by id, of messages that came back as the application redacts them: the redacted text is not
-    what a repeated message says."""
+    """The thread's own, by id, of messages that came back as clients are shown them: redacted, or with URLs in place of
+    fetched files. That is not what a repeated message says."""
 
     @property
     def given(self) -> list[BaseMessage]:
@@ -140,6 +140,8 @@ class _Comparison:
         for message in (own[n] for n in self.known):
             held = shown[self._at[message.id]]
             if alike(message, held, calls):
+                if was_fetched(held):
+                    self.found.masked[message.id] = held
                 continue
             if redacted is not None and repeats(message, redacted.get(message.id)):
                 self.found.masked[message.id] = held
