@@ -18,8 +18,10 @@ from yai_nexus_agentkit.testing import Run, WireEvent, record, run_input
 
 __all__ = ["Scripted", "Talk", "calling", "of", "text_of", "thinking"]
 
-Answer = Sequence[str | types.Part] | Exception | LlmResponse | Callable[[LlmRequest], Any]
+Answer = str | Sequence[str | types.Part] | Exception | LlmResponse | Callable[[LlmRequest], Any]
 Events = list[WireEvent]
+HANGS = "hangs"
+"""An answer that does not come."""
 
 
 class Scripted(BaseLlm):
@@ -40,6 +42,8 @@ class Scripted(BaseLlm):
     ) -> AsyncGenerator[LlmResponse, None]:
         self.requests.append(llm_request)
         answer = self.answers.pop(0)
+        if answer == HANGS:
+            await asyncio.sleep(60)
         if callable(answer):
             answer = answer(llm_request)
         if isinstance(answer, Exception):

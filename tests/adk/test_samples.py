@@ -6,20 +6,32 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from fastapi.openapi.models import OAuth2, OAuthFlowAuthorizationCode, OAuthFlows
+from google.adk.agents import Agent
+from google.adk.apps import App, ResumabilityConfig
+from google.adk.auth import AuthConfig, AuthCredential, AuthCredentialTypes, OAuth2Auth
+from google.adk.events import Event, RequestInput
+from google.adk.tools import FunctionTool, ToolContext
+from google.adk.workflow import Workflow
+from google.genai import types
 
 from tests.adk.playing import (
     WIPED,
     Talk,
     artist,
+    calling,
     cleaner,
     expenses,
+    get_weather,
     helpdesk,
+    model,
     of,
     pipeline,
     refining,
     research,
     text_of,
     weather,
+    wipe,
 )
 from tests.conftest import Judge
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
@@ -211,3 +223,89 @@ async def test_a_confirmation_may_come_as_a_result_of_the_call(judge: Judge) -> 
     made = {"id": "r1", "role": "tool", "toolCallId": call, "content": '{"approved": true}'}
     events = await collect(talk.adapter, run_input([*talk.messages, made], thread_id="t"))
     assert text_of(events) == "Done."
+
+
+# ---------------------------------------------------------------- workflows, tasks, apps that resume
+
+
+async def test_a_workflow_asks_for_input(judge: Judge) -> None:
+    def ask(node_input: Any) -> Any:
+        return RequestInput(message="How many?", response_schema={"type": "integer"}, interrupt_id="q1")
+
+    def say(node_input: Any) -> Event:
+        text = f"You said {node_input}."
+        return Event(content=types.Content(role="model", parts=[types.Part(text=text)]))
+
+    talk = Talk(AGUIAdapter(Workflow(name="flow", edges=[("START", ask, say)])), judge)
+    await talk.say("go")
+    [asked] = talk.asked
+    assert (asked["id"], asked["reason"], asked["message"]) == ("q1", "input_required", "How many?")
+    assert asked["responseSchema"] == {"type": "integer"}
+
+    wrong = [{"interruptId": "q1", "status": "resolved", "payload": "three"}]
+    refused = await collect(talk.adapter, run_input(talk.messages, thread_id="t", resume=wrong))
+    assert refused[-1]["code"] == "INVALID_RESUME"
+    assert text_of(await talk.answer(3)) == "You said 3."
+
+
+async def test_a_delegated_task_is_a_subagent(judge: Judge) -> None:
+    done = ["Working. ", calling("finish_task", result="fine")]
+    helper = Agent(name="helper", mode="task", description="helps", model=model(done))
+    lead = ["I delegate. ", calling("helper", request="do it")]
+    root = Agent(name="lead", model=model(lead, ["All done."]), sub_agents=[helper])
+    events = await Talk(AGUIAdapter(root), judge).say("go")
+
+    [started] = of(events, "SUBAGENT_STARTED")
+    call = of(events, "TOOL_CALL_START")[0]["toolCallId"]
+    assert (started["name"], started["parentToolCallId"]) == ("helper", call)
+    kinds = [event["type"] for event in events]
+    assert kinds.index("SUBAGENT_FINISHED") < kinds.index("TOOL_CALL_RESULT", kinds.index("SUBAGENT_FINISHED"))
+    results = {event["toolCallId"]: event["content"] for event in of(events, "TOOL_CALL_RESULT")}
+    assert "fine" in results[call]
+
+
+@pytest.mark.parametrize("resumable", [False, True])
+async def test_an_app_that_resumes_asks_and_waits_alike(judge: Judge, resumable: bool) -> None:
+    tools = [get_weather, FunctionTool(wipe, require_confirmation=True)]
+    llm = model(
+        [calling("pick"), calling("get_weather", city="Rome")], ["Picked."], [calling("wipe", path="/y")], ["Wiped."]
+    )
+    config = ResumabilityConfig(is_resumable=resumable)
+    app = App(name="resuming", root_agent=Agent(name="root", model=llm, tools=tools), resumability_config=config)
+    talk = Talk(AGUIAdapter(app), judge, tools=[{"name": "pick", "description": "Pick.", "parameters": {}}])
+
+    events = await talk.say("pick")
+    [call] = events[-1]["outcome"]["pendingToolCallIds"]
+    assert text_of(await talk.results({call: "3"})) == "Picked."
+    await talk.say("wipe")
+    assert text_of(await talk.answer({"approved": True})) == "Wiped."
+
+
+async def test_credentials_are_asked_for_without_secrets(judge: Judge) -> None:
+    flows = OAuthFlows(
+        authorizationCode=OAuthFlowAuthorizationCode(
+            authorizationUrl="https://login.example/auth", tokenUrl="https://login.example/token", scopes={"read": ""}
+        )
+    )
+    config = AuthConfig(
+        auth_scheme=OAuth2(flows=flows),
+        raw_auth_credential=AuthCredential(
+            auth_type=AuthCredentialTypes.OAUTH2, oauth2=OAuth2Auth(client_id="me", client_secret="hunter2")
+        ),
+    )
+
+    def mail(tool_context: ToolContext) -> dict[str, str]:
+        """Read the mail."""
+        tool_context.request_credential(config)
+        return {"status": "waiting"}
+
+    talk = Talk(AGUIAdapter(Agent(name="root", model=model([calling("mail")], ["No mail."]), tools=[mail])), judge)
+    events = await talk.say("mail")
+    [asked] = talk.asked
+    assert asked["reason"] == "adk:credential"
+    assert asked["metadata"]["adk"]["value"]["authUri"].startswith("https://login.example/auth?")
+    assert "hunter2" not in str(events)
+
+    events = await talk.answer(None)
+    assert text_of(events) == "No mail."
+    assert ["did not give" in m["content"] for m in talk.messages if m["role"] == "tool"] == [True]

@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import Runnable, RunnableGenerator, RunnableLambda
+from langgraph.pregel.remote import RemoteGraph
 
 from tests.support.graphs import scripted
 from tests.support.playing import Player
@@ -132,3 +133,10 @@ async def test_state_of_the_request_is_given_to_functions(play: Player) -> None:
 def test_what_is_no_agent() -> None:
     with pytest.raises(TypeError, match="a compiled graph, a runnable, an agent of google-adk or a Source, not str"):
         AGUIAdapter("graph")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("bound", [False, True])
+def test_a_remote_graph_is_refused_with_the_reason(bound: bool) -> None:
+    remote = RemoteGraph("agent", url="http://localhost:1")
+    with pytest.raises(TypeError, match="a RemoteGraph cannot be served: its astream_events gives no events"):
+        AGUIAdapter(remote.with_config({"tags": ["t"]}) if bound else remote)

@@ -67,7 +67,7 @@ def plan_of(run: RunContext, history: History, shown: Mapping[str, Any], agent: 
         return Plan()
     attempt = run.attempt
     if attempt is not None and attempt.number > 1 and (begun := history.invocation_of_run(attempt.key)):
-        return Plan(invocation=None if _ended(history, begun) else begun)
+        return Plan(invocation=None if _ended(history, begun, agent) else begun)
     seen = history.seen()
     fresh = [message for message in given.messages if message.id not in seen]
     questions = history.questions()
@@ -132,10 +132,13 @@ def _user_parts(event: Any) -> list[Any]:
     return [part for part in parts if part.function_response is not None]
 
 
-def _ended(history: History, invocation: str) -> bool:
-    """The turn came to its end: the last event is a whole answer, or waits."""
-    last = [event for event in history.events if event.invocation_id == invocation][-1]
-    return last.author != "user" and bool(last.is_final_response())
+def _ended(history: History, invocation: str, agent: str) -> bool:
+    """The turn waits, or came to its end: that of the root agent, and of those that it was transferred to."""
+    turn = [event for event in history.events if event.invocation_id == invocation]
+    if history.questions() or history.open_calls(turn):
+        return True
+    entered = {agent, *(event.actions.transfer_to_agent for event in turn if event.actions.transfer_to_agent)}
+    return entered <= {event.author for event in turn if event.actions.end_of_agent}
 
 
 # ---------------------------------------------------------------- messages

@@ -17,6 +17,8 @@ __all__ = ["ASKING", "Question", "answer_to"]
 CONFIRMATION, CREDENTIAL, INPUT = "adk_request_confirmation", "adk_request_credential", "adk_request_input"
 ASKING = frozenset({CONFIRMATION, CREDENTIAL, INPUT})
 """The names of the calls by which ADK asks a person. They are no calls to the client."""
+_FOR_CODE = "responding with a FunctionResponse"
+"""ADK's own hint speaks to a programmer."""
 _DENIED = "The user did not give the credentials."
 _APPROVAL = {
     "type": "object",
@@ -79,9 +81,9 @@ class Question:
 
     def _shown(self) -> tuple[str, str, dict[str, Any] | None]:
         if self.name == CONFIRMATION:
-            hint = (self.args.get("toolConfirmation") or {}).get("hint")
+            hint = str((self.args.get("toolConfirmation") or {}).get("hint") or "")
             text = f"Allow {self.call.get('name')} {json_text(self.call.get('args') or {})}?"
-            return "tool_call", hint or text, _APPROVAL
+            return "tool_call", text if not hint or _FOR_CODE in hint else hint, _APPROVAL
         if self.name == CREDENTIAL:
             return "adk:credential", f"{self.tool or 'The tool'} needs credentials.", {"type": "object"}
         schema = self.args.get("response_schema") or self.args.get("responseSchema")

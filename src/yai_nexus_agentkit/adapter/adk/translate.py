@@ -117,8 +117,9 @@ class AdkTranslator(Translator):
     def feed(self, native: Any, /) -> list[BaseEvent]:
         if isinstance(native, Emission):
             return self._emitted(native)
-        if native.author == "user":
-            return []
+        if native.author == "user":  # the result of a task that was delegated
+            self._history.events.append(native)
+            return self._results(native)
         return self._chunk(native) if native.partial else self._whole(native)
 
     def finish(self) -> list[BaseEvent]:
@@ -263,7 +264,8 @@ class AdkTranslator(Translator):
             events += self._life.finish_step(self._steps.pop(other).id)
         self._runs += 1
         owner = owner_of(event)
-        path = (*(name for name in branch.split(".") if name and name != author), author)
+        around = (name.partition("@")[0] for name in branch.split("."))
+        path = (*(name for name in around if name and name != author), author)
         agent = NativeRun(f"{author}-{self._runs}", RunKind.NODE, author, None, owner=owner, path=path)
         self._steps[branch] = agent
         if owner is not None and owner not in self._inside:
