@@ -59,9 +59,10 @@ class Calls:
         """The arguments of a call are not complete, and an event will say when they are."""
         return any(call.state == "streaming" and not call.loose for call in self._calls.values())
 
-    def begin(self, call_id: str, name: str, maker: str | None, event: Any, *, loose: bool = False) -> Chunk:
-        """A new call of the message `maker`."""
-        call = self._calls[call_id] = _Call(call_id, name, loose=loose, facts=facts_of(event, maker))
+    def begin(self, call_id: str, name: str, event: Any, *, loose: bool = False) -> Chunk:
+        """A new call, announced by `event`. `loose`: no event will say that its arguments are complete."""
+        facts = facts_of(event, event.parent_message_id)
+        call = self._calls[call_id] = _Call(call_id, name, loose=loose, facts=facts)
         call.provider = fact(event.metadata, "executor") == "provider"
         return call.chunk("tool-input-start", toolName=name)
 
@@ -110,6 +111,10 @@ class Calls:
             yield call.chunk("tool-output-error", errorText=_text(output))
         else:
             yield call.chunk("tool-output-available", output=output)
+
+    def is_over(self, call_id: str) -> bool:
+        """The call has its result, or cannot have one."""
+        return self._calls[call_id].state == "over"
 
     def knows(self, call_id: str) -> bool:
         """The message has the call, or an older one."""

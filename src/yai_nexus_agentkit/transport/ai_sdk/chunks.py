@@ -44,8 +44,9 @@ class UIMessageStream:
         """`turn`: id of the user message that is answered. `message_id`: the answer's; default: `reply_id`. `held`:
         what the client's answer has already. `earlier`: the whole conversation, for questions about older calls."""
         self._version, self._turn, self.id = version, turn, message_id or reply_id(turn)
-        self._started = self._in_step = self._has_calls = False
-        """`_has_calls`: there are calls in the newest step."""
+        self._started = self._in_step = False
+        self._step_calls: list[str] = []
+        """The calls in the newest step that no provider runs."""
         self._message: str | None = None
         """The agent's message that the step shows, if it is known."""
         self._open: dict[_Key, dict[str, Any]] = {}
@@ -92,7 +93,7 @@ class UIMessageStream:
                 self._message = self._message or message
                 return
             yield from self._leave()
-        self._in_step, self._message, self._has_calls = True, message, False
+        self._in_step, self._message, self._step_calls = True, message, []
         yield {"type": "start-step"}
 
     @property
@@ -112,9 +113,10 @@ class UIMessageStream:
         """Close everything: no answer of the page is awaited. Pages send a message whose last step has nothing but
         answered calls once more, so a step without any is added to such a one."""
         yield from self._leave()
-        if self._has_calls:
-            self._has_calls = False
+        if self._step_calls and all(map(self._calls.is_over, self._step_calls)):
+            self._step_calls = []
             yield from ({"type": "start-step"}, {"type": "finish-step"})
+            yield {"type": "message-metadata", "messageMetadata": {}}  # else a page does not look at the new step
 
     # ------------------------------------------------------------------ text and reasoning
 
@@ -191,8 +193,13 @@ class UIMessageStream:
     def _call_start(self, event: agui.ToolCallStartEvent) -> Iterator[Chunk]:
         if event.tool_call_id not in self._calls:
             yield from self._into(event.parent_message_id)
-            self._has_calls = True
-            yield self._calls.begin(event.tool_call_id, event.tool_call_name, event.parent_message_id, event)
+            yield self._called(self._calls.begin(event.tool_call_id, event.tool_call_name, event))
+
+    def _called(self, chunk: Chunk) -> Chunk:
+        """Note that the step has a call. Those that the provider runs do not count for pages."""
+        if "providerExecuted" not in chunk:
+            self._step_calls.append(chunk["toolCallId"])
+        return chunk
 
     def _call_args(self, event: agui.ToolCallArgsEvent) -> Iterator[Chunk]:
         return self._calls.more(event.tool_call_id, event.delta)
@@ -206,8 +213,7 @@ class UIMessageStream:
             return
         if own not in self._calls and name is not None:
             yield from self._into(event.parent_message_id)
-            self._has_calls = True
-            yield self._calls.begin(own, name, event.parent_message_id, event, loose=True)
+            yield self._called(self._calls.begin(own, name, event, loose=True))
         if event.delta:
             yield from self._calls.more(own, event.delta)
 
@@ -248,7 +254,7 @@ class UIMessageStream:
                 self._open.clear()
                 self._loose.clear()
                 self._seen -= gone
-                self._message, self._has_calls = None, False
+                self._message, self._step_calls = None, []
                 yield {"type": "reset-step"}
             else:
                 yield from self._leave()
@@ -288,8 +294,7 @@ class UIMessageStream:
             for approval, call in approvals:
                 if call not in self._calls:  # it stands in an older message
                     yield from self._into(None)
-                    self._has_calls = True
-                    yield self._calls.again(call)
+                    yield self._called(self._calls.again(call))
                 yield {"type": "tool-approval-request", "approvalId": approval, "toolCallId": call}
         if others:
             yield from self._leave()
