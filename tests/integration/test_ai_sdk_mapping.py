@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """What a run is for a page of the AI SDK: every row of the mapping, by real graphs, read by the client's own code."""
 
 from __future__ import annotations

@@ -44,12 +44,13 @@ class _Call:
 
 
 class Calls:
-    """The calls of one message. `earlier`: the conversation, whose calls a question may be about."""
+    """The calls of one message. `earlier`: the conversation, whose calls a question may be about. `verdicts`: the
+    page's answers to approvals, by call."""
 
-    def __init__(self, version: int, earlier: Sequence[Message]) -> None:
+    def __init__(self, version: int, earlier: Sequence[Message], verdicts: Mapping[str, bool | None]) -> None:
         self._denies = version > 5
+        self._earlier, self._verdicts = earlier, verdicts
         self._calls: dict[str, _Call] = {}
-        self._earlier = earlier
 
     def __contains__(self, call_id: str) -> bool:
         return call_id in self._calls
@@ -65,6 +66,10 @@ class Calls:
         call = self._calls[call_id] = _Call(call_id, name, loose=loose, facts=facts)
         call.provider = fact(event.metadata, "executor") == "provider"
         return call.chunk("tool-input-start", toolName=name)
+
+    def hold(self, call_id: str) -> None:
+        """The client has this call, with its arguments."""
+        self._calls.setdefault(call_id, _Call(call_id, "", state="complete"))
 
     def more(self, call_id: str, delta: str) -> Iterator[Chunk]:
         """A piece of the arguments."""
@@ -103,11 +108,11 @@ class Calls:
         if call.state == "over":
             return
         call.state = "over"
-        output = _output(event.content)
-        if fact(event.metadata, "approval") in _DENIALS:
-            denied: Chunk = {"type": "tool-output-denied", "toolCallId": call.id}
-            yield denied if self._denies else call.chunk("tool-output-error", errorText=_text(output))
-        elif fact(event.metadata, "status") == "error":
+        output, approved = _output(event.content), self._verdicts.get(call.id)
+        denied = fact(event.metadata, "approval") in _DENIALS
+        if self._denies and (approved is False or (denied and approved is None)):
+            yield {"type": "tool-output-denied", "toolCallId": call.id}
+        elif denied or fact(event.metadata, "status") == "error":  # too late, for example: the page had approved
             yield call.chunk("tool-output-error", errorText=_text(output))
         else:
             yield call.chunk("tool-output-available", output=output)

@@ -25,6 +25,7 @@ __all__ = ["UIMessageStream", "Version"]
 Version: TypeAlias = Literal[5, 6, 7]
 """The major version of the npm package ``ai`` that a page uses."""
 
+_NONE: Mapping[str, bool | None] = {}
 _Key = tuple[str, str]
 """``text`` or ``reasoning``, and an id."""
 
@@ -40,9 +41,11 @@ class UIMessageStream:
         *,
         held: Iterable[Message] = (),
         earlier: Sequence[Message] = (),
+        verdicts: Mapping[str, bool | None] = _NONE,
     ) -> None:
         """`turn`: id of the user message that is answered. `message_id`: the answer's; default: `reply_id`. `held`:
-        what the client's answer has already. `earlier`: the whole conversation, for questions about older calls."""
+        what the client's answer has already. `earlier`: the whole conversation, for questions about older calls.
+        `verdicts`: the calls in the client's answer that wait, and what the user decided about them."""
         self._version, self._turn, self.id = version, turn, message_id or reply_id(turn)
         self._started = self._in_step = False
         self._step_calls: list[str] = []
@@ -56,22 +59,30 @@ class UIMessageStream:
         self._seen: set[_Key] = set()
         self._stored: set[str] = set()
         """Ids of the messages that the thread should have: what subagents say is stored by no thread."""
-        self._calls = Calls(version, earlier)
+        self._calls = Calls(version, earlier, verdicts)
         self._values = Values()
         for event in events_of(held):
             self.feed(event)
+        for call in verdicts:
+            self._calls.hold(call)
         list(self._leave())
         self._started = False
 
     @classmethod
     def of(
-        cls, version: Version, run_input: RunAgentInput, message_id: str | None = None, *, joined: bool = False
+        cls,
+        version: Version,
+        run_input: RunAgentInput,
+        message_id: str | None = None,
+        verdicts: Mapping[str, bool | None] = _NONE,
+        *,
+        joined: bool = False,
     ) -> UIMessageStream:
         """The stream of a run. `joined`: for a client that comes while it goes on, and gets the whole answer."""
         messages = run_input.messages
         turn = last_user(messages)
         held = () if joined else since(messages, turn)
-        return cls(version, turn, message_id, held=held, earlier=messages)
+        return cls(version, turn, message_id, held=held, earlier=messages, verdicts=verdicts)
 
     def feed(self, event: BaseEvent) -> list[Chunk]:
         """The chunks of an event: none, one or several."""

@@ -36,6 +36,8 @@ class Asked(NamedTuple):
     run_input: RunAgentInput
     message_id: str | None
     """The id of the answer that goes on; None for a new one."""
+    verdicts: Mapping[str, bool | None]
+    """The calls in that answer that have no result, and what the user decided about them, if they were asked."""
     warnings: Sequence[str]
     """Parts that were left out."""
 
@@ -68,7 +70,8 @@ def read_request(data: Any, limits: RequestLimits) -> Asked:
         **{name: data[name] for name in _AS_IN_AGUI if name in data},
     }
     run_input = parse_request(raw, warnings=reading.warnings, limits=replace(limits, messages=None))
-    return Asked(run_input, last["id"] if goes_on else None, reading.warnings)
+    verdicts = _verdicts(last["parts"]) if goes_on else {}
+    return Asked(run_input, last["id"] if goes_on else None, verdicts, reading.warnings)
 
 
 class _Reading:
@@ -206,6 +209,12 @@ def _result(part: Mapping[str, Any]) -> dict[str, Any]:
 def _approval(part: Mapping[str, Any]) -> Mapping[str, Any]:
     given = part.get("approval")
     return given if isinstance(given, Mapping) else {}
+
+
+def _verdicts(parts: Sequence[dict[str, Any]]) -> dict[str, bool | None]:
+    waiting = [part for part in filter(_is_call, parts) if part.get("state") not in _ANSWERED]
+    said = {part["toolCallId"]: _approval(part).get("approved") for part in waiting}
+    return {call: approved if isinstance(approved, bool) else None for call, approved in said.items()}
 
 
 def _answers(parts: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -79,7 +79,7 @@ class AISDKWire:
     def parse(self, data: Any, history: Sequence[Message], limits: RequestLimits) -> Posted:
         """`data`: what ``useChat`` posts. Raises `RunInputError`."""
         asked = read_request(data, limits)
-        stream = partial(UIMessageStream.of, self.version, asked.run_input, asked.message_id)
+        stream = partial(UIMessageStream.of, self.version, asked.run_input, asked.message_id, asked.verdicts)
         return Posted(asked.run_input, lambda: ChunkEncoder(stream()), asked.warnings)
 
     def joining(self, run_input: RunAgentInput) -> Posted:

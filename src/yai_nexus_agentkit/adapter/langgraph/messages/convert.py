@@ -48,6 +48,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages.layout import Place
 from yai_nexus_agentkit.adapter.langgraph.messages.metadata import SOURCE, is_withheld, mark_of
 from yai_nexus_agentkit.adapter.langgraph.messages.reasoning import SIGNATURES, reasoning_message
 from yai_nexus_agentkit.adapter.options import AdapterOptions
+from yai_nexus_agentkit.orchestration.approvals import APPROVAL
 from yai_nexus_agentkit.orchestration.client_tools import PENDING
 from yai_nexus_agentkit.protocol.calls import ThreadCalls
 from yai_nexus_agentkit.protocol.fetched_media import as_sent, has_fetched
@@ -242,6 +243,8 @@ class _ToAGUI:
             return
         content = result_content(message, declared=self._declared)
         fields = _facts(message)
+        if decided := message.additional_kwargs.get(APPROVAL):
+            fields["metadata"] = with_facts(fields.get("metadata") or {}, {"approval": str(decided)})
         if message.status == "error":
             error = _kept(message).get("error")
             text = content if isinstance(content, str) else parts_text(content, "\n")
