@@ -162,7 +162,7 @@ test-lowest: $(CLIENTS) $(OPENAI) $(AI_SDK) $(LOWEST)/.stamp
 
 # Agents of google-adk, in an environment of their own.
 test-adk: $(CLIENTS) $(ADK)/.stamp
-	$(ADK)/bin/pytest --inline-snapshot=disable tests/adk -p no:cacheprovider --quiet $(PYTEST_ARGS)
+	$(ADK)/bin/pytest --inline-snapshot=disable tests/adk tests/docs/test_pages.py -k adk -p no:cacheprovider --quiet $(PYTEST_ARGS)
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks

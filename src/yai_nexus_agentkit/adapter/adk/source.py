@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -169,7 +170,9 @@ def _runner_of(agent: Any, app_name: Named, services: dict[str, Any], *, in_memo
         kind = type(agent).__name__
         raise TypeError(f"an agent of google-adk is an agent, a workflow, an App or a Runner, not {kind}")
     if in_memory:
-        services = {name: made() if services[name] is None else services[name] for name, made in _IN_MEMORY.items()}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # ADK warns of its own experimental services, which nobody asked for
+            services = {n: made() if services[n] is None else services[n] for n, made in _IN_MEMORY.items()}
     elif services["session_service"] is None:
         raise ValueError("use_in_memory_services is False, so session_service must be given")
     name = app_name if isinstance(app_name, str) else None
