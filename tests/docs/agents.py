@@ -12,7 +12,7 @@ from langgraph.types import interrupt
 
 from yai_nexus_agentkit import AGUIAdapter, EventEmitter
 from yai_nexus_agentkit.orchestration.client_tools import client_tools
-from yai_nexus_agentkit.server import create_app
+from yai_nexus_agentkit.server import OpenAISettings, create_app
 from yai_nexus_agentkit.testing import ScriptedChatModel, tool_calls_part
 
 
@@ -49,3 +49,8 @@ def _asking(state: MessagesState) -> dict[str, Any]:
 def served() -> Any:
     """An agent that talks, one that lets the page confirm, one that asks the user."""
     return create_app({"talk": _one_node(_talking), "confirm": _one_node(_confirming), "ask": _one_node(_asking)})
+
+
+def models() -> Any:
+    """The agent that talks, as a model."""
+    return create_app({"helper": _one_node(_talking)}, openai=OpenAISettings(keys=["sk-ann"]))

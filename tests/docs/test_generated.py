@@ -54,7 +54,7 @@ def test_the_page_of_the_command_line_has_every_argument() -> None:
 def test_arguments_as_a_table() -> None:
     text = arguments("serve")
 
-    assert "| `--port PORT` | the port (default: 8000; 0 = any free port) |" in text
+    assert "| `--port PORT` | the port (default: 8000, with --openai $PORT; 0 = any free port) |" in text
     assert "| `--cors ORIGIN` | an origin whose pages may call; \\* for all; may be repeated |" in text
     assert "| `AGENT` |" in text
     assert "| `--source` `events`, `callbacks` | [`source`](hooks-and-options.md#source): observe the graph by" in (

@@ -16,6 +16,7 @@ from ipaddress import ip_address
 from yai_nexus_agentkit import __version__
 from yai_nexus_agentkit.cli.arguments import AGENT, add_agent_arguments
 from yai_nexus_agentkit.cli.failures import CommandError, report, warn
+from yai_nexus_agentkit.cli.models import MODELS, port_of
 from yai_nexus_agentkit.cli.serving import COPILOTKIT, INSPECTOR, application, inspector_wanted, named_specs
 from yai_nexus_agentkit.cli.terminal import Terminal
 
@@ -41,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="another name by which clients may address the server; * for any (default: any, unless --host is local)",
     )
-    parser.add_argument("--port", type=port, default=8000, help="the port (default: %(default)s; 0 = any free port)")
+    parser.add_argument("--port", type=port, help="the port (default: 8000, with --openai $PORT; 0 = any free port)")
     parser.add_argument("--reload", action="store_true", help="restart when a Python file here changes")
     parser.add_argument(
         "--cors", action="append", default=[], metavar="ORIGIN", help="an origin whose pages may call; * for all"
@@ -52,6 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="serve a page to try the agents, at /inspector/ (default: if it is installed)",
     )
     parser.add_argument("--copilotkit", action="store_true", help="serve pages made with CopilotKit, at /copilotkit")
+    parser.add_argument("--openai", action="store_true", help="serve the agents as models to OpenAI's clients, at /v1")
     parser.add_argument("--identity", metavar="SPEC", help="module:function that returns the Identity of a request")
     parser.add_argument("--per-request", action="store_true", help="call the agents' functions for each request")
     parser.add_argument(
@@ -84,7 +86,7 @@ def execute(args: argparse.Namespace) -> int:
         raise CommandError("serve needs an extra: pip install 'yai-nexus-agentkit[server]'")
     named_specs(args)
     inspector_wanted(args)
-    with _bound(args.host, args.port) as listening:
+    with _bound(args.host, port_of(args)) as listening:
         if not args.identity and not ip_address(listening.getsockname()[0]).is_loopback:
             warn(f"everybody who can reach {args.host} shares the same threads; --identity separates users")
         try:
@@ -159,6 +161,8 @@ def _banner(args: argparse.Namespace, listening: socket.socket) -> str:
     ]
     if args.copilotkit:
         lines.append(f"  CopilotKit {base}{COPILOTKIT}")
+    if args.openai:
+        lines.append(f"  OpenAI {base}{MODELS}")
     if inspector_wanted(args):
         lines.append(f"  page {base}/{INSPECTOR}/")
     return "\n".join(lines) + "\n"

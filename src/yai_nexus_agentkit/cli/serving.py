@@ -16,6 +16,7 @@ from yai_nexus_agentkit.cli.agents import adapter_of, loaded
 from yai_nexus_agentkit.cli.arguments import run_arguments
 from yai_nexus_agentkit.cli.failures import CommandError
 from yai_nexus_agentkit.cli.loading import find, made, parse_spec
+from yai_nexus_agentkit.cli.models import MODELS, model_settings, server_settings
 from yai_nexus_agentkit.cli.persistence import persistence, with_persistence
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ _NAMED = re.compile(r"([A-Za-z0-9._~-]+)=(.+)")
 def named_specs(args: argparse.Namespace) -> dict[str | None, str]:
     """``name=module:attribute``, or one spec without a name (None). Raises `CommandError`."""
     given, named = args.agents, dict[str | None, str]()
-    taken = {INSPECTOR, COPILOTKIT.strip("/")} if args.copilotkit else {INSPECTOR}
+    paths = [COPILOTKIT] * args.copilotkit + [MODELS] * args.openai
+    taken = {INSPECTOR, *(path.strip("/") for path in paths)}
     for text in given:
         match = _NAMED.fullmatch(text)
         name, spec = (match[1], match[2]) if match else (None, text)
@@ -77,7 +79,9 @@ async def application(args: argparse.Namespace, address: str) -> AsyncIterator[S
             disconnect=args.disconnect,
             store=args.run_store,
             restore_identity=None if args.identity else _restorer(args),
+            **server_settings(args),
         )
+        models = model_settings(args, _common(args))
     except ValueError as error:
         raise CommandError(str(error)) from error
     async with AsyncExitStack() as stack:
@@ -89,11 +93,15 @@ async def application(args: argparse.Namespace, address: str) -> AsyncIterator[S
                 continue
             agents[name] = await stack.enter_async_context(loaded(found[name], spec, attributes, args))
         only = agents.get(None)
-        app = create_app(
-            only or {name: agent for name, agent in agents.items() if name},
-            settings=settings,
-            copilotkit=COPILOTKIT if args.copilotkit else None,
-        )
+        try:
+            app = create_app(
+                only or {name: agent for name, agent in agents.items() if name},
+                settings=settings,
+                copilotkit=COPILOTKIT if args.copilotkit else None,
+                openai=models,
+            )
+        except ValueError as error:
+            raise CommandError(str(error)) from error
         if inspector_wanted(args):
             _add_inspector(app, specs)
         yield app
@@ -135,14 +143,20 @@ def _resolver(args: argparse.Namespace) -> Resolver:
     return resolve
 
 
-def _restorer(args: argparse.Namespace) -> Restore:
-    """The identity of a run that another worker began, where requests have none but that of the command line."""
+def _common(args: argparse.Namespace) -> Identity:
+    """What all identities have by the command line."""
     from yai_nexus_agentkit.server import Identity
 
     config, context = run_arguments(args).values()
+    return Identity(config={"configurable": config["configurable"]}, context=context)
+
+
+def _restorer(args: argparse.Namespace) -> Restore:
+    """The identity of a run that another worker began, where requests have none but that of the command line."""
+    common = _common(args)
 
     def restore(agent: str, user: str, facts: Mapping[str, Any]) -> Identity:
-        return Identity(user=user, facts=facts, config={"configurable": config["configurable"]}, context=context)
+        return replace(common, user=user, facts=facts)
 
     return restore
 

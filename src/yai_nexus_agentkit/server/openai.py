@@ -172,7 +172,7 @@ class OpenAI:
             caller = self._caller(request, endpoints, identity)
             chat, key = await self._in_session(caller, await self._chat(caller, asked))
             with self._choosing(key):
-                posted = await self._posted(endpoints, caller, chat, body.raw)
+                posted = replace(await self._posted(endpoints, caller, chat, body.raw), body=body.data)
                 wanted = await endpoints.wanted(caller, posted)
         if posted.run_input.thread_id == chat.shown.reference:
             stack.push_async_callback(self._forget, caller, chat.shown.reference)

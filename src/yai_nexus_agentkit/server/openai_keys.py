@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from math import ceil
-from typing import Any
+from typing import Any, cast
 
 from starlette.requests import Request
 
@@ -19,11 +19,16 @@ from yai_nexus_agentkit.runs.limits import Capacity
 from yai_nexus_agentkit.server.openai_settings import Keys, OpenAISettings
 from yai_nexus_agentkit.transport.wire import Refusal
 
-__all__ = ["KeyLimits", "KeyRing"]
+__all__ = ["KeyLimits", "KeyRing", "name_of"]
 
 _MINUTE = 60.0
 _IDLE = 10_000
 """Keys whose last requests are remembered."""
+
+
+def name_of(key: str) -> str:
+    """The user of a key without a name."""
+    return f"key-{sha256(key.encode()).hexdigest()[:16]}"
 
 
 class KeyRing:
@@ -31,10 +36,10 @@ class KeyRing:
 
     def __init__(self, keys: Keys) -> None:
         self._ask: Callable[[str], Any] = keys if callable(keys) else self._listed
-        known: Mapping[str, str | bool] = (
-            {} if callable(keys) else keys if isinstance(keys, Mapping) else dict.fromkeys(keys, True)
+        known: Mapping[str, str | Identity] = (
+            {} if callable(keys) else keys if isinstance(keys, Mapping) else dict.fromkeys(keys, "")
         )
-        self._known = [(sha256(key.encode()).digest(), owner) for key, owner in known.items()]
+        self._known = [(sha256(key.encode()).digest(), owner or True) for key, owner in known.items()]
 
     async def identity(self, request: Request) -> Identity:
         """The owner of the request's key. Raises `Refusal` 401."""
@@ -46,7 +51,7 @@ class KeyRing:
         if isinstance(owner, Identity):
             return owner
         if owner is True:
-            return Identity(user=f"key-{sha256(key.encode()).hexdigest()[:16]}")
+            return Identity(user=name_of(key))
         if isinstance(owner, str) and owner:
             return Identity(user=owner)
         if owner not in (None, False, ""):
@@ -54,9 +59,9 @@ class KeyRing:
         headers = {"www-authenticate": "Bearer"}
         raise Refusal(401, "INVALID_API_KEY", "the API key is missing or wrong", headers=headers)
 
-    def _listed(self, key: str) -> str | bool | None:
+    def _listed(self, key: str) -> Any:
         """Compares with every key, so that the time says nothing."""
-        given, found = sha256(key.encode()).digest(), None
+        given, found = sha256(key.encode()).digest(), cast(Any, None)
         for known, owner in self._known:
             if hmac.compare_digest(given, known):
                 found = owner

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pydantic import PositiveInt
 
@@ -15,7 +15,7 @@ __all__ = ["Keys", "OpenAISettings"]
 
 Owner: TypeAlias = str | bool | Identity | None
 """Of a key: their name, or their identity; True for a key without a name; None or False for a wrong key."""
-Keys: TypeAlias = Collection[str] | Mapping[str, str] | Callable[[str], Owner | Awaitable[Owner]]
+Keys: TypeAlias = Collection[str] | Mapping[str, str | Identity] | Callable[[str], Owner | Awaitable[Owner]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +25,10 @@ class OpenAISettings:
     path: str = "/v1"
     """The base path: clients call it the base URL, together with the server's address."""
 
-    keys: Collection[str] | Mapping[str, str] | Callable[[str], Owner | Awaitable[Owner]] | None = None
-    """Who may call: the API keys, or a mapping of keys to the names of users, or a function (may be a coroutine
-    function) that gets the key and returns a user's name, an `Identity`, True, or None for a wrong key. A key without a
-    name is a user of its own. None: ``ServerSettings.identity`` decides."""
+    keys: Collection[str] | Mapping[str, Any] | Callable[[str], Any] | None = None
+    """Who may call: the API keys; or a mapping of keys to the names of users, or to their `Identity`; or a function, or
+    coroutine function, that gets the key and returns one of these, True, or None for a wrong key. A key without a name
+    (True, or ``""``) is a user of its own. None: ``ServerSettings.identity`` decides."""
 
     default_model: str | None = None
     """The agent of a request without a model. None: the first one."""

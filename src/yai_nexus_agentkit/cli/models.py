@@ -1,0 +1,104 @@
+"""Edge. ``serve --openai``: agents as models, set up by environment variables, so that an image needs nothing else."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+from yai_nexus_agentkit.cli.failures import CommandError, warn
+
+if TYPE_CHECKING:
+    from yai_nexus_agentkit.server import Identity, OpenAISettings
+
+__all__ = ["MODELS", "VARIABLES", "model_settings", "port_of", "server_settings"]
+
+MODELS = "/v1"
+"""The base path of the models."""
+_PORT = 8000
+_MB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Variable:
+    name: str
+    default: float | str | None
+    help: str
+
+
+VARIABLES = (
+    _Variable("PORT", 8080, "the port, unless --port is given"),
+    _Variable("API_KEYS", None, "the keys that may call, parted by commas: KEY, or KEY=USER; none: everybody may"),
+    _Variable("ADK_APP_NAME", None, "the agent that answers requests without a model; none: the first one"),
+    _Variable("MAX_FILE_SIZE_MB", 20, "the largest file of a request, in megabytes"),
+    _Variable("DOWNLOAD_TIMEOUT", 30, "seconds for the files of a request to arrive"),
+    _Variable("TIMEOUT", 120, "seconds without a sign of life from the agent; then its run ends"),
+)
+"""The environment variables of ``--openai``."""
+
+
+def port_of(args: argparse.Namespace, environment: Mapping[str, str] = os.environ) -> int:
+    """The port to listen on. Raises `CommandError`."""
+    if args.port is not None:
+        return int(args.port)
+    if not args.openai:
+        return _PORT
+    port = _number("PORT", environment)
+    if not port.is_integer() or port > 65535:
+        raise CommandError(f"PORT must be a port, not {environment['PORT']!r}")
+    return int(port)
+
+
+def model_settings(
+    args: argparse.Namespace, identity: Identity, environment: Mapping[str, str] = os.environ
+) -> OpenAISettings | None:
+    """The settings of the models, if they are served. `identity`: what the owners of keys have beside their names."""
+    if not args.openai:
+        return None
+    from yai_nexus_agentkit.server import OpenAISettings
+    from yai_nexus_agentkit.server.openai_keys import name_of
+
+    if environment.get("ADK_HOST"):
+        warn("ADK_HOST is ignored: agents run in this process")
+    given = [entry.strip().partition("=") for entry in environment.get("API_KEYS", "").split(",") if entry.strip()]
+    return OpenAISettings(
+        path=MODELS,
+        keys={key: replace(identity, user=user or name_of(key)) for key, _, user in given} or None,
+        default_model=environment.get("ADK_APP_NAME") or None,
+    )
+
+
+def server_settings(args: argparse.Namespace, environment: Mapping[str, str] = os.environ) -> dict[str, Any]:
+    """Settings of the server that follow. Raises `CommandError`."""
+    if not args.openai:
+        return {}
+    from yai_nexus_agentkit.server import Fetcher
+
+    size = _number("MAX_FILE_SIZE_MB", environment) * _MB
+    one = ceil(size)
+    fetcher = Fetcher(size=one, request_size=4 * one, memory=16 * one, timeout=_number("DOWNLOAD_TIMEOUT", environment))
+    fetches = find_spec("httpx") is not None
+    if not fetches:
+        warn("files that requests name by URL are not fetched: pip install 'yai-nexus-agentkit[media]'")
+    return {
+        "max_body": ceil(one * 4 / 3) + 4 * _MB,  # as base64, and what is beside the file
+        "idle_timeout": _number("TIMEOUT", environment),
+        "media": "fetch" if fetches else "pass",
+        "fetcher": fetcher,
+    }
+
+
+def _number(name: str, environment: Mapping[str, str]) -> float:
+    [variable] = [one for one in VARIABLES if one.name == name]
+    text = environment.get(name) or str(variable.default)
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < float("inf"):
+        raise CommandError(f"{name} must be a number above 0, not {text!r}")
+    return value
