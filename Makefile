@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 LOWEST := .venvs/lowest
 PEER := .venvs/peer
 ADK := .venvs/adk
+CHATS := .venvs/openai-clients
 CLIENTS := tests/js/node_modules/.package-lock.json
 AI_SDK := tests/js/ai-sdk/node_modules/.package-lock.json
 DRIVER := tests/browser/node_modules/.package-lock.json
@@ -85,6 +86,13 @@ $(ADK)/.stamp: pyproject.toml
 	$(ADK)/bin/python $(PIP) --editable ".[adk,server,fastapi,sqlite,postgres]" --group test
 	@touch $@
 
+# Dify's client, which patches the standard library, and LiteLLM.
+$(CHATS)/.stamp: pyproject.toml
+	$(PYTHON) -m venv --clear $(CHATS)
+	$(CHATS)/bin/python $(PIP) --upgrade "pip>=25.1"
+	$(CHATS)/bin/python $(PIP) --group openai-clients
+	@touch $@
+
 # The official AG-UI clients, from the lock file.
 $(CLIENTS): tests/js/package.json tests/js/package-lock.json
 	@command -v node >/dev/null && command -v npm >/dev/null || { echo "make: the tests replay every stream through the official AG-UI clients, which need Node 20 or newer with npm; install Node" >&2; exit 1; }
@@ -146,7 +154,7 @@ format: $(VENV)/.dev
 unit: $(CLIENTS) $(VENV)/.dev
 	$(BIN)/pytest tests/unit $(PYTEST_ARGS)
 
-test: $(CLIENTS) $(OPENAI) $(AI_SDK) $(DRIVER) $(PAGE) $(VENV)/.dev system
+test: $(CLIENTS) $(OPENAI) $(CHATS)/.stamp $(AI_SDK) $(DRIVER) $(PAGE) $(VENV)/.dev system
 	$(MAKE) --no-print-directory lint
 	$(BIN)/pytest $(IN_TWO) --inline-snapshot=disable $(PYTEST_ARGS)
 	$(MAKE) --no-print-directory test-lowest

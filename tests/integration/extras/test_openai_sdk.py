@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -27,6 +29,7 @@ CONFIRM: Any = {
     },
 }
 MODEL = "my_agent"
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -155,3 +158,17 @@ def test_an_agent_of_langchain_s_uses_the_agent(server: str) -> None:
     agent = create_agent(model_of(server), [confirm])
     messages = agent.invoke({"messages": [HumanMessage("ask")]})["messages"]
     assert messages[-1].content == "The answer: yes to sure?. "
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("judge", ["verify_openai.py", "verify_litellm.py"])
+def test_dify_and_litellm_are_content(server: str, judge: str) -> None:
+    """Dify's own client, with OpenAI's package beside it, and LiteLLM."""
+    python = ROOT / ".venvs" / "openai-clients" / "bin" / "python"
+    assert python.exists(), "make test sets it up: make .venvs/openai-clients/.stamp"
+    command = [python, judge, server, "--model", MODEL, "--bad-key", "wrong", "--tools"]
+    done = subprocess.run(
+        command, cwd=ROOT / "tests/js/openai", capture_output=True, text=True, timeout=110, check=False
+    )
+    assert [line for line in done.stdout.splitlines() if line.startswith("FAIL")] == []
+    assert (done.returncode, "ok " in done.stdout) == (0, True), done.stderr
