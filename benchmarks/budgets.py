@@ -68,6 +68,10 @@ class Budgets:
         """CPU time as a multiple of the bare loop's."""
         return self._at_most("ratios", case, "max", measured)
 
+    def wire(self, case: str, measured: float) -> Finding:
+        """CPU time of a run on another wire, as a multiple of AG-UI's over SSE."""
+        return self._at_most("wires", case, "max", measured)
+
     def overhead(self, case: str, measured: float) -> Finding:
         """Microseconds per native event."""
         return self._at_most("overhead", case, "max_us", measured)

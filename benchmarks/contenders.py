@@ -14,7 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from benchmarks.registry import Graph, Turn
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
 
-__all__ = ["BARE", "PEER", "Contender", "available", "bare_loop", "peer_is_there"]
+__all__ = ["BARE", "PEER", "Contender", "ai_sdk", "available", "bare_loop", "peer_is_there"]
 
 Stream: TypeAlias = Callable[[Turn], AsyncGenerator[Any, None]]
 """One turn, as what the contender yields for it: native events, or bytes on the wire."""
@@ -51,6 +51,18 @@ def adapter(options: AdapterOptions) -> Callable[[Graph], Stream]:
         return lambda turn: made.stream_sse(turn.request)
 
     return make
+
+
+def ai_sdk(make: Callable[[Graph], AGUIAdapter]) -> Callable[[Graph], Stream]:
+    """The adapter's events as chunks of the AI SDK, to bytes."""
+
+    def open_(graph: Graph) -> Stream:
+        from yai_nexus_agentkit.transport.ai_sdk import ChunkEncoder, UIMessageStream
+
+        made = make(graph)
+        return lambda turn: made.stream(turn.request, ChunkEncoder(UIMessageStream.of(6, turn.request)).encode)
+
+    return open_
 
 
 def endpoint(graph: Graph) -> Stream:

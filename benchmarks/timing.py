@@ -133,6 +133,10 @@ def measure_function(case: FunctionCase, *, repeats: int) -> Result:
     return result
 
 
+_ENDS = (b'"RUN_FINISHED"', b'"type":"finish"')
+"""Marks of a whole run, on AG-UI's wire and on the AI SDK's."""
+
+
 async def run_scene(contender: Contender, scene: Scene) -> Sample:
     """All turns of a scene at once, timed. Cyclic garbage of earlier runs is not part of it."""
     stream = contender.open(scene.graph)
@@ -155,7 +159,7 @@ async def _read(stream: Stream, turn: Turn) -> list[bytes]:
 
 def _counted(cpu: float, wall: float, bodies: list[bytes], marker: str | None) -> Sample:
     for body in bodies:
-        if b'"RUN_FINISHED"' not in body[-4_000:] and b'"RUN_FINISHED"' not in body:
+        if not any(end in body[-4_000:] or end in body for end in _ENDS):
             raise RuntimeError(f"a run did not finish: {body[-300:]!r}")
     events = sum(body.count(b"\n\n") for body in bodies)
     copies = None if marker is None else sum(body.count(marker.encode()) for body in bodies)

@@ -185,6 +185,20 @@ def test_several_agents_have_names(folder: Path) -> None:
         server.wait_for("ValueError: secret")
 
 
+def test_pages_of_the_ai_sdk_are_served(folder: Path) -> None:
+    with serving(folder, "--ai-sdk", "--ai-sdk-version", "7", "a=my_agent.py:graph") as server:
+        assert f"  AI SDK {server.base}/api/chat/a\n" in server.shown
+        message = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": "hi"}]}
+        body = json.dumps({"id": "c1", "messages": [message], "trigger": "submit-message"}).encode()
+        headers = {"content-type": "application/json"}
+        request = urllib.request.Request(f"{server.base}/api/chat/a", body, headers, method="POST")
+        with urllib.request.urlopen(request, timeout=30) as response:
+            assert response.headers["x-vercel-ai-ui-message-stream"] == "v1"
+            shown = response.read().decode()
+        assert '"delta":"hello, 1 messages"' in shown
+        assert shown.endswith("data: [DONE]\n\n")
+
+
 def test_an_agent_is_made_for_each_request_of_whoever_sends_it(folder: Path) -> None:
     given = ["my_agent:personal", "--per-request", "--identity", "my_agent:who", "--checkpointer", "memory"]
     with serving(folder, *given, "--store", "memory") as server:
@@ -224,6 +238,7 @@ def project(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
         (["my_agent:graph", "my_agent:configured"], "several agents need names: write name=my_agent:graph"),
         (["a=my_agent:graph", "a=my_agent:failing"], "the name 'a' is taken"),
         (["inspector=my_agent:graph"], "the name 'inspector' is taken"),
+        (["--ai-sdk", "api=my_agent:graph"], "the name 'api' is taken"),
         (["my_agent:configured"], "my_agent:configured raised KeyError: 'greeting' (my_agent.py:"),
         (["my_agent:graph", "--identity", "my_agent:not_a_function"], "--identity: my_agent:not_a_function is of type"),
         (["my_agent:graph", "--checkpointer", "disk"], "--checkpointer takes memory, sqlite:PATH or postgres"),

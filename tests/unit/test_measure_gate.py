@@ -55,7 +55,7 @@ def failing(findings: list[Finding]) -> dict[str, str]:
 
 def test_every_budget_has_a_case_a_size_and_a_reason() -> None:
     budgets = Budgets.load()
-    for section in ("counts", "ratios", "overhead", "instructions"):
+    for section in ("counts", "ratios", "wires", "overhead", "instructions"):
         for name, budget in budgets.cases(section).items():
             assert isinstance(all_cases()[budget.get("case", name)], AgentCase)
             assert budget["size"] > 0

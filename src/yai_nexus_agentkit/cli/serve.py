@@ -17,7 +17,7 @@ from yai_nexus_agentkit import __version__
 from yai_nexus_agentkit.cli.arguments import AGENT, add_agent_arguments
 from yai_nexus_agentkit.cli.failures import CommandError, report, warn
 from yai_nexus_agentkit.cli.models import MODELS, port_of
-from yai_nexus_agentkit.cli.serving import COPILOTKIT, INSPECTOR, application, inspector_wanted, named_specs
+from yai_nexus_agentkit.cli.serving import AI_SDK, COPILOTKIT, INSPECTOR, application, inspector_wanted, named_specs
 from yai_nexus_agentkit.cli.terminal import Terminal
 
 __all__ = ["configure", "execute"]
@@ -54,6 +54,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--copilotkit", action="store_true", help="serve pages made with CopilotKit, at /copilotkit")
     parser.add_argument("--openai", action="store_true", help="serve the agents as models to OpenAI's clients, at /v1")
+    parser.add_argument("--ai-sdk", action="store_true", help="serve pages made with the AI SDK, at /api/chat")
+    parser.add_argument(
+        "--ai-sdk-version",
+        type=int,
+        choices=[5, 6, 7],
+        default=6,
+        help="the major version of their npm package ai (default: %(default)s)",
+    )
     parser.add_argument("--identity", metavar="SPEC", help="module:function that returns the Identity of a request")
     parser.add_argument("--per-request", action="store_true", help="call the agents' functions for each request")
     parser.add_argument(
@@ -163,6 +171,8 @@ def _banner(args: argparse.Namespace, listening: socket.socket) -> str:
         lines.append(f"  CopilotKit {base}{COPILOTKIT}")
     if args.openai:
         lines.append(f"  OpenAI {base}{MODELS}")
+    if args.ai_sdk:
+        lines += [f"  AI SDK {base}{AI_SDK}{f'/{name}' if name else ''}" for name in specs]
     if inspector_wanted(args):
         lines.append(f"  page {base}/{INSPECTOR}/")
     return "\n".join(lines) + "\n"

@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from yai_nexus_agentkit.server.agents import Agent
     from yai_nexus_agentkit.server.settings import Resolver, Restore
 
-__all__ = ["COPILOTKIT", "INSPECTOR", "application", "inspector_wanted", "named_specs"]
+__all__ = ["AI_SDK", "COPILOTKIT", "INSPECTOR", "application", "inspector_wanted", "named_specs"]
 
 INSPECTOR = "inspector"
 """The path of the page; no agent can have this name."""
+AI_SDK = "/api/chat"
+"""The path for pages made with the AI SDK, if they are served."""
 COPILOTKIT = "/copilotkit"
 """The path for pages made with CopilotKit, if they are served."""
 
@@ -41,8 +43,8 @@ _NAMED = re.compile(r"([A-Za-z0-9._~-]+)=(.+)")
 def named_specs(args: argparse.Namespace) -> dict[str | None, str]:
     """``name=module:attribute``, or one spec without a name (None). Raises `CommandError`."""
     given, named = args.agents, dict[str | None, str]()
-    paths = [COPILOTKIT] * args.copilotkit + [MODELS] * args.openai
-    taken = {INSPECTOR, *(path.strip("/") for path in paths)}
+    paths = [COPILOTKIT] * args.copilotkit + [MODELS] * args.openai + [AI_SDK] * args.ai_sdk
+    taken = {INSPECTOR, *(path.split("/")[1] for path in paths)}
     for text in given:
         match = _NAMED.fullmatch(text)
         name, spec = (match[1], match[2]) if match else (None, text)
@@ -78,6 +80,7 @@ async def application(args: argparse.Namespace, address: str) -> AsyncIterator[S
             hosts=_hosts(args, address),
             disconnect=args.disconnect,
             store=args.run_store,
+            ai_sdk_version=args.ai_sdk_version,
             restore_identity=None if args.identity else _restorer(args),
             **server_settings(args),
         )
@@ -99,6 +102,7 @@ async def application(args: argparse.Namespace, address: str) -> AsyncIterator[S
                 settings=settings,
                 copilotkit=COPILOTKIT if args.copilotkit else None,
                 openai=models,
+                ai_sdk=AI_SDK if args.ai_sdk else None,
             )
         except ValueError as error:
             raise CommandError(str(error)) from error

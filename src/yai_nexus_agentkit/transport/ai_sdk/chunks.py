@@ -281,7 +281,7 @@ class UIMessageStream:
         return iter(())
 
     def _finished(self, event: agui.RunFinishedEvent) -> Iterator[Chunk]:
-        yield from self._values.flush()
+        yield from self._values.flush(last=True)
         ended = outcome_of(event)
         if ended == "cancelled":
             yield from self.over()
@@ -313,7 +313,7 @@ class UIMessageStream:
             yield from map(question_chunk, others)
 
     def _failed(self, event: agui.RunErrorEvent) -> Iterator[Chunk]:
-        yield from self._values.flush()
+        yield from self._values.flush(last=True)
         if event.code == Code.CANCELLED:
             yield from self.over()
             yield {"type": "abort"}

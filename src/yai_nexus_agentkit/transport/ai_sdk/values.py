@@ -1,7 +1,7 @@
 """Pure. State, activities and events of the application as ``data-*`` parts, media and sources as parts of their own.
 
 A part of data has a whole value; a later chunk with its id replaces it. So patches are applied here. Those of the state
-wait for the end of the step, and a large activity that grows by small pieces is not sent for each of them.
+wait for the end of the step, and a large value that changes by small pieces is not sent for each of them.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from yai_nexus_agentkit.transport.ai_sdk.facts import Chunk
 __all__ = ["Values"]
 
 _SMALL = 4096
-"""Bytes of an activity up to which it is sent at every change."""
+"""Bytes of a value up to which it is sent at every change."""
 _SHARE = 8
 """A larger one is sent when its changes are this part of it: all its chunks are a few times its size then."""
-
-_UNSENT = object()
+_STATE = "state"
 
 
 @dataclass(slots=True)
-class _Activity:
-    kind: str
+class _Value:
+    type: str
+    """Of its chunks, or `MEDIA` or `CITATIONS`."""
     content: Any
     patches: list[Any] = field(default_factory=list)
     changed: int = 0
@@ -46,66 +46,71 @@ class _Activity:
     shown: int = 0
     """How many media or citations were sent."""
 
+    def patch(self, operations: Sequence[Any]) -> None:
+        """Note a change."""
+        plain = _plain(operations)
+        self.patches += plain
+        self.changed += len(to_json(plain))
+
+    @property
+    def due(self) -> bool:
+        """Its changes are worth a chunk."""
+        return bool(self.patches) and (self.size <= _SMALL or self.changed * _SHARE >= self.size)
+
 
 class Values:
     """The values that one message shows."""
 
     def __init__(self) -> None:
-        self._state: Any = None
-        self._sent: Any = _UNSENT
-        """The state that was sent last."""
-        self._patches: list[Any] = []
-        self._activities: dict[str, _Activity] = {}
+        self._values: dict[tuple[str, str], _Value] = {}
+        """The state, and the activities by id."""
         self._subagents: dict[str, dict[str, Any]] = {}
 
-    def state(self, value: Any) -> Iterator[Chunk]:
+    def state(self, content: Any) -> Iterator[Chunk]:
         """The whole state. An empty one is sent only in place of another."""
-        self._state, self._patches = value, []
-        if value != self._sent and (value or self._sent is not _UNSENT):
-            self._sent = value
-            yield {"type": "data-state", "id": "state", "data": value}
+        known = self._values.get((_STATE, ""))
+        if (known is None and not content) or (known is not None and known.content == content and not known.patches):
+            self._values.setdefault((_STATE, ""), _Value("data-state", content))
+            return
+        value = self._values[_STATE, ""] = _Value("data-state", content)
+        yield from self._send(_STATE, value)
 
     def patch_state(self, operations: Sequence[Any]) -> None:
         """A change of the state. It is sent by `flush`."""
-        self._patches += operations
+        self._values.setdefault((_STATE, ""), _Value("data-state", {})).patch(operations)
 
-    def flush(self) -> Iterator[Chunk]:
-        """What has changed and was not sent."""
-        if self._patches:
-            yield from self.state(_patched(self._state, self._patches))
-        for own, activity in self._activities.items():
-            if activity.patches:
-                yield from self._send(own, activity)
+    def flush(self, *, last: bool = False) -> Iterator[Chunk]:
+        """The values whose changes are due; with `last` all that have changed."""
+        for (kind, own), value in self._values.items():
+            if value.due or (last and value.patches):
+                yield from self._send(own or kind, value)
 
     def activity(self, event: ActivitySnapshotEvent) -> Iterator[Chunk]:
         """An activity, new or as a whole."""
-        known = self._activities.get(event.message_id)
+        key, kind = ("activity", event.message_id), event.activity_type
+        known = self._values.get(key)
         if known is not None and (event.replace is False or known.content == event.content):
             return
-        activity = self._activities[event.message_id] = _Activity(event.activity_type, event.content)
-        activity.shown = known.shown if known is not None else 0
-        yield from self._send(event.message_id, activity)
+        named = kind if kind in (MEDIA, CITATIONS) else f"data-activity-{kind}"
+        value = self._values[key] = _Value(named, event.content, shown=known.shown if known is not None else 0)
+        yield from self._send(event.message_id, value)
 
     def patch_activity(self, own: str, operations: Sequence[Any]) -> Iterator[Chunk]:
         """A change of an activity."""
-        activity = self._activities.get(own)
-        if activity is None:
-            return
-        plain = _plain(operations)
-        activity.patches += plain
-        activity.changed += len(to_json(plain))
-        if activity.size <= _SMALL or activity.changed * _SHARE >= activity.size:
-            yield from self._send(own, activity)
+        if (value := self._values.get(("activity", own))) is not None:
+            value.patch(operations)
+            if value.due:
+                yield from self._send(own, value)
 
-    def _send(self, own: str, activity: _Activity) -> Iterator[Chunk]:
-        if activity.patches:
-            activity.content = _patched(activity.content, activity.patches)
-            activity.patches, activity.changed = [], 0
-        if activity.kind in (MEDIA, CITATIONS):
-            yield from _entries(own, activity)
+    def _send(self, own: str, value: _Value) -> Iterator[Chunk]:
+        if value.patches:
+            value.content = _patched(value.content, value.patches)
+            value.patches, value.changed = [], 0
+        if value.type in (MEDIA, CITATIONS):
+            yield from _entries(own, value)
             return
-        activity.size = len(to_json(activity.content))
-        yield {"type": f"data-activity-{activity.kind}", "id": own, "data": activity.content}
+        value.size = len(to_json(value.content, inf_nan_mode="null", serialize_unknown=True))
+        yield {"type": value.type, "id": own, "data": value.content}
 
     def custom(self, event: CustomEvent) -> Chunk:
         """An event of the application. One that it keeps is part of the message, others pass."""
@@ -134,11 +139,11 @@ class Values:
         return {"type": "data-subagent", "id": event.subagent_run_id, "data": dict(known)}
 
 
-def _entries(own: str, activity: _Activity) -> Iterator[Chunk]:
+def _entries(own: str, activity: _Value) -> Iterator[Chunk]:
     """The media or citations of an answer that were not sent yet."""
-    found = activity.content.get("parts" if activity.kind == MEDIA else "citations") or []
+    found = activity.content.get("parts" if activity.type == MEDIA else "citations") or []
     for n, entry in enumerate(found[activity.shown :], activity.shown):
-        chunk = _file(entry) if activity.kind == MEDIA else _source(f"{own}-{n}", entry)
+        chunk = _file(entry) if activity.type == MEDIA else _source(f"{own}-{n}", entry)
         if chunk is not None:
             yield chunk
     activity.shown = len(found)
@@ -170,6 +175,6 @@ def _plain(operations: Sequence[Any]) -> list[Any]:
 def _patched(value: Any, operations: Sequence[Any]) -> Any:
     """The value after the operations; as it was if they do not fit, as clients leave it."""
     try:
-        return apply_patch(value, cast(Any, _plain(operations)))
+        return apply_patch(value, cast(Any, operations))
     except (StatePatchError, TypeError):
         return value
