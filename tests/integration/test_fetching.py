@@ -6,11 +6,13 @@ from __future__ import annotations
 import asyncio
 import gzip
 import re
+import ssl
 import time
 import zlib
 from base64 import b64decode
 from collections.abc import Sequence
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +25,8 @@ from yai_nexus_agentkit.server.fetching.media_types import media_type
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
 HERE = ["127.0.0.1"]
+CERTIFICATE = Path(__file__).parents[1] / "support" / "certificates" / "files.example.pem"
+"""Of files.example, by nobody but itself."""
 
 
 async def fetched(fetcher: Fetcher, url: str) -> Fetched:
@@ -172,6 +176,10 @@ NAMES = {
 }
 
 
+async def here(host: str, port: int) -> list[str]:
+    return ["::1", "127.0.0.1"]  # the first has no server
+
+
 async def names(host: str, port: int) -> Sequence[str]:
     if host in NAMES:
         return NAMES[host]
@@ -224,6 +232,29 @@ async def test_a_name_is_resolved_once_and_the_connection_goes_to_what_was_check
     assert len(asked) == 4
 
 
+async def test_tls_checks_the_name_although_the_connection_goes_to_an_address() -> None:
+    served = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    served.load_cert_chain(CERTIFICATE)
+    asked: list[str | None] = []
+    served.sni_callback = lambda connection, name, context: asked.append(name)
+    trusted = ssl.create_default_context(cafile=CERTIFICATE)
+    fetcher = Fetcher(hosts=["127.0.0.1"], tls=trusted, resolve=here)
+    async with file_server(
+        {"/a.png": answer(PNG), "/": answer(status=302, location="http://b/a.png")}, tls=served
+    ) as it:
+        file = await fetched(fetcher, it.url("/a.png", "files.example", "https"))
+        assert b64decode(file.value) == PNG
+        assert asked == ["files.example"]
+        for host in ("other.example", "127.0.0.1"):
+            error = await refused(fetcher, it.url("/a.png", host, "https"))
+            assert error.reason == "its host cannot be reached"
+            assert "CERTIFICATE_VERIFY_FAILED" in error.detail
+        error = await refused(fetcher, it.url("/", "files.example", "https"))
+        assert error.reason == "it has a redirect from https to http"
+        error = await refused(Fetcher(hosts=["127.0.0.1"], resolve=here), it.url("/a.png", "files.example", "https"))
+        assert "CERTIFICATE_VERIFY_FAILED" in error.detail, "by default, the public authorities"
+
+
 async def test_listed_hosts_may_be_internal() -> None:
     async with file_server({"/a.png": answer(PNG)}) as server:
         for hosts, host in (
@@ -233,10 +264,6 @@ async def test_listed_hosts_may_be_internal() -> None:
             (["Files.corp"], "FILES.corp"),
             (["127.0.0.1"], "files.corp"),
         ):
-
-            async def here(host: str, port: int) -> list[str]:
-                return ["::1", "127.0.0.1"]  # the first has no server
-
             file = await fetched(Fetcher(hosts=[*hosts, "::1"], resolve=here), server.url("/a.png", host))
             assert (b64decode(file.value), file.mime_type) == (PNG, "image/png")
 
