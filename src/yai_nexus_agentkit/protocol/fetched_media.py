@@ -16,11 +16,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from yai_nexus_agentkit.protocol.parts import MediaPart
 
-__all__ = ["as_sent", "has_fetched", "messages_as_sent", "unmarked", "with_file"]
+__all__ = ["as_sent", "has_fetched", "messages_as_sent", "read_sent_form", "sent_form", "unmarked", "with_file"]
 
 _MARK = "fetched"
 _KINDS: Mapping[str, type[MediaPart]] = {"image": ImagePart, "audio": AudioPart, "video": VideoPart}
 _PART: TypeAdapter[Any] = TypeAdapter(ContentPart)
+_PARTS: TypeAdapter[Any] = TypeAdapter(list[ContentPart])
 
 
 def with_file(part: MediaPart, value: str, mime_type: str) -> MediaPart:
@@ -62,6 +63,23 @@ def messages_as_sent(messages: Sequence[Message]) -> list[Message]:
         else message
         for message in messages
     ]
+
+
+def sent_form(content: Any) -> list[dict[str, Any]]:
+    """The parts of a message as its client sent them, as JSON data, for stores that keep no metadata of parts; empty
+    if nothing was fetched for it."""
+    if not has_fetched(content):
+        return []
+    return [as_sent(part).model_dump(mode="json", by_alias=True, exclude_none=True) for part in content]
+
+
+def read_sent_form(stored: Any) -> list[ContentPart]:
+    """The parts out of that. Empty if it is something else."""
+    try:
+        parts: list[ContentPart] = _PARTS.validate_python(stored)
+    except ValidationError:
+        return []
+    return parts
 
 
 def has_fetched(parts: Any) -> bool:

@@ -12,13 +12,15 @@ from ag_ui.core import AssistantMessage, FunctionCall, Message, ReasoningMessage
 from yai_nexus_agentkit.adapter.adk.content import result_text, user_content
 from yai_nexus_agentkit.adapter.adk.questions import ASKING, CREDENTIAL, Question
 from yai_nexus_agentkit.protocol.calls import ThreadCalls
+from yai_nexus_agentkit.protocol.fetched_media import read_sent_form
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe, json_text
 
 __all__ = ["MARKS", "History", "calls_of", "interim", "public_state", "responses_of", "shows", "texts_of", "thought_id"]
 
 MARKS = "_agentkit"
 """Key of the state whose values in a user's event say how the client knows the message: ``messages`` (its id, by the
-id of the call that it answers, or under the empty text), ``run`` (the run that brought it) and ``seen``."""
+id of the call that it answers, or under the empty text), ``run`` (the run that brought it), ``seen``, and ``sent`` (its
+parts as the client sent them, where files were fetched)."""
 _SCOPES = ("app:", "user:", "temp:", "_")
 
 
@@ -77,12 +79,13 @@ class _Marks:
     messages: Mapping[str, str]
     run: str | None
     seen: Sequence[str]
+    sent: Any
 
     @classmethod
     def of(cls, event: Any) -> _Marks:
         marks = event.actions.state_delta.get(MARKS)
         given = marks if isinstance(marks, Mapping) else {}
-        return cls(given.get("messages") or {}, given.get("run"), given.get("seen") or ())
+        return cls(given.get("messages") or {}, given.get("run"), given.get("seen") or (), given.get("sent"))
 
 
 @dataclass
@@ -204,9 +207,11 @@ class History:
         yield from self._results(event, answered, interim(event, long), {})
 
     def _users(self, event: Any, answered: set[str]) -> Iterator[Message]:
-        ids = _Marks.of(event).messages
+        marks = _Marks.of(event)
+        ids = marks.messages
         yield from self._results(event, answered, (), ids)
-        content = user_content([part for part in parts_of(event) if part.function_response is None])
+        sent = read_sent_form(marks.sent) if marks.sent else []
+        content = sent or user_content([part for part in parts_of(event) if part.function_response is None])
         if content:
             yield UserMessage(id=ids.get("", event.id), role="user", content=content)
 

@@ -17,6 +17,7 @@ from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.adapter.shared.answers import complete_answers
 from yai_nexus_agentkit.adapter.shared.state import client_changes
 from yai_nexus_agentkit.errors import NoToolResultsError, ResumeError
+from yai_nexus_agentkit.protocol.fetched_media import sent_form
 
 __all__ = ["Entry", "Plan", "plan_of"]
 
@@ -180,7 +181,7 @@ def _seeded(fresh: Sequence[Message], marks: dict[str, Any], agent: str) -> Plan
         elif isinstance(message, ToolMessage) and message.tool_call_id in names:
             plan.stored.append(_result_entry([message], names, {}))
         elif isinstance(message, UserMessage):
-            plan.stored.append(Entry(to_content(message.content), {"messages": {"": message.id}}))
+            plan.stored.append(_users_entry(message, {}))
     if newest is None:
         plan.stored = []  # nothing to answer: the thread is not begun
         plan.refused = _stray(History(), fresh)
@@ -191,10 +192,17 @@ def _seeded(fresh: Sequence[Message], marks: dict[str, Any], agent: str) -> Plan
 
 def _say(plan: Plan, said: Sequence[UserMessage], marks: dict[str, Any]) -> None:
     """All but the newest are stored before it."""
-    entries = [Entry(to_content(m.content), {**marks, "messages": {"": m.id}}) for m in said]
+    entries = [_users_entry(message, marks) for message in said]
     plan.stored += entries[:-1]
     if entries:
         plan.message = entries[-1]
+
+
+def _users_entry(message: UserMessage, marks: Mapping[str, Any]) -> Entry:
+    own = {**marks, "messages": {"": message.id}}
+    if sent := sent_form(message.content):
+        own["sent"] = sent
+    return Entry(to_content(message.content), own)
 
 
 def _recorded(plan: Plan, fresh: Sequence[Message]) -> Plan:

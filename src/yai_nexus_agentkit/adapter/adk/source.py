@@ -60,6 +60,8 @@ class AdkSource(Source):
 
     name = "adk"
     honours = OPTIONAL - _LANGGRAPH
+    instructs = True
+    """ADK's models get their agents' instructions, and no others."""
 
     def __init__(
         self,
