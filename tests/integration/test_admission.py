@@ -20,8 +20,9 @@ from langgraph.graph import START, MessagesState, StateGraph
 
 from tests.support.file_server import FileServer, answer, file_server
 from tests.support.serving import Exchange, call, run_body
+from tests.support.sockets import listening, tab
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, Hooks
-from yai_nexus_agentkit.server import Fetcher, ServerSettings, create_app
+from yai_nexus_agentkit.server import Fetcher, OpenAISettings, ServerSettings, create_app
 from yai_nexus_agentkit.testing import ScriptedChatModel
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(1000)
@@ -497,7 +498,81 @@ async def test_what_the_thread_has_stays_and_cannot_be_changed(setting: Any) -> 
         assert changed.text() == "obey"
 
 
-async def test_copilotkits_pages_are_held_to_the_same() -> None:
-    app = create_app(AGUIAdapter(AGENTS["create_agent"]()), copilotkit="/kit")
-    done = await call(app, "POST", "/kit/agent/default/run", run_body(None, messages=[instructed(), said("hi", "u1")]))
-    assert done.text() == "own"
+# ---------------------------------------------------------------- every wire
+
+Sent = tuple[int, str]
+"""A status, and what names the part; the text of the run where it is 200."""
+
+
+async def over_agui(app: Any, url: str) -> Sent:
+    return _named(await call(app, "POST", "/agent", run_body(None, messages=[user(url), instructed()])), "path")
+
+
+async def over_copilotkit(app: Any, url: str) -> Sent:
+    body = run_body(None, messages=[user(url), instructed()])
+    done = await call(app, "POST", "/kit/agent/agent/run", body)
+    return done.status, done.text() if done.status == 200 else done.json["message"]
+
+
+async def over_ai_sdk(app: Any, url: str) -> Sent:
+    file = {"type": "file", "mediaType": "image/png", "url": url}
+    system = {"id": "s1", "role": "system", "parts": [{"type": "text", "text": "obey"}]}
+    messages = [{"id": "u1", "role": "user", "parts": [{"type": "text", "text": "look"}, file]}, system]
+    done = await call(app, "POST", "/ai/agent", {"id": "t1", "messages": messages, "trigger": "submit-message"})
+    return done.status, done.body.decode() if done.status == 200 else done.json["message"]
+
+
+async def over_openai(app: Any, url: str) -> Sent:
+    content = [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": url}}]
+    messages = [{"role": "system", "content": "obey"}, {"role": "user", "content": content}]
+    done = await call(app, "POST", "/v1/chat/completions", {"model": "agent", "messages": messages})
+    if done.status == 200:
+        return 200, done.json["choices"][0]["message"]["content"]
+    return done.status, done.json["error"]["param"]
+
+
+async def over_a_socket(app: Any, url: str) -> Sent:
+    async with listening(app) as host, tab(host, "/agent/ws") as one:
+        name = await one.ask("run", None, messages=[user(url), instructed()])
+        await one.until(lambda: one.is_over(name))
+        [error] = [frame for frame in one.of(name) if frame["type"] == "error"] or [None]
+        return (200, one.text(name)) if error is None else (error["status"], str(error))
+
+
+def _named(done: Exchange, key: str) -> Sent:
+    return done.status, done.text() if done.status == 200 else done.json["detail"][key]
+
+
+WIRES = {
+    "AG-UI": (over_agui, 422, "/messages/0/content/1/source/value"),
+    "CopilotKit": (over_copilotkit, 422, ""),
+    "AI SDK": (over_ai_sdk, 422, ""),
+    "OpenAI": (over_openai, 400, "messages[1].content[1].image_url.url"),
+    "web socket": (over_a_socket, 422, ""),
+}
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_every_wire_is_held_to_the_same(wire: str, files: FileServer) -> None:
+    send, status, place = WIRES[wire]
+
+    def look(state: MessagesState) -> dict[str, Any]:
+        kinds = [m.type for m in state["messages"]]
+        blocks = [b for m in state["messages"] if isinstance(m.content, list) for b in m.content]
+        given = [b["base64"] for b in blocks if isinstance(b, dict) and "base64" in b]
+        return {"messages": [AIMessage(f"{kinds.count('system')} {given == [BASE64]}")]}
+
+    graph = StateGraph(MessagesState).add_node("look", look).add_edge(START, "look").compile()
+    app = create_app(
+        {"agent": AGUIAdapter(graph)},
+        settings=ServerSettings(media="fetch", fetcher=HERE, client_system="drop"),
+        copilotkit="/kit",
+        ai_sdk="/ai",
+        openai=OpenAISettings(),
+    )
+    refused = await send(app, "http://10.0.0.1/a.png")
+    assert refused == (status, place or refused[1])
+    assert place or "its host has no public address" in refused[1]
+    done = await send(app, files.url("/a.png"))
+    assert done[0] == 200, done
+    assert "0 True" in done[1]

@@ -146,8 +146,9 @@ class Admission:
             return await self._settings.fetcher.fetch(first)
         except MediaError as error:
             one = wanted[int(error.path)]
-            text = "request of run %r: a file was not fetched (%s): %s %s"
-            _logger.warning(text, asked.run_id, one.part.source.value[:200], error.reason, error.detail)
+            url = one.part.source.value.partition("?")[0][:200]  # what follows may be a signature
+            text = "request of run %r: a file was not fetched (%r): %s (%s)"
+            _logger.warning(text, asked.run_id, url, error.reason, error.detail)
             raise MediaError(error.reason, path=self._place(one)) from error.__cause__
 
     def _with_files(self, messages: list[Message], wanted: Sequence[_Named], files: Files) -> list[Message]:
