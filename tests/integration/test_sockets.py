@@ -160,7 +160,7 @@ async def test_a_frame_that_is_refused_leaves_the_socket_open(
 
 
 async def test_a_busy_thread_and_an_id_in_use_are_refused() -> None:
-    async with listening(app_of(talker(100, 0.02))) as host, tab(host) as one:
+    async with listening(app_of(talker(1000, 0.02))) as host, tab(host) as one:
         running = await one.ask("run")
         await one.until(lambda: TALK in one.types(running))
         busy = await one.ask("run")
@@ -169,7 +169,8 @@ async def test_a_busy_thread_and_an_id_in_use_are_refused() -> None:
         await one.send(type="run", requestId=running, input=run_body(thread="t2"))
         await one.frame("error")
         await one.until(lambda: any(f["type"] == "error" for f in one.of(running)))
-        assert one.of(running)[-1]["error"]["error"] == "REQUEST_EXISTS"
+        refused = next(f for f in one.of(running) if f["type"] == "error")
+        assert refused["error"]["error"] == "REQUEST_EXISTS"
         assert TALK in one.types(running)
 
 

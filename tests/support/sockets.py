@@ -47,6 +47,8 @@ class Tab:
         self._news = asyncio.Condition()
         self._reader = asyncio.create_task(self._read())
         self._sent = 0
+        self._asked: dict[str, tuple[str, list[dict[str, Any]]]] = {}
+        """Thread and messages of the requests, by their ids."""
 
     async def _read(self) -> None:
         try:
@@ -69,8 +71,22 @@ class Tab:
         self._sent += 1
         name = f"q{self._sent}"
         body = run_body(text, thread=thread, run=f"{name}-{id(self)}", **more)
+        if text is not None:
+            body["messages"] = [*self._said(thread), {**body["messages"][0], "id": f"u-{name}-{id(self)}"}]
+            self._asked[name] = thread, body["messages"]
+        else:
+            self._asked[name] = thread, []
         await self.send(type=kind, requestId=name, input=body)
         return name
+
+    def _said(self, thread: str) -> list[dict[str, Any]]:
+        """The user's messages of a thread, as this tab knows them."""
+        said: list[dict[str, Any]] = []
+        for name, (of, messages) in self._asked.items():
+            if of == thread:
+                shown = [e["messages"] for e in self.events(name) if e["type"] == "MESSAGES_SNAPSHOT"]
+                said = messages or ([m for m in shown[-1] if m["role"] == "user"] if shown else said)
+        return said
 
     def of(self, request: str) -> list[Frame]:
         """The frames of a request."""

@@ -87,6 +87,7 @@ def require_approval(
     message: _Message | None = None,
     expires_in: timedelta | None = None,
     allow_edit: bool = True,
+    needs: str | Sequence[str] = (),
 ) -> BaseTool: ...
 
 
@@ -98,6 +99,7 @@ def require_approval(
     message: _Message | None = None,
     expires_in: timedelta | None = None,
     allow_edit: bool = True,
+    needs: str | Sequence[str] = (),
 ) -> list[BaseTool]: ...
 
 
@@ -108,6 +110,7 @@ def require_approval(
     message: _Message | None = None,
     expires_in: timedelta | None = None,
     allow_edit: bool = True,
+    needs: str | Sequence[str] = (),
 ) -> BaseTool | list[BaseTool]:
     """The same tool, or list of tools, with a question to a person before each call. The graph needs a checkpointer.
 
@@ -122,6 +125,7 @@ def require_approval(
         expires_in: How long an approval is possible, from the checkpoint at which the model made the call. The
             interrupt's value has the end as ``expires_at`` (ISO 8601, UTC). A later yes denies.
         allow_edit: Whether the answer may replace the arguments. If not, an answer that does so denies.
+        needs: Abilities of the device that is asked, where the user has several connections.
 
     Raises:
         TypeError: A tool is neither a LangChain tool nor a function.
@@ -134,7 +138,8 @@ def require_approval(
     """
     if expires_in is not None and expires_in <= timedelta(0):
         raise ValueError(f"expires_in must be positive, not {expires_in}")
-    policy = _Policy(when, message, expires_in, allow_edit)
+    abilities = (needs,) if isinstance(needs, str) else tuple(needs)
+    policy = _Policy(when, message, expires_in, allow_edit, abilities)
     if isinstance(tools, (list, tuple)):
         return [_asking(tool, policy) for tool in tools]
     return _asking(tools, policy)
@@ -145,6 +150,7 @@ class _Policy(NamedTuple):
     message: _Message | None
     expires_in: timedelta | None
     allow_edit: bool
+    needs: tuple[str, ...]
 
 
 class _Call(NamedTuple):
@@ -256,13 +262,10 @@ class _ApprovalTool(BaseTool):
 
     def question(self, call_id: str | None, args: dict[str, Any]) -> Question:
         """The question about one call."""
-        value = {
-            "type": "tool_approval",
-            "tool_call_id": call_id,
-            "name": self.name,
-            "args": args,
-            "description": self._description(args),
-        }
+        value: dict[str, Any] = {"type": "tool_approval", "tool_call_id": call_id, "name": self.name, "args": args}
+        value["description"] = self._description(args)
+        if self._policy.needs:
+            value["needs"] = list(self._policy.needs)
         if self._policy.expires_in is not None:
             value["expires_at"] = (asked_at() + self._policy.expires_in).isoformat()
         key = None if call_id is None else f"{call_id} {self.name} {json.dumps(args, sort_keys=True, default=repr)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -27,6 +27,7 @@ from yai_nexus_agentkit.runs.feed import Feed, Viewer
 from yai_nexus_agentkit.runs.identity import Identity, ThreadRef, run_config
 from yai_nexus_agentkit.runs.kept import NOTED, Keeper
 from yai_nexus_agentkit.runs.leases import Held
+from yai_nexus_agentkit.runs.routing import is_question
 from yai_nexus_agentkit.runs.telemetry import RunRecord, run_span
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ class RunRequest:
     """Makes of `run_input` the request as the agent gets it, before the thread is held. The block ends with the run."""
     stored: str = "{}"
     """The sender's facts that another worker needs, as JSON text."""
+    source: str = ""
+    """`Connection.origin` of the web socket that asked for the run; empty for plain HTTP."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,13 +91,14 @@ class LiveRun:
         held: Held,
         *,
         free: Callable[[], Coroutine[Any, Any, None]],
+        ended: Callable[[RunRequest, BaseEvent], Awaitable[None]],
         failure_text: Callable[[Exception], str],
         kept: int,
         past: Past | None = None,
     ) -> None:
-        """`held`: the thread's lock. `free`: gives the thread back; called once or more. `failure_text`: the
-        client's text for a fault of the server. `kept`: bytes kept for later viewers. `past`: what another worker
-        did of it."""
+        """`held`: the thread's lock. `free`: gives the thread back; called once or more. `ended`: notes what a
+        terminal event asks. `failure_text`: the client's text for a fault of the server. `kept`: bytes kept for later
+        viewers. `past`: what another worker did of it."""
         self.request, self.held = request, held
         self.record = RunRecord(request.thread, request.run_input.run_id)
         self.control, self.keeper = RunControl(), Keeper(request.run_input)
@@ -105,7 +109,7 @@ class LiveRun:
         self.handed_over = False
         """Another worker goes on with it, or has already: nothing ends here but the views."""
         self.task: asyncio.Task[None] | None = None
-        self._free, self._failure_text, self._past = free, failure_text, past
+        self._free, self._ended, self._failure_text, self._past = free, ended, failure_text, past
         self._begun: AsyncGenerator[None, None] | None = None
         self._entered = self._abandoned = False
         """The task took its first step; it shall do nothing but clean up."""
@@ -233,9 +237,19 @@ class LiveRun:
     async def _over(self) -> None:
         """The terminal event is known: free the thread first, since some clients answer within a millisecond. An
         `after_run` hook may still need the thread, and nobody waits for it but the next request."""
+        if (terminal := self.feed.terminal) is not None and (self.run_input.resume or is_question(terminal)):
+            await self._note_questions(terminal)
         if self.request.adapter.hooks.after_run is None:
             await self._give_back()
         self.feed.complete()
+
+    async def _note_questions(self, terminal: BaseEvent) -> None:
+        """Who is asked must be known before anybody sees the end."""
+        try:
+            async with asyncio.timeout(_FREE_WITHIN):
+                await self._ended(self.request, terminal)
+        except Exception:
+            _logger.exception("the questions of run %r could not be noted", self.run_input.run_id)
 
     def _fail(self, error: Exception) -> None:
         if self.record.ended:

@@ -18,7 +18,7 @@ from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
 from yai_nexus_agentkit.adapter.hook_calls import being_cancelled
 from yai_nexus_agentkit.checks import check_options
-from yai_nexus_agentkit.errors import OverloadedError, RunInputError, ThreadBusyError
+from yai_nexus_agentkit.errors import OverloadedError, ResumeError, RunInputError, ThreadBusyError
 from yai_nexus_agentkit.runs.connections import Connections
 from yai_nexus_agentkit.runs.feed import Viewer
 from yai_nexus_agentkit.runs.identity import ThreadRef
@@ -72,7 +72,7 @@ class StoreUnavailableError(Exception):
     """The store of threads and runs cannot be reached. Nothing began."""
 
 
-_REFUSALS = (OverloadedError, ThreadBusyError, StoreUnavailableError, RunInputError, Refusal)
+_REFUSALS = (OverloadedError, ResumeError, ThreadBusyError, StoreUnavailableError, RunInputError, Refusal)
 
 
 class RunService:
@@ -111,6 +111,7 @@ class RunService:
         """Keep threads and runs in this store from now on. For the time before the first run."""
         settings = self.settings
         self.store, self._opened = store, True
+        self.connections.use(store.board)
         self.leases = Leases(store.locks, lease=settings.lease, noticed=self._noticed)
         self._shared: SharedRuns | None = None
         if store.log is not None:
@@ -143,6 +144,7 @@ class RunService:
                 listening = asyncio.get_running_loop().create_task(self._listen(), name="agui-cancellations")
                 stack.push_async_callback(asyncio.wait, [listening])
                 stack.callback(listening.cancel)
+            await stack.enter_async_context(self.connections.working(self.store.index))
             try:
                 yield
             finally:
@@ -161,7 +163,10 @@ class RunService:
                 admitted = await resources.enter_async_context(request.admit(request.run_input))
                 request = replace(request, run_input=admitted)
             held = await resources.enter_async_context(self.hold(thread, busy=self.settings.busy))
-            return await self._made(request, held, resources)
+            await self.connections.check(request)
+            run = await self._made(request, held, resources)
+            await self.connections.started(request)
+            return run
         except BaseException as error:
             await resources.aclose()
             if isinstance(error, OverloadedError | ThreadBusyError):
@@ -182,8 +187,8 @@ class RunService:
     ) -> LiveRun:
         """A run with this lock. `resources` are given back at its end. `head`, `past`: of one that another worker
         began."""
-        kept, text = self.settings.kept, self._failure_text
-        run = LiveRun(request, held, free=resources.aclose, failure_text=text, kept=kept, past=past)
+        kept, text, ended = self.settings.kept, self._failure_text, self.connections.ended
+        run = LiveRun(request, held, free=resources.aclose, ended=ended, failure_text=text, kept=kept, past=past)
         await resources.enter_async_context(self._listed(run))
         if self._shared is not None:
             await resources.enter_async_context(self._shared.recorded(run, head=head))

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 
-from yai_nexus_agentkit.runs.connections import Connections
+from yai_nexus_agentkit.runs.connections import Connections, ConnectionSettings
 from yai_nexus_agentkit.runs.janitor import Janitor
 from yai_nexus_agentkit.runs.limits import Capacity
 from yai_nexus_agentkit.runs.service import RunService, ServiceSettings
@@ -40,7 +40,10 @@ def service_of(settings: ServerSettings) -> RunService:
         capacity=Capacity(
             settings.max_runs, settings.max_runs_per_user, settings.max_bodies, retry_after=settings.retry_after
         ),
-        connections=Connections(Capacity(sockets.max_sockets, sockets.max_sockets_per_user)),
+        connections=Connections(
+            ConnectionSettings(policy=sockets.approvals, grace=sockets.grace, lease=settings.lease),
+            Capacity(sockets.max_sockets, sockets.max_sockets_per_user),
+        ),
         store=_with_own(settings.store if isinstance(settings.store, Store) else Store(), settings),
         opened=isinstance(settings.store, Store) or settings.store == MEMORY,
         meter=settings.metrics,

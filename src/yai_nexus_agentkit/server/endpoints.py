@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial, wraps
 from typing import Any, Concatenate, TypeVar
@@ -32,11 +32,19 @@ from yai_nexus_agentkit.server.body import PATCHES, Body, beside_the_loop, parse
 from yai_nexus_agentkit.server.caller import Caller, StoredThread
 from yai_nexus_agentkit.server.media import media_response
 from yai_nexus_agentkit.server.origins import is_same_site
-from yai_nexus_agentkit.server.problems import refused
+from yai_nexus_agentkit.server.problems import refused, timely
 from yai_nexus_agentkit.server.restoring import stored_of
 from yai_nexus_agentkit.server.settings import ServerSettings
-from yai_nexus_agentkit.server.stream import Found, RunResponse
-from yai_nexus_agentkit.server.thread_list import description, page_of, shown_entries, shown_entry, title_of
+from yai_nexus_agentkit.server.stream import Found, Gated, RunResponse, ungated
+from yai_nexus_agentkit.server.thread_list import (
+    description,
+    page_of,
+    shown_connection,
+    shown_entries,
+    shown_entry,
+    shown_run,
+    title_of,
+)
 from yai_nexus_agentkit.transport.agui_sse import MAX_FRAME
 from yai_nexus_agentkit.transport.wire import Posted, Refusal, Wire
 
@@ -91,8 +99,8 @@ class Endpoints:
         start = partial(self.service.start, await self.wanted(caller, posted))
         return RunResponse(start, self.service.launch, posted.encoder(), self.wire, self.settings)
 
-    async def wanted(self, caller: Caller, posted: Posted) -> RunRequest:
-        """The run that a request asks for."""
+    async def wanted(self, caller: Caller, posted: Posted, source: str = "") -> RunRequest:
+        """The run that a request asks for. `source`: the web socket that it came by."""
         adapter, thread = await caller.adapter(), caller.thread(posted.run_input.thread_id)
         disconnect = self._disconnect(caller.request)
         return RunRequest(
@@ -107,7 +115,8 @@ class Endpoints:
             alone=not self.service.shares_locks,
             title=title_of(self.settings, posted.run_input),
             admit=Admission(caller, posted, adapter, self._in_time).admitted,
-            stored=stored_of(caller.identity, disconnect, self.settings.orphaned),
+            stored=stored_of(caller.identity, disconnect, self.settings.orphaned, source),
+            source=source,
         )
 
     def _disconnect(self, request: HTTPConnection) -> Disconnect:
@@ -138,8 +147,9 @@ class Endpoints:
         """The run that a thread has."""
         return await self._in_time(self.service.current(thread.key))
 
-    async def found(self, caller: Caller, posted: Posted, *, running: bool = True) -> Found:
-        """The thread's run under way, or the thread as it stands; without `running` always the latter."""
+    async def found(self, caller: Caller, posted: Posted, *, running: bool = True, gate: Gated = ungated) -> Found:
+        """The thread's run under way, or the thread as it stands; without `running` always the latter, whose terminal
+        event `gate` shows."""
         asked, adapter = posted.run_input, await caller.adapter()
         thread = caller.thread(asked.thread_id)
         run = await self.current(thread) if running else None
@@ -154,7 +164,8 @@ class Endpoints:
             )
         known = store is not None and await self._in_time(store.exists(thread.key))
         facts, limit = caller.facts(thread), self.settings.store_timeout
-        frames = restored(adapter, asked, caller.identity, thread, facts, limit, kept.wire(encoder.encode))
+        encode = await gate(thread, encoder.encode) if known else encoder.encode
+        frames = restored(adapter, asked, caller.identity, thread, facts, limit, kept.wire(encode))
         return Found(encoder=encoder, kept=kept, frames=frames if known else None)
 
     @_answered
@@ -162,7 +173,14 @@ class Endpoints:
         """The runs that a thread has under way."""
         caller = await self.caller(request)
         run = await self.current(caller.thread(request.path_params["thread_id"]))
-        return JSONResponse([] if run is None else [_shown_run(run)])
+        return JSONResponse([] if run is None else [shown_run(run)])
+
+    @_answered
+    async def connections(self, request: Request) -> Response:
+        """The user's own web sockets."""
+        caller = await self.caller(request)
+        found = self.service.connections.of(self.agent.name, caller.identity.user)
+        return JSONResponse([shown_connection(one) for one in await self._in_time(found)])
 
     @asynccontextmanager
     async def received(self, request: Request, *, optional: bool = False) -> AsyncIterator[Body]:
@@ -362,7 +380,7 @@ class Endpoints:
 
     async def _in_time(self, answer: Awaitable[T]) -> T:
         """The answer of the storage of threads. Raises `Refusal` 504 if there is none in time."""
-        with _timely():
+        with timely():
             async with asyncio.timeout(self.settings.store_timeout):
                 return await answer
 
@@ -371,23 +389,11 @@ class Endpoints:
         """Hold a thread while it is changed. Raises `ThreadBusyError`, and `Refusal`: 504 if the storage hangs, 409 if
         somebody cancels."""
         try:
-            with _timely():
+            with timely():
                 async with self.service.operation(thread.ref, limit=self.settings.store_timeout):
                     yield
         except OperationCancelledError as error:
             raise Refusal(409, "CANCELLED", "the operation was cancelled") from error
-
-
-@contextmanager
-def _timely() -> Iterator[None]:
-    try:
-        yield
-    except TimeoutError as error:
-        raise Refusal(504, "STORE_TIMEOUT", "the storage of threads did not answer in time") from error
-
-
-def _shown_run(run: LiveRun | RemoteRun) -> dict[str, Any]:
-    return {"runId": run.run_input.run_id, "status": "running", "viewers": run.feed.viewers}
 
 
 def _event(event: BaseEvent) -> Response:

@@ -22,6 +22,7 @@ __all__ = [
     "STATE_BODY",
     "THREAD_ID",
     "AgentCapabilities",
+    "ConnectionShown",
     "MessagesSnapshotEvent",
     "StateSnapshotEvent",
     "Status",
@@ -54,6 +55,16 @@ class Status(BaseModel):
     """The result of a request."""
 
     status: str
+
+
+class ConnectionShown(BaseModel):
+    """One of the user's web sockets."""
+
+    connectionId: str
+    device: str
+    abilities: list[str]
+    threadId: str = Field(description="of the newest request")
+    since: datetime
 
 
 class ThreadShown(BaseModel):

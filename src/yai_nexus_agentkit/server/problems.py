@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from math import ceil
 from typing import Any
@@ -19,6 +20,7 @@ from yai_nexus_agentkit.errors import (
     AGUIAdapterError,
     HookError,
     OverloadedError,
+    ResumeError,
     RunInputError,
     StatePatchError,
     ThreadBusyError,
@@ -30,7 +32,7 @@ from yai_nexus_agentkit.runs.telemetry import trace_id
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.transport.wire import Refusal, Wire
 
-__all__ = ["client_text", "refused", "shown_text"]
+__all__ = ["client_text", "refused", "shown_text", "timely"]
 
 _logger = logging.getLogger(__name__)
 _WITHOUT_BODY = frozenset({204, 205, 304})
@@ -43,6 +45,15 @@ def refused(error: Exception, wire: Wire, settings: ServerSettings) -> Response:
         return Response(status_code=refusal.status, headers=refusal.headers)
     answer = wire.refuse(refusal, trace_id=trace_id() or uuid4().hex, now=datetime.now(UTC))
     return Response(answer.body, answer.status, answer.headers)
+
+
+@contextmanager
+def timely() -> Iterator[None]:
+    """A storage that does not answer in time refuses the request. Raises `Refusal` 504."""
+    try:
+        yield
+    except TimeoutError as error:
+        raise Refusal(504, "STORE_TIMEOUT", "the storage of threads did not answer in time") from error
 
 
 def _refusal(error: Exception, settings: ServerSettings) -> Refusal:
@@ -59,8 +70,8 @@ def _refusal(error: Exception, settings: ServerSettings) -> Refusal:
             return Refusal(403, "FORBIDDEN", "this is not allowed")
         case RunInputError():
             return Refusal(422, "INVALID_INPUT", error.reason, path=error.path)
-        case ThreadNotFoundError() | ThreadPausedError():
-            status, code = _THREADS[type(error)]
+        case ThreadNotFoundError() | ThreadPausedError() | ResumeError():
+            status, code = _OF_THREADS[type(error)]
             return Refusal(status, code, str(error))
         case StatePatchError(conflict=True):
             return Refusal(409, "PATCH_CONFLICT", str(error), path=error.path)
@@ -116,9 +127,10 @@ def _is_unexpected(error: BaseException) -> bool:
     return not isinstance(error, AGUIAdapterError) or error.code in UNEXPECTED
 
 
-_THREADS: Mapping[type[AGUIAdapterError], tuple[int, str]] = {
+_OF_THREADS: Mapping[type[AGUIAdapterError], tuple[int, str]] = {
     ThreadNotFoundError: (404, "THREAD_NOT_FOUND"),
     ThreadPausedError: (409, "THREAD_PAUSED"),
+    ResumeError: (409, "ALREADY_ANSWERED"),
 }
 
 _HTTP: Mapping[int, str] = {

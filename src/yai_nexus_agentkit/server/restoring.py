@@ -19,14 +19,14 @@ _GRACE = 30.0
 """Seconds that the viewers of a run have to come back to another worker, where the run ends with its viewers."""
 
 
-def stored_of(identity: Identity, disconnect: Disconnect, orphaned: float | None) -> str:
+def stored_of(identity: Identity, disconnect: Disconnect, orphaned: float | None, source: str = "") -> str:
     """The part of an identity that can be stored, and the run's settings, as JSON text."""
     whole = identity.context is None and not any((identity.config or {}).values())
     try:
         facts = json.dumps(dict(identity.facts))
     except (TypeError, ValueError):
         facts, whole = "{}", False
-    kept = {"thread": identity.thread, "whole": whole, "disconnect": disconnect, "orphaned": orphaned}
+    kept = {"thread": identity.thread, "whole": whole, "disconnect": disconnect, "orphaned": orphaned, "source": source}
     return json.dumps({**kept, "facts": json.loads(facts)})
 
 
@@ -55,4 +55,5 @@ async def restored_request(agent: ServedAgent, settings: ServerSettings, head: R
         disconnect="continue",
         orphaned=_GRACE if ends_with_viewers else kept["orphaned"],
         stored=head.facts,
+        source=kept.get("source", ""),
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pydantic import NonNegativeInt, PositiveFloat, PositiveInt
 
 from yai_nexus_agentkit.checks import check_options
+from yai_nexus_agentkit.runs.routing import Policy
 
 __all__ = ["SocketSettings"]
 
@@ -44,6 +45,22 @@ class SocketSettings:
     ping: PositiveFloat = 25.0
     """Silence of the client after which it is sent a ``ping``; after three times this silence the socket is closed
     (4408)."""
+
+    approvals: Policy = "source"
+    """Which connections are asked what a run ends with: questions, approvals, calls of the client's tools. ``source``:
+    the one whose message caused the turn; ``all`` of the user's; ``ability``: one that declares ``approve``. A question
+    that ``needs`` an ability goes to a device that has it. A function (question, open connections) → their ids decides
+    itself. Plain HTTP clients are always asked, and may always answer."""
+
+    grace: PositiveFloat = 10.0
+    """How long a question waits for its source when that is gone; then the user's other connections are asked."""
+
+    show_elsewhere: bool = True
+    """Let connections that are not asked see what is asked. Otherwise they see that something waits elsewhere."""
+
+    isolated: bool = False
+    """Give each connection a thread of its own, ``session_{user}_{connection}``, whatever ``threadId`` it sends. A
+    client that connects again begins a new one."""
 
     max_age: PositiveFloat | None = None
     """A socket is closed (4401) when it is this old, so that the client shows who it is again. None: never."""

@@ -7,9 +7,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing
 from dataclasses import dataclass
 
+from ag_ui.core import BaseEvent
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from yai_nexus_agentkit.runs.feed import Viewer
+from yai_nexus_agentkit.runs.identity import ThreadRef
 from yai_nexus_agentkit.runs.kept import Kept
 from yai_nexus_agentkit.runs.live_run import LiveRun
 from yai_nexus_agentkit.runs.remote_run import RemoteRun
@@ -18,7 +21,20 @@ from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.view import LateView, View
 from yai_nexus_agentkit.transport.wire import Encoder, Wire
 
-__all__ = ["Found", "HttpSink", "RunResponse", "show"]
+__all__ = ["Found", "Gated", "HttpSink", "RunResponse", "show", "ungated"]
+
+
+Encode = Callable[[BaseEvent], bytes]
+Gated = Callable[[ThreadRef, Encode], Awaitable[Encode]]
+"""The encoding of a thread at rest, for one viewer."""
+
+
+async def ungated(thread: ThreadRef, encode: Encode) -> Encode:
+    """Everything is shown."""
+    return encode
+
+
+Launch = Callable[[LiveRun, Viewer], Awaitable[asyncio.Task[None]]]
 
 
 class HttpSink:
@@ -73,7 +89,7 @@ class RunResponse(_Streamed):
     def __init__(
         self,
         start: Callable[[], Awaitable[LiveRun]],
-        launch: Callable[[LiveRun, View], Awaitable[asyncio.Task[None]]],
+        launch: Launch,
         encoder: Encoder,
         wire: Wire,
         settings: ServerSettings,
@@ -97,11 +113,12 @@ class RunResponse(_Streamed):
         await show(run, view, self._launch)
 
 
-async def show(run: LiveRun, view: View, launch: Callable[[LiveRun, View], Awaitable[asyncio.Task[None]]]) -> None:
-    """Begin a run and show it to who asked for it."""
+async def show(run: LiveRun, view: View, launch: Launch, viewer: Viewer | None = None) -> None:
+    """Begin a run and show it to who asked for it. `viewer`: stands between the run and the view."""
+    watching = viewer or view
     run.record.written = lambda: view.outbox.total
-    task = await launch(run, view)
-    await view.show(run.feed.leave)
+    task = await launch(run, watching)
+    await view.show(lambda _: run.feed.leave(watching))
     if run.ending:
         await asyncio.wait((task,))
 

@@ -1,4 +1,4 @@
-"""Edge. The list of a user's threads: what a request asks of it, how an entry is shown and described anew."""
+"""Edge. The lists of a user's threads, runs and connections: what a request asks of them, how an entry is shown."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from starlette.requests import Request
 
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text
 from yai_nexus_agentkit.runs.index import ThreadEntry
+from yai_nexus_agentkit.runs.live_run import LiveRun
+from yai_nexus_agentkit.runs.remote_run import RemoteRun
+from yai_nexus_agentkit.runs.routing import Connection
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.transport.wire import Refusal
 
-__all__ = ["description", "page_of", "shown_entries", "shown_entry", "title_of"]
+__all__ = ["description", "page_of", "shown_connection", "shown_entries", "shown_entry", "shown_run", "title_of"]
 
 _logger = logging.getLogger(__name__)
 
@@ -51,6 +54,22 @@ def title_of(settings: ServerSettings, asked: RunAgentInput) -> str:
     except Exception:
         _logger.exception("thread_title failed")
         return ""
+
+
+def shown_run(run: LiveRun | RemoteRun) -> dict[str, Any]:
+    """A run under way as clients get it."""
+    return {"runId": run.run_input.run_id, "status": "running", "viewers": run.feed.viewers}
+
+
+def shown_connection(connection: Connection) -> dict[str, Any]:
+    """One web socket as its user gets it."""
+    return {
+        "connectionId": connection.id,
+        "device": clean_text(connection.device),
+        "abilities": connection.abilities,
+        "threadId": clean_text(connection.thread),
+        "since": _iso(connection.since),
+    }
 
 
 def page_of(request: Request) -> dict[str, Any]:

@@ -158,6 +158,12 @@ class AGUISocketWire(AGUIWire):
         named = {} if request_id is None else {"requestId": request_id}
         return _json({"type": "error", **named, "status": status, "error": detail})
 
+    def thread(self, thread_id: str, status: str, *, here: bool | None) -> str:
+        """A thread has changed that no request under way is about. `status`: ``running``, or ``paused`` with a
+        question, then `here`: this connection is asked."""
+        asked = {} if here is None else {"here": here}
+        return _json({"type": "thread", "threadId": thread_id, "status": status, **asked})
+
     def connected(self, connection_id: str, device: str, abilities: Sequence[str]) -> str:
         """The socket is open for requests."""
         known = {"connectionId": connection_id, "device": device, "abilities": list(abilities)}

@@ -320,3 +320,43 @@ async def test_an_unknown_address_is_refused(address: str) -> None:
     with pytest.raises(ValueError, match="a store is memory:, sqlite:PATH"):
         async with open_store(address):
             pass
+
+
+# ------------------------------------------------------------------ the board
+
+
+async def test_notes_are_shared_replaced_and_forgotten(stores: list[Store], agent: str) -> None:
+    one, other = (store.board for store in stores)
+    await one.put("connection", agent, "a", "first", keep=60)
+    await one.put("connection", agent, "a", "second", keep=60)
+    await other.put("connection", agent, ODD, "odd", keep=60)
+    await one.put("question", agent, "a", "another kind", keep=60)
+    assert await other.notes("connection", agent) == {"a": "second", ODD: "odd"}
+    await other.drop("connection", agent, "a")
+    await other.drop("connection", agent, "a")
+    assert list(await one.notes("connection", agent)) == [ODD]
+    assert await one.notes("connection", f"{agent}-other") == {}
+    await one.put("connection", agent, "b", "short", keep=0.1)
+    await asyncio.sleep(0.2)
+    assert list(await other.notes("connection", agent)) == [ODD]
+
+
+async def test_news_reach_all_workers(stores: list[Store], agent: str) -> None:
+    heard: list[list[str]] = [[], []]
+
+    async def listen(number: int) -> None:
+        async for text in stores[number].board.news():
+            heard[number].append(text)
+
+    listening = [asyncio.create_task(listen(number)) for number in (0, 1)]
+    try:
+        async with asyncio.timeout(20):
+            while not all(heard):  # until both listen
+                await stores[0].board.publish(f"{agent} is there")
+                await asyncio.sleep(0.05)
+        await stores[1].board.publish(f"{agent} last")
+        await eventually(lambda: all(texts[-1] == f"{agent} last" for texts in heard))
+    finally:
+        for task in listening:
+            task.cancel()
+        await asyncio.wait(listening)

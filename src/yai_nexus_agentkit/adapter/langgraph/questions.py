@@ -20,6 +20,8 @@ _MESSAGE_KEYS = ("message", "question", "prompt", "description", "text", "title"
 _MESSAGE_LENGTH = 500
 """Characters of a question made from a value that has no text of its own."""
 
+_OF_A_CALL = ("tool_approval", "device_tool")
+"""Types of questions that name the call that they are about."""
 _DECISIONS = ("approve", "edit", "reject", "respond")
 """The decisions that LangChain's approval middleware accepts."""
 
@@ -36,7 +38,7 @@ def describe(
     raw = json_safe(value)
     facts: dict[str, Any] = {"value": raw}
     reason, call, schema = "langgraph:interrupt", None, schema_of(native)
-    if isinstance(value, Mapping) and value.get("type") == "tool_approval" and value.get("tool_call_id"):
+    if isinstance(value, Mapping) and value.get("type") in _OF_A_CALL and value.get("tool_call_id"):
         own = str(value["tool_call_id"])
         reason, call = "tool_call", next((call.id for call in calls if call.raw == own), own)
     elif isinstance(value, Mapping) and isinstance(value.get("action_requests"), list):

@@ -16,6 +16,7 @@ from yai_nexus_agentkit.runs.journal import JournalEntry
 from yai_nexus_agentkit.runs.locks import Lease
 from yai_nexus_agentkit.runs.log import Batch, Entry, RunHead, Unfinished
 from yai_nexus_agentkit.runs.stores.followers import Followers
+from yai_nexus_agentkit.runs.stores.sql_board import SqlBoard
 from yai_nexus_agentkit.runs.stores.store import Store
 
 __all__ = ["MIGRATIONS", "Database", "SqlJournal", "SqlLocks", "SqlLog", "SqlThreads", "sql_store"]
@@ -41,6 +42,12 @@ MIGRATIONS: Sequence[str] = (
         PRIMARY KEY (run, seq));
     CREATE TABLE agui_journal (thread TEXT NOT NULL, id TEXT NOT NULL, place BIGINT NOT NULL, after TEXT NOT NULL,
         data TEXT NOT NULL, PRIMARY KEY (thread, id));
+    """,
+    """
+    CREATE TABLE agui_board (kind TEXT NOT NULL, owner TEXT NOT NULL, name TEXT NOT NULL, note TEXT NOT NULL,
+        until DOUBLE PRECISION NOT NULL, PRIMARY KEY (kind, owner, name));
+    CREATE INDEX agui_board_until ON agui_board (until);
+    CREATE TABLE agui_news (seq BIGINT PRIMARY KEY, news TEXT NOT NULL, sent DOUBLE PRECISION NOT NULL);
     """,
 )
 """Statements by version, each with a semicolon at its end. One worker applies a version once, in one transaction."""
@@ -354,5 +361,6 @@ def sql_store(database: Database) -> Store:
         index=SqlThreads(database),
         log=SqlLog(database),
         journal=SqlJournal(database),
+        board=SqlBoard(database),
         ready=ready,
     )

@@ -11,6 +11,7 @@ from typing import Any
 from yai_nexus_agentkit.runs.log import Batch
 from yai_nexus_agentkit.runs.stores.followers import EVERY_RUN
 from yai_nexus_agentkit.runs.stores.sql import CANCELS, MIGRATIONS, sql_store
+from yai_nexus_agentkit.runs.stores.sql_board import NEWS
 from yai_nexus_agentkit.runs.stores.store import Store
 
 try:
@@ -22,6 +23,8 @@ __all__ = ["sqlite_store"]
 
 _POLL = 0.02
 """Seconds between two looks for what other processes wrote. SQLite sends no news."""
+_NEWS_KEPT = 60.0
+"""Seconds for which news stay, for processes that are slow to look."""
 _BUSY = 10_000
 """Milliseconds that a statement waits for another process's write."""
 
@@ -89,17 +92,29 @@ class _SQLite:
         return True
 
     async def notify(self, channel: str, text: str) -> None:
-        """Other processes look by themselves."""
+        """Other processes look by themselves, except for the news of the board, which stand nowhere else."""
+        if channel == NEWS:
+            now = time.time()
+            await self.rows("DELETE FROM agui_news WHERE sent < ?", now - _NEWS_KEPT)
+            # By the time, so that the numbers grow even if all news before were removed.
+            number = "SELECT max(?, coalesce(max(seq), 0) + 1), ?, ? FROM agui_news"
+            await self.rows(f"INSERT INTO agui_news (seq, news, sent) {number}", int(now * 1e6), text, now)
 
     async def news(self, channel: str) -> AsyncGenerator[str, None]:
         # The version of the data changes with writes by other connections, so this needs one of its own.
         async with aiosqlite.connect(self._path, isolation_level=None) as watching:
             seen, asked = None, set[str]()
+            [(last,)] = await watching.execute_fetchall("SELECT coalesce(max(seq), 0) FROM agui_news")
             while True:
                 [(version,)] = await watching.execute_fetchall("PRAGMA data_version")
                 if version != seen:
                     seen = version
-                    if channel != CANCELS:
+                    if channel == NEWS:
+                        wanted = "SELECT seq, news FROM agui_news WHERE seq > ? ORDER BY seq"
+                        for number, text in await watching.execute_fetchall(wanted, (last,)):
+                            last = number
+                            yield text
+                    elif channel != CANCELS:
                         yield EVERY_RUN
                     else:
                         found = await watching.execute_fetchall("SELECT key FROM agui_locks WHERE cancelling = 1")

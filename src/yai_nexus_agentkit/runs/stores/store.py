@@ -1,10 +1,12 @@
-"""One setting for all that workers share: locks, the index of threads, the log of runs, the journal."""
+"""One setting for all that workers share: locks, the index of threads, the log of runs, the
+journal, the board."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from yai_nexus_agentkit.runs.board import Board, MemoryBoard
 from yai_nexus_agentkit.runs.index import MemoryThreadIndex, ThreadIndex
 from yai_nexus_agentkit.runs.journal import MemoryThreadJournal, ThreadJournal
 from yai_nexus_agentkit.runs.locks import MemoryThreadLocks, ThreadLocks
@@ -24,6 +26,7 @@ class Store:
     locks: ThreadLocks = field(default_factory=MemoryThreadLocks)
     index: ThreadIndex = field(default_factory=MemoryThreadIndex)
     journal: ThreadJournal = field(default_factory=MemoryThreadJournal)
+    board: Board = field(default_factory=MemoryBoard)
     log: RunLog | None = None
     """Where other workers see this worker's runs, and may go on with them; None where nobody else could."""
     ready: Callable[[], Awaitable[None]] = _always

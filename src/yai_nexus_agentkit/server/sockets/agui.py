@@ -7,6 +7,7 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
+from yai_nexus_agentkit.runs.connections import News
 from yai_nexus_agentkit.runs.service import RunService
 from yai_nexus_agentkit.server.agents import ServedAgent
 from yai_nexus_agentkit.server.body import Body
@@ -94,6 +95,12 @@ class _AGUIDialect:
             await request.cancel()
             return  # its events end with the cancelled outcome
         await session.channel.send(_WIRE.done(request_id, "cancelling" if stopped else "idle"))
+
+    async def news(self, news: News) -> None:
+        """Send ``thread``, unless the client is watching: it should ``connect`` then."""
+        if not self._session.shows(news.thread):
+            here = None if news.status == "running" else news.here
+            await self._session.channel.send(_WIRE.thread(news.thread, news.status, here=here))
 
     async def failed(self, request_id: str | None, error: Exception) -> None:
         """Send ``error`` with the body of the same refusal over HTTP."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from enum import IntEnum
 
-from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from yai_nexus_agentkit.server.socket_settings import SocketSettings
@@ -78,13 +77,10 @@ class Channel:
         await self._receive()  # websocket.connect
         await self._send({"type": "websocket.accept", "subprotocol": subprotocol, "headers": []})
 
-    async def refuse(self, response: Response) -> None:
-        """Answer the handshake with an HTTP response."""
+    async def refuse(self) -> None:
+        """Refuse the handshake: the server answers it with 403."""
         await self._receive()
-        if "websocket.http.response" in self.scope.get("extensions", {}):
-            await response(self.scope, self._receive, self._send)
-        else:
-            await self._send({"type": "websocket.close", "code": Close.FORBIDDEN, "reason": ""})
+        await self.close(Close.FORBIDDEN)
 
     async def send(self, text: str) -> None:
         """Send a frame. Returns when the connection has room for more."""

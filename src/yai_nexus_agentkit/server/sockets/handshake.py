@@ -51,12 +51,17 @@ def _is_same(origin: str, host: str | None) -> bool:
 
 def chosen_protocol(scope: Scope) -> str | None:
     """The first sub-protocol offered that is no token; browsers want one of theirs back."""
-    return next((name for name in scope.get("subprotocols", ()) if not name.startswith(TOKEN)), None)
+    return next((name for name in _offered(scope) if not name.startswith(TOKEN)), None)
+
+
+def _offered(scope: Scope) -> list[str]:
+    """The client's sub-protocols. uvicorn before 0.38 gives some of them as one text with commas."""
+    return [name.strip() for text in scope.get("subprotocols", ()) for name in text.split(",")]
 
 
 def subprotocol_token(scope: Scope) -> str | None:
     """The token among the sub-protocols. Raises ValueError for one that cannot be read."""
-    for name in scope.get("subprotocols", ()):
+    for name in _offered(scope):
         if name.startswith(TOKEN):
             text = name.removeprefix(TOKEN)
             try:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 
+from ag_ui.core import BaseEvent, CustomEvent
+
+from yai_nexus_agentkit.runs.identity import ThreadRef
 from yai_nexus_agentkit.runs.live_run import LiveRun
 from yai_nexus_agentkit.runs.remote_run import RemoteRun
+from yai_nexus_agentkit.runs.routing import ASKED, Connection, elsewhere, is_question
 from yai_nexus_agentkit.server.caller import Caller
 from yai_nexus_agentkit.server.endpoints import Endpoints
-from yai_nexus_agentkit.server.stream import Found, show
+from yai_nexus_agentkit.server.sockets.gate import Gate
+from yai_nexus_agentkit.server.stream import show
 from yai_nexus_agentkit.server.view import LateView, View
 from yai_nexus_agentkit.transport.wire import Posted
 
@@ -49,42 +55,81 @@ class SocketSink:
 class SocketRequest:
     """A request whose answer is a stream."""
 
-    def __init__(self, endpoints: Endpoints, caller: Caller, sink: SocketSink) -> None:
-        self._endpoints, self._caller, self.sink = endpoints, caller, sink
+    def __init__(self, endpoints: Endpoints, caller: Caller, connection: Connection, sink: SocketSink) -> None:
+        self._endpoints, self._caller, self._connection, self.sink = endpoints, caller, connection, sink
+        self.thread: ThreadRef | None = None
+        """The thread that it shows."""
         self._run: LiveRun | RemoteRun | None = None
         self._stopped = False
         """The client wants no run, or no more of it."""
 
     async def start(self, posted: Posted) -> None:
         """Start a run and show it. Raises what makes a run impossible; nothing was sent then."""
-        service, settings = self._endpoints.service, self._endpoints.settings
-        run = self._run = await service.start(await self._endpoints.wanted(self._caller, posted))
+        endpoints, service = self._endpoints, self._endpoints.service
+        wanted = await endpoints.wanted(self._caller, posted, self._connection.origin)
+        self.thread = wanted.thread
+        run = self._run = await service.start(wanted)
         if self._stopped:
             run.stop()
-        await show(run, View(posted.encoder(), self.sink, settings, run.too_slow), service.launch)
+        gate: Gate
+        view = View(posted.encoder(), self.sink, endpoints.settings, lambda _: run.too_slow(gate))
+        gate = self._gate(view, wanted.thread)
+        await show(run, view, service.launch, gate)
 
     async def join(self, posted: Posted) -> None:
         """Show the thread's run under way, or the thread as it stands. Raises what makes that impossible."""
-        found = await self._endpoints.found(self._caller, posted)
+        endpoints = self._endpoints
+        self.thread = thread = self._caller.thread(posted.run_input.thread_id)
+        found = await endpoints.found(self._caller, posted, gate=self._gated)
         if found.run is None:
-            await self._rest(found)
+            frames = [frame async for frame in found.whole()]
+            await self.sink.write(b"".join(frames), last=True)
             return
-        run = self._run = found.run
-        settings = self._endpoints.settings
-        view = LateView(found.encoder, self.sink, settings, run.too_slow, older=found.older, kept=found.kept)
-        await run.join(view)
-        await view.show(run.feed.leave)
+        run, settings = found.run, endpoints.settings
+        self._run = run
+        gate: Gate
+        view = LateView(
+            found.encoder,
+            self.sink,
+            settings,
+            lambda _: run.too_slow(gate),
+            older=found.older,
+            kept=found.kept,
+        )
+        gate = self._gate(view, thread)
+        await run.join(gate)
+        await view.show(lambda _: run.feed.leave(gate))
 
-    async def _rest(self, found: Found) -> None:
-        frames = [frame async for frame in found.whole()]
-        await self.sink.write(b"".join(frames), last=True)
+    def _gate(self, view: View, thread: ThreadRef) -> Gate:
+        asked = partial(self._endpoints.service.connections.asked, self._connection, thread)
+        return Gate(view, asked, shown=self._shown)
+
+    @property
+    def _shown(self) -> bool:
+        sockets = self._endpoints.settings.sockets
+        return sockets is None or sockets.show_elsewhere
+
+    async def _gated(self, thread: ThreadRef, encode: Callable[[BaseEvent], bytes]) -> Callable[[BaseEvent], bytes]:
+        """`encode` for a thread at rest."""
+        here, device = await self._endpoints.service.connections.asked(self._connection, thread)
+        if here:
+            return encode
+
+        def gated(event: BaseEvent) -> bytes:
+            if isinstance(event, CustomEvent) and event.name == ASKED:
+                return b""
+            if not is_question(event):
+                return encode(event)
+            return b"".join(map(encode, elsewhere(event, device, shown=self._shown)))
+
+        return gated
 
     async def cancel(self) -> None:
         """Stop the run that is shown, or that is about to begin."""
         self._stopped, run = True, self._run
-        if run is None:
+        if run is None or self.thread is None:
             return
-        service, key = self._endpoints.service, self._caller.thread(run.run_input.thread_id).key
+        service, key = self._endpoints.service, self.thread.key
         now = await service.current(key)
         if now is not None and now.run_input.run_id == run.run_input.run_id:
             await service.cancel(key)

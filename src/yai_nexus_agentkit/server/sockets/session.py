@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -15,11 +16,11 @@ from starlette.requests import HTTPConnection
 from starlette.types import Receive, Scope, Send
 
 from yai_nexus_agentkit.errors import OverloadedError
-from yai_nexus_agentkit.runs.connections import Connection
+from yai_nexus_agentkit.runs.connections import News
+from yai_nexus_agentkit.runs.routing import Connection
 from yai_nexus_agentkit.server.body import beside_the_loop, parse_body
 from yai_nexus_agentkit.server.caller import Caller
 from yai_nexus_agentkit.server.endpoints import Endpoints
-from yai_nexus_agentkit.server.problems import refused
 from yai_nexus_agentkit.server.socket_settings import SocketSettings
 from yai_nexus_agentkit.server.sockets.channel import Channel, Close, ClosedError, Rate
 from yai_nexus_agentkit.server.sockets.handshake import chosen_protocol, identified, is_allowed, subprotocol_token
@@ -51,6 +52,9 @@ class Dialect(Protocol):
     async def take(self, data: Any, raw: bytes) -> None:
         """A frame as JSON data, and its bytes. What it raises is given to `failed`."""
 
+    async def news(self, news: News) -> None:
+        """Something happened to a thread that no request under way need be about."""
+
     async def failed(self, request_id: str | None, error: Exception) -> None:
         """A frame, or a request, failed before anything of its answer was sent."""
 
@@ -66,7 +70,7 @@ class Session:
         self.settings = endpoints.settings
         self.limits = endpoints.settings.sockets or SocketSettings()
         self.channel = Channel(scope, receive, send, self.limits)
-        self.connection = Connection(id=uuid4().hex, agent=endpoints.agent.name, user="")
+        self.connection = Connection(id=uuid4().hex, agent=endpoints.agent.name, user="", since=time.time())
         self.dialect: Dialect = dialect(self)
         self._requests: dict[str, tuple[SocketRequest, asyncio.Task[None]]] = {}
         """By the client's id, until the last frame was sent."""
@@ -81,8 +85,8 @@ class Session:
         """Shake hands, converse, close."""
         scope, channel = self.channel.scope, self.channel
         if not is_allowed(scope, self.settings.cors):
-            refusal = Refusal(403, "FORBIDDEN", "pages of this origin may not open a socket")
-            await channel.refuse(refused(refusal, self.endpoints.wire, self.settings))
+            _logger.warning("a page of a foreign origin tried to open a web socket")
+            await channel.refuse()
             return
         try:
             await channel.accept(chosen_protocol(scope))
@@ -113,8 +117,14 @@ class Session:
             device=hello.device or "",
             abilities=hello.abilities or (),
         )
+        if self.limits.isolated:
+            alone = f"session_{self.connection.user}_{self.connection.id}"
+            self.caller = replace(self.caller, identity=replace(self.caller.identity, thread=alone))
+        previous = None if self.limits.isolated else hello.previous
+        connections = self.endpoints.service.connections
         try:
-            async with self.endpoints.service.connections.opened(self.connection):
+            async with connections.opened(self.connection, self.dialect.news, previous=previous) as known:
+                self.connection = known
                 try:
                     await self.dialect.connected()
                     await self._read()
@@ -209,9 +219,14 @@ class Session:
             raise OverloadedError(f"{len(self._requests)} requests are under way on this socket")
         if not self._runs.take(asyncio.get_running_loop().time()):
             raise OverloadedError(f"at most {self.limits.runs_per_second:g} runs per second")
-        request = SocketRequest(self.endpoints, self.caller, SocketSink(self.channel.send, framed))
+        request = SocketRequest(self.endpoints, self.caller, self.connection, SocketSink(self.channel.send, framed))
         task = asyncio.create_task(self._answer(request_id, request, work), name="agui-socket-request")
         self._requests[request_id] = request, task
+
+    def shows(self, thread_id: str) -> bool:
+        """A request under way is about this thread."""
+        shown = [request.thread for request, _ in self._requests.values()]
+        return any(thread is not None and thread.id == thread_id for thread in shown)
 
     def request(self, request_id: str) -> SocketRequest | None:
         """A request that is under way."""

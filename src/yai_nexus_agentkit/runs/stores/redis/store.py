@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from yai_nexus_agentkit.runs.stores.redis.board import RedisBoard
 from yai_nexus_agentkit.runs.stores.redis.locks import RedisLocks
 from yai_nexus_agentkit.runs.stores.redis.log import RedisLog
 from yai_nexus_agentkit.runs.stores.redis.threads import RedisJournal, RedisThreads
@@ -35,5 +36,6 @@ async def redis_store(address: str) -> AsyncIterator[Store]:
             index=RedisThreads(client),
             log=RedisLog(client),
             journal=RedisJournal(client),
+            board=RedisBoard(client),
             ready=ready,
         )
