@@ -7,12 +7,17 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+from ag_ui.core import TextMessageContentEvent, TextMessageStartEvent
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, message_to_dict
 
 from benchmarks.registry import Pair, function_case
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui
 from yai_nexus_agentkit.adapter.langgraph.messages.to_langchain import to_langchain
 from yai_nexus_agentkit.protocol.json.json_safe import json_safe
+from yai_nexus_agentkit.transport.agui_sse import SSEEncoder
+from yai_nexus_agentkit.transport.openai.answers import Shown
+from yai_nexus_agentkit.transport.openai.writers import Chunks
+from yai_nexus_agentkit.transport.wire import Encoder
 
 
 @function_case("3,000 messages to AG-UI (beside langchain's message_to_dict)")
@@ -46,6 +51,19 @@ def rich_data() -> Pair:
     """State as Python programs have it."""
     data = {"rows": _rows(2_000), "at": datetime.now(UTC), "messages": _messages(300), "ids": _ids(500)}
     return Pair(lambda: json_safe(data), lambda: json.loads(json.dumps(data, default=str)))
+
+
+@function_case("3,000 tokens as chat completion chunks (beside AG-UI's frames)")
+def chat_chunks() -> Pair:
+    """The wire of OpenAI's clients: a token costs about what it costs on AG-UI's own."""
+    events = [TextMessageContentEvent(message_id="m", delta=f"word{n} ") for n in range(3_000)]
+    begun = TextMessageStartEvent(message_id="m")
+
+    def through(encoder: Encoder) -> list[bytes]:
+        return [encoder.encode(event) for event in (begun, *events)]
+
+    shown = Shown(id="chatcmpl-1", created=0, model="agent", thread_id="t")
+    return Pair(lambda: through(Chunks(shown, usage=True)), lambda: through(SSEEncoder()))
 
 
 def _messages(number: int) -> list[BaseMessage]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,7 @@ from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
+from tests.support.server_process import serving
 from tests.support.serving import served
 
 CONFIRM: Any = {
@@ -172,3 +176,15 @@ def test_dify_and_litellm_are_content(server: str, judge: str) -> None:
     )
     assert [line for line in done.stdout.splitlines() if line.startswith("FAIL")] == []
     assert (done.returncode, "ok " in done.stdout) == (0, True), done.stderr
+
+
+def test_the_example_shows_what_its_page_says(tmp_path: Path) -> None:
+    page = (ROOT / "examples/openai_model/README.md").read_text("utf-8")
+    expected = page.partition("```text\n")[2].partition("```")[0]
+    agent = f"approval={ROOT}/examples/approval/agent.py:graph"
+    with serving(ROOT, agent, "--openai", "--no-inspector") as server:
+        command = [sys.executable, ROOT / "examples/openai_model/ask.py", "Please pay Ada 50", "yes"]
+        environment = {**os.environ, "BASE_URL": f"{server.base}/v1", "EXAMPLE_PAUSE": "0"}
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, check=True)
+    shown = re.sub(r"\[question \S+\]", "[question ...]", done.stdout)
+    assert [line.rstrip() for line in shown.splitlines()] == expected.splitlines()
