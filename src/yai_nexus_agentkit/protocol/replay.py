@@ -124,7 +124,7 @@ class Compacted:
 
     def _whole(self, position: _Position, event: BaseEvent) -> BaseEvent:
         pieces = self._pieces.get(position)
-        return event if pieces is None else event.model_copy(update={"delta": "".join(pieces)})
+        return event if pieces is None or len(pieces) == 1 else event.model_copy(update={"delta": "".join(pieces)})
 
 
 class Replay:

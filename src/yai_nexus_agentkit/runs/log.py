@@ -74,8 +74,9 @@ class Unfinished(NamedTuple):
 class RunLog(Protocol):
     """Runs by their log id. Knows neither events nor users: whoever calls it has checked that the run is theirs."""
 
-    async def create(self, head: RunHead) -> None:
-        """Begin a run's log. The run becomes the current one of its thread."""
+    async def create(self, head: RunHead) -> str | None:
+        """Begin a run's log. The run becomes the current one of its thread. Returns the one before, by its log id, if
+        it has not ended."""
 
     async def claim(self, run: str, fence: int) -> RunHead | None:
         """Own a run that has not ended, as its next attempt. None: it has ended, is unknown, or a newer worker owns

@@ -20,6 +20,7 @@ __all__ = ["Recorder", "Recording"]
 _logger = logging.getLogger(__name__)
 _AGAIN = 0.5
 """Seconds between two attempts while the store is away."""
+_MANY = 256
 _COMPACT = 1024 * 1024
 """Bytes of a run after which the beginning of its log is replaced by a short form."""
 
@@ -37,13 +38,15 @@ class Recording:
     wake: Callable[[], None]
     seq: int = 0
     """Entries in the log."""
-    waiting: Compacted = field(default_factory=Compacted)
-    unsure: Compacted | None = None
+    waiting: list[BaseEvent] = field(default_factory=list)
+    unsure: list[BaseEvent] | None = None
     """A batch of which nobody knows whether the store took it: the connection broke."""
     last: bool = False
     """The terminal event is among those that wait."""
     written: asyncio.Event = field(default_factory=asyncio.Event)
     """The terminal event is in the log, or never will be."""
+    many: int = _MANY
+    """Events that wait before they are made fewer."""
     grown: int = 0
     """Bytes since the log was last shortened."""
 
@@ -51,7 +54,10 @@ class Recording:
         """Take an event; it is written soon."""
         if not self.waiting:
             self.wake()
-        self.waiting.put(event)
+        self.waiting.append(event)
+        if len(self.waiting) > self.many:  # the store is away, or slow
+            self.waiting = _compacted(self.waiting)
+            self.many = max(_MANY, 2 * len(self.waiting))
 
     async def end(self, terminal: BaseEvent) -> None:
         """Take the terminal event. Returns when it is in the log, or another worker owns the run."""
@@ -114,8 +120,8 @@ class Recorder:
         shortened: dict[str, list[BaseEvent] | None] = {}
         for recording in self._recordings.values():
             if recording.waiting:
-                recording.unsure, recording.waiting = recording.waiting, Compacted()
-                data = _lines(recording.unsure.events())
+                recording.unsure, recording.waiting = recording.waiting, []
+                data = _lines(_compacted(recording.unsure))
                 recording.grown += len(data)
                 if recording.grown > _COMPACT and not recording.last:
                     shortened[recording.run] = recording.shortened()
@@ -135,7 +141,7 @@ class Recorder:
                 recording.grown = 0
                 await self._log.compact(batch.run, batch.fence, recording.seq, _lines(short))
 
-    async def _settle(self, recording: Recording, unsure: Compacted) -> None:
+    async def _settle(self, recording: Recording, unsure: list[BaseEvent]) -> None:
         """Look whether the log has the batch; nobody else can have written there. If not, it waits again."""
         written = await self._log.read(recording.run, recording.seq)
         if written:
@@ -143,9 +149,7 @@ class Recorder:
             if written[-1].last:
                 self.close(recording)
         else:
-            for event in recording.waiting.events():
-                unsure.put(event)
-            recording.waiting = unsure
+            recording.waiting = unsure + recording.waiting
         recording.unsure = None
 
     async def _work(self) -> None:
@@ -162,6 +166,16 @@ class Recorder:
                 away = True
                 self._due.set()
             await asyncio.sleep(_AGAIN if away else self._flush)
+
+
+def _compacted(events: list[BaseEvent]) -> list[BaseEvent]:
+    """The same in fewer events, where several say what one can."""
+    if len(events) == 1:
+        return events
+    short = Compacted()
+    for event in events:
+        short.put(event)
+    return short.events()
 
 
 def _lines(events: list[BaseEvent]) -> bytes:

@@ -98,9 +98,6 @@ class SharedRuns:
 
     async def _begin(self, run: LiveRun) -> RunHead:
         thread = run.request.thread
-        for earlier in await self.log.runs(thread.key, limit=2):
-            if earlier.ended is None and (lost := await self.log.claim(earlier.id, run.held.fence)) is not None:
-                await self._give_up(lost, "a new request came before another worker could go on with it")
         head = RunHead(
             uuid4().hex,
             thread,
@@ -111,7 +108,9 @@ class SharedRuns:
             started=time.time(),
             fence=run.held.fence,
         )
-        await self.log.create(head)
+        earlier = await self.log.create(head)
+        if earlier is not None and (lost := await self.log.claim(earlier, run.held.fence)) is not None:
+            await self._give_up(lost, "a new request came before another worker could go on with it")
         return head
 
     # ------------------------------------------------------------------ runs of other workers

@@ -6,32 +6,43 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import Protocol
 
 from yai_nexus_agentkit.adapter.hook_calls import being_cancelled
 from yai_nexus_agentkit.runs.log import Entry
 
-__all__ = ["EVERY_RUN", "Followers"]
+__all__ = ["EVERY_RUN", "Followers", "News"]
 
 _logger = logging.getLogger(__name__)
 
 EVERY_RUN = "*"
 """Stands for all runs in a piece of news."""
 _LOOK_AGAIN = 5.0
-"""Seconds after which a follower looks without news: the subscription may have been cut in between."""
+"""Seconds after which followers look without news: the subscription may have been cut in between."""
 _RETRY = 1.0
 """Seconds between two attempts to subscribe."""
 
 
+class News(Protocol):
+    """What a store sends to its processes about new entries."""
+
+    async def watch(self, run: str) -> None:
+        """Somebody follows this run from now on. Never raises."""
+
+    async def unwatch(self, run: str) -> None:
+        """Nobody follows it any more. Never raises."""
+
+    def listen(self) -> AsyncGenerator[tuple[str, Entry | None], None]:
+        """A run (or `EVERY_RUN`), and its new entry; None: there may be some, to be read. It is called while somebody
+        follows, and again when it fails."""
+
+
 class Followers:
-    """The runs that this process follows.
+    """The runs that this process follows."""
 
-    `news` yields the ids of runs that have new entries, separated by commas, or `EVERY_RUN`. It is called while
-    somebody follows, and again when it fails.
-    """
-
-    def __init__(self, news: Callable[[], AsyncGenerator[str, None]]) -> None:
+    def __init__(self, news: News) -> None:
         self._news = news
-        self._waiting: dict[str, set[asyncio.Event]] = {}
+        self._waiting: dict[str, set[asyncio.Queue[Entry | None]]] = {}
         self._task: asyncio.Task[None] | None = None
 
     async def follow(
@@ -42,49 +53,70 @@ class Followers:
         kept: Callable[[str], Awaitable[bool]],
     ) -> AsyncGenerator[Entry, None]:
         """The entries of a run beyond `after`, by `read`, until the last one, or until the run is not `kept`."""
-        news = asyncio.Event()
-        self._waiting.setdefault(run, set()).add(news)
-        self._listen()
+        heard = await self._join(run)
         try:
+            entry: Entry | None = None
             while True:
-                news.clear()
-                entries = await read(run, after)
-                for entry in entries:
-                    after = entry.seq
-                    yield entry
-                    if entry.last:
+                if entry is None:
+                    entries = await read(run, after)
+                    if not entries and not await kept(run):
                         return
-                if entries:
-                    continue
-                if not await kept(run):
-                    return
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(news.wait(), _LOOK_AGAIN)
+                elif entry.seq == after + 1:
+                    entries = [entry]
+                else:  # it is known already, or some were missed
+                    entries = [] if entry.seq <= after else await read(run, after)
+                for new in entries:
+                    after = new.seq
+                    yield new
+                    if new.last:
+                        return
+                entry = await heard.get()
+                while entry is None and not heard.empty():  # one look answers them all
+                    entry = heard.get_nowait()
         finally:
-            self._waiting[run].discard(news)
-            if not self._waiting[run]:
-                del self._waiting[run]
-            if not self._waiting and self._task is not None:
-                idle, self._task = self._task, None
-                idle.cancel()
-                await asyncio.wait((idle,))
+            await self._leave(run, heard)
 
-    def _listen(self) -> None:
+    async def _join(self, run: str) -> asyncio.Queue[Entry | None]:
+        heard: asyncio.Queue[Entry | None] = asyncio.Queue()
+        first = run not in self._waiting
+        self._waiting.setdefault(run, set()).add(heard)
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._relay(), name="agui-log-news")
+        if first:
+            await self._news.watch(run)
+        return heard
+
+    async def _leave(self, run: str, heard: asyncio.Queue[Entry | None]) -> None:
+        self._waiting[run].discard(heard)
+        if self._waiting[run]:
+            return
+        del self._waiting[run]
+        await self._news.unwatch(run)
+        if not self._waiting and self._task is not None:
+            idle, self._task = self._task, None
+            idle.cancel()
+            await asyncio.wait((idle,))
 
     async def _relay(self) -> None:
-        while not being_cancelled():
-            try:
-                self._wake(EVERY_RUN)  # whatever came while nobody listened
-                async with contextlib.aclosing(self._news()) as news:
-                    async for runs in news:
-                        self._wake(runs)
-            except Exception:
-                _logger.warning("the news of runs are cut off; trying again", exc_info=True)
-                await asyncio.sleep(_RETRY)
+        looking = asyncio.get_running_loop().create_task(self._look_again(), name="agui-log-look")
+        try:
+            while not being_cancelled():
+                try:
+                    async with contextlib.aclosing(self._news.listen()) as news:
+                        async for run, entry in news:
+                            self._wake(run, entry)
+                except Exception:
+                    _logger.warning("the news of runs are cut off; trying again", exc_info=True)
+                    await asyncio.sleep(_RETRY)
+        finally:
+            looking.cancel()
 
-    def _wake(self, runs: str) -> None:
-        for run in list(self._waiting) if runs == EVERY_RUN else runs.split(","):
-            for news in self._waiting.get(run, ()):
-                news.set()
+    async def _look_again(self) -> None:
+        while True:
+            await asyncio.sleep(_LOOK_AGAIN)
+            self._wake(EVERY_RUN, None)
+
+    def _wake(self, run: str, entry: Entry | None) -> None:
+        for one in list(self._waiting) if run == EVERY_RUN else (run,):
+            for heard in self._waiting.get(one, ()):
+                heard.put_nowait(entry)

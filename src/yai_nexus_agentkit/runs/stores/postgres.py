@@ -26,13 +26,14 @@ _CONNECTIONS = 5
 _NAMED = 7000
 """Characters of a notification; PostgreSQL refuses 8,000 bytes."""
 
-_APPEND = """
+_NOW = "extract(epoch FROM clock_timestamp())::double precision"
+_APPEND = f"""
 WITH given AS (
     SELECT * FROM unnest(%s::text[], %s::bigint[], %s::bytea[], %s::boolean[]) AS g (run, fence, data, last)
 ),
 taken AS (
     UPDATE agui_runs r SET seq = r.seq + 1, size = r.size + length(g.data),
-        ended = CASE WHEN g.last THEN %s::double precision END
+        ended = CASE WHEN g.last THEN {_NOW} END
     FROM given g WHERE r.id = g.run AND r.fence = g.fence AND r.ended IS NULL RETURNING r.id, r.seq
 )
 INSERT INTO agui_log (run, seq, data, last)
@@ -69,20 +70,20 @@ class _Postgres:
                 await connection.execute("INSERT INTO agui_version VALUES (%s)", (len(MIGRATIONS),))
 
     async def rows(self, statement: str, *args: Any) -> list[tuple[Any, ...]]:
+        statement = statement.replace("%", "%%").replace("?", "%s").replace("{now}", _NOW)
         async with self._pool.connection() as connection:
-            cursor = await connection.execute(statement.replace("%", "%%").replace("?", "%s").encode(), args)
+            cursor = await connection.execute(statement.encode(), args)
             return await cursor.fetchall() if cursor.description is not None else []
 
-    async def append(self, batches: Sequence[Batch], now: float) -> set[str]:
+    async def append(self, batches: Sequence[Batch]) -> set[str]:
         async with self._pool.connection() as connection, connection.pipeline():
             cursor = await connection.execute(
-                _APPEND,
+                _APPEND.encode(),
                 (
                     [batch.run for batch in batches],
                     [batch.fence for batch in batches],
                     [batch.data for batch in batches],
                     [batch.last for batch in batches],
-                    now,
                 ),
             )
             runs = ",".join(batch.run for batch in batches)
@@ -96,10 +97,7 @@ class _Postgres:
     async def news(self, channel: str) -> AsyncGenerator[str, None]:
         async with await psycopg.AsyncConnection.connect(self._address, autocommit=True) as connection:
             await connection.execute(f"LISTEN {channel}".encode())
+            yield ""
             async with aclosing(connection.notifies()) as notices:
                 async for notice in notices:
                     yield notice.payload
-
-    async def now(self) -> float:
-        found = await self.rows("SELECT extract(epoch FROM clock_timestamp())::double precision")
-        return float(found[0][0])

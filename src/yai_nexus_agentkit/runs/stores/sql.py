@@ -8,14 +8,14 @@ import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from yai_nexus_agentkit.runs.identity import ThreadRef
 from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadStatus
 from yai_nexus_agentkit.runs.journal import JournalEntry
 from yai_nexus_agentkit.runs.locks import Lease
 from yai_nexus_agentkit.runs.log import Batch, Entry, RunHead, Unfinished
-from yai_nexus_agentkit.runs.stores.followers import Followers
+from yai_nexus_agentkit.runs.stores.followers import EVERY_RUN, Followers
 from yai_nexus_agentkit.runs.stores.sql_board import SqlBoard
 from yai_nexus_agentkit.runs.stores.store import Store
 
@@ -54,22 +54,20 @@ MIGRATIONS: Sequence[str] = (
 
 
 class Database(Protocol):
-    """One database. Statements have ``?`` for each argument."""
+    """One database. Statements have ``?`` for each argument, and ``{now}`` for the seconds since the epoch by a clock
+    that all workers share."""
 
     async def rows(self, statement: str, *args: Any) -> list[tuple[Any, ...]]:
         """Run one statement in a transaction of its own; its rows, if it returns any."""
 
-    async def append(self, batches: Sequence[Batch], now: float) -> set[str]:
+    async def append(self, batches: Sequence[Batch]) -> set[str]:
         """Append to the logs of several runs, in one transaction, and send the news. The runs that took theirs."""
 
     async def notify(self, channel: str, text: str) -> None:
         """Send news to all processes."""
 
     def news(self, channel: str) -> AsyncGenerator[str, None]:
-        """The news of a channel from now on."""
-
-    async def now(self) -> float:
-        """Seconds since the epoch, by a clock that all workers share."""
+        """The news of a channel; first ``""``, when it listens."""
 
 
 def _named(text: str) -> str:
@@ -86,14 +84,14 @@ class SqlLocks:
     async def acquire(self, key: str, holder: str, *, lease: float, wait: float = 0.0) -> int | None:
         deadline = time.monotonic() + wait
         while True:
-            now = await self._database.now()
             # Fencing numbers begin with the time, so that they grow even if a lock's row was removed in between.
             found = await self._database.rows(
-                "INSERT INTO agui_locks (key, holder, fence, until, cancelling) VALUES (?, ?, ?, ?, 0)"
+                "INSERT INTO agui_locks (key, holder, fence, until, cancelling)"
+                " VALUES (?, ?, CAST({now} * 1000000 AS BIGINT), {now} + ?, 0)"
                 " ON CONFLICT (key) DO UPDATE SET holder = excluded.holder, until = excluded.until, cancelling = 0,"
                 " fence = CASE WHEN excluded.fence > agui_locks.fence THEN excluded.fence ELSE agui_locks.fence + 1 END"
-                " WHERE agui_locks.until <= ? RETURNING fence",
-                key, holder, int(now * 1e6), now + lease, now,
+                " WHERE agui_locks.until <= {now} RETURNING fence",
+                key, holder, lease,
             )  # fmt: skip
             if found:
                 return int(found[0][0])
@@ -102,10 +100,10 @@ class SqlLocks:
             await asyncio.sleep(min(self._poll, max(0.0, deadline - time.monotonic())))
 
     async def renew(self, key: str, holder: str, *, lease: float) -> Lease:
-        until = await self._database.now() + lease
         found = await self._database.rows(
-            "UPDATE agui_locks SET until = ? WHERE key = ? AND holder = ? RETURNING cancelling", until, key, holder
-        )
+            "UPDATE agui_locks SET until = {now} + ? WHERE key = ? AND holder = ? RETURNING cancelling",
+            lease, key, holder,
+        )  # fmt: skip
         return Lease.LOST if not found else Lease.CANCELLING if found[0][0] else Lease.HELD
 
     async def release(self, key: str, holder: str) -> bool:
@@ -116,23 +114,22 @@ class SqlLocks:
         return bool(found)
 
     async def request_cancel(self, key: str) -> bool:
-        now = await self._database.now()
         found = await self._database.rows(
-            "UPDATE agui_locks SET cancelling = 1 WHERE key = ? AND until > ? RETURNING key", key, now
+            "UPDATE agui_locks SET cancelling = 1 WHERE key = ? AND until > {now} RETURNING key", key
         )
         if found:
             await self._database.notify(CANCELS, key)
         return bool(found)
 
     async def state(self, key: str) -> Lease:
-        now = await self._database.now()
-        found = await self._database.rows("SELECT cancelling FROM agui_locks WHERE key = ? AND until > ?", key, now)
+        found = await self._database.rows("SELECT cancelling FROM agui_locks WHERE key = ? AND until > {now}", key)
         return Lease.FREE if not found else Lease.CANCELLING if found[0][0] else Lease.HELD
 
     async def cancellations(self) -> AsyncGenerator[str, None]:
         async with aclosing(self._database.news(CANCELS)) as news:
             async for key in news:
-                yield key
+                if key:
+                    yield key
 
 
 class SqlThreads:
@@ -142,16 +139,16 @@ class SqlThreads:
         self._database = database
 
     async def touch(self, thread: ThreadRef, status: ThreadStatus, *, title: str = "") -> None:
-        now = round(await self._database.now(), 6)
         shown = _named(title) if title else ""
         await self._database.rows(
             "INSERT INTO agui_threads (key, agent, owner, id, title, folded, metadata, status, created, updated)"
-            " VALUES (?, ?, ?, ?, ?, ?, '{}', ?, ?, ?) ON CONFLICT (key) DO UPDATE SET status = excluded.status,"
+            " VALUES (?, ?, ?, ?, ?, ?, '{}', ?, {now}, {now})"
+            " ON CONFLICT (key) DO UPDATE SET status = excluded.status,"
             " updated = excluded.updated,"
             " title = CASE WHEN agui_threads.title = '' THEN excluded.title ELSE agui_threads.title END,"
             " folded = CASE WHEN agui_threads.title = '' THEN excluded.folded ELSE agui_threads.folded END",
             thread.key, _named(thread.agent), _named(thread.user), _named(thread.id), shown, _folded(title),
-            status.value, now, now,
+            status.value,
         )  # fmt: skip
 
     async def entry(self, key: str) -> ThreadEntry | None:
@@ -223,14 +220,33 @@ def _pattern(search: str) -> str:
     return text
 
 
+class _News:
+    """`News` without entries: all runs have one channel."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def watch(self, run: str) -> None:
+        """It hears of every run."""
+
+    async def unwatch(self, run: str) -> None:
+        """It hears of every run."""
+
+    async def listen(self) -> AsyncGenerator[tuple[str, Entry | None], None]:
+        async with aclosing(self._database.news(APPENDS)) as news:
+            async for runs in news:
+                for run in runs.split(",") if runs else (EVERY_RUN,):
+                    yield run, None
+
+
 class SqlLog:
     """`RunLog` in two tables."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._followers = Followers(lambda: database.news(APPENDS))
+        self._followers = Followers(_News(database))
 
-    async def create(self, head: RunHead) -> None:
+    async def create(self, head: RunHead) -> str | None:
         thread = head.thread
         fixed = json.dumps(
             {
@@ -241,11 +257,13 @@ class SqlLog:
                 "facts": head.facts,
             }
         )
-        await self._database.rows(
+        [(earlier,)] = await self._database.rows(
             "INSERT INTO agui_runs (id, thread, head, started, ended, fence, attempt, seq, base, size)"
-            " VALUES (?, ?, ?, ?, NULL, ?, ?, 0, 0, 0)",
-            head.id, thread.key, fixed, head.started, head.fence, head.attempt,
+            " VALUES (?, ?, ?, ?, NULL, ?, ?, 0, 0, 0) RETURNING (SELECT id FROM agui_runs AS other"
+            " WHERE thread = ? AND ended IS NULL AND other.id <> ? ORDER BY started DESC LIMIT 1)",
+            head.id, thread.key, fixed, head.started, head.fence, head.attempt, thread.key, head.id,
         )  # fmt: skip
+        return cast("str | None", earlier)
 
     async def claim(self, run: str, fence: int) -> RunHead | None:
         found = await self._database.rows(
@@ -256,7 +274,7 @@ class SqlLog:
         return await self.head(run) if found else None
 
     async def append(self, batches: Sequence[Batch]) -> frozenset[str]:
-        taken = await self._database.append(batches, await self._database.now())
+        taken = await self._database.append(batches)
         return frozenset(batch.run for batch in batches) - taken
 
     async def compact(self, run: str, fence: int, upto: int, data: bytes) -> bool:

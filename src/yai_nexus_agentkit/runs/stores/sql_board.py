@@ -23,12 +23,11 @@ class SqlBoard:
         self._database = database
 
     async def put(self, kind: str, owner: str, name: str, note: str, *, keep: float) -> None:
-        now = await self._database.now()
-        await self._database.rows("DELETE FROM agui_board WHERE until < ?", now)
+        await self._database.rows("DELETE FROM agui_board WHERE until < {now}")
         await self._database.rows(
-            "INSERT INTO agui_board (kind, owner, name, note, until) VALUES (?, ?, ?, ?, ?)"
+            "INSERT INTO agui_board (kind, owner, name, note, until) VALUES (?, ?, ?, ?, {now} + ?)"
             " ON CONFLICT (kind, owner, name) DO UPDATE SET note = excluded.note, until = excluded.until",
-            kind, json.dumps(owner), json.dumps(name), note, now + keep,
+            kind, json.dumps(owner), json.dumps(name), note, keep,
         )  # fmt: skip
 
     async def drop(self, kind: str, owner: str, name: str) -> None:
@@ -37,8 +36,8 @@ class SqlBoard:
 
     async def notes(self, kind: str, owner: str) -> Mapping[str, str]:
         found = await self._database.rows(
-            "SELECT name, note FROM agui_board WHERE kind = ? AND owner = ? AND until >= ?",
-            kind, json.dumps(owner), await self._database.now(),
+            "SELECT name, note FROM agui_board WHERE kind = ? AND owner = ? AND until >= {now}",
+            kind, json.dumps(owner),
         )  # fmt: skip
         return {json.loads(name): note for name, note in found}
 
@@ -48,4 +47,5 @@ class SqlBoard:
     async def news(self) -> AsyncGenerator[str, None]:
         async with aclosing(self._database.news(NEWS)) as messages:
             async for message in messages:
-                yield message
+                if message:
+                    yield message

@@ -61,10 +61,12 @@ class _SQLite:
         await self._own.execute("COMMIT")
 
     async def rows(self, statement: str, *args: Any) -> list[tuple[Any, ...]]:
+        statement = statement.replace("{now}", f"{time.time():.6f}")
         async with self._turn:
             return [tuple(row) for row in await self._own.execute_fetchall(statement, args)]
 
-    async def append(self, batches: Sequence[Batch], now: float) -> set[str]:
+    async def append(self, batches: Sequence[Batch]) -> set[str]:
+        now = time.time()
         async with self._turn:
             await self._own.execute("BEGIN IMMEDIATE")
             try:
@@ -105,6 +107,7 @@ class _SQLite:
         async with aiosqlite.connect(self._path, isolation_level=None) as watching:
             seen, asked = None, set[str]()
             [(last,)] = await watching.execute_fetchall("SELECT coalesce(max(seq), 0) FROM agui_news")
+            yield ""
             while True:
                 [(version,)] = await watching.execute_fetchall("PRAGMA data_version")
                 if version != seen:
@@ -123,6 +126,3 @@ class _SQLite:
                             yield key
                         asked = keys
                 await asyncio.sleep(_POLL)
-
-    async def now(self) -> float:
-        return time.time()

@@ -9,7 +9,7 @@ from contextlib import aclosing
 from math import ceil
 from typing import Any
 
-from yai_nexus_agentkit.runs.stores.redis.news import news
+from yai_nexus_agentkit.runs.stores.redis.news import messages
 
 __all__ = ["RedisBoard"]
 
@@ -45,8 +45,8 @@ class RedisBoard:
         await self._client.publish(_NEWS, text)
 
     async def news(self) -> AsyncGenerator[str, None]:
-        async with aclosing(news(self._client, _NEWS)) as messages:
-            async for message in messages:
+        async with aclosing(messages(self._client, _NEWS)) as heard:
+            async for message in heard:
                 yield message
 
 

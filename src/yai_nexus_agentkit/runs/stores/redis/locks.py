@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from yai_nexus_agentkit.runs.locks import Lease
-from yai_nexus_agentkit.runs.stores.redis.news import news
+from yai_nexus_agentkit.runs.stores.redis.news import messages
 
 __all__ = ["RedisLocks"]
 
@@ -98,7 +98,7 @@ class RedisLocks:
         return Lease((await self._state(keys=[_lock(key)])).decode())
 
     def cancellations(self) -> AsyncGenerator[str, None]:
-        return news(self._client, CANCELS)
+        return messages(self._client, CANCELS)
 
 
 def _lock(key: str) -> str:

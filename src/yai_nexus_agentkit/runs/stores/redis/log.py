@@ -12,23 +12,44 @@ from typing import Any
 from yai_nexus_agentkit.runs.identity import ThreadRef
 from yai_nexus_agentkit.runs.log import Batch, Entry, RunHead, Unfinished
 from yai_nexus_agentkit.runs.stores.followers import EVERY_RUN, Followers
-from yai_nexus_agentkit.runs.stores.redis.news import news
+from yai_nexus_agentkit.runs.stores.redis.news import APPENDS, RedisNews
 
 __all__ = ["RedisLog"]
 
-APPENDS = "agui:news"
-_APPEND = """
-local run, log = KEYS[1], KEYS[2]
-if redis.call('HGET', run, 'fence') ~= ARGV[1] or redis.call('HEXISTS', run, 'ended') == 1 then return 0 end
-local seq = redis.call('HINCRBY', run, 'seq', 1)
-redis.call('XADD', log, seq .. '-1', 'd', ARGV[2], 'l', ARGV[3])
-redis.call('HINCRBY', run, 'size', #ARGV[2])
-if ARGV[3] == '1' then
-    redis.call('HSET', run, 'ended', ARGV[4])
-    redis.call('ZREM', KEYS[3], ARGV[5])
-    redis.call('ZADD', KEYS[4], ARGV[4], ARGV[5])
+_CREATE = """
+local run, runs = KEYS[1], KEYS[2]
+local earlier = redis.call('ZREVRANGE', runs, 0, 0)[1]
+if earlier then
+    local kept = 'agui:run:' .. earlier
+    if redis.call('EXISTS', kept) == 0 or redis.call('HEXISTS', kept, 'ended') == 1 then earlier = nil end
 end
-return seq
+redis.call('HSET', run, unpack(ARGV, 3))
+redis.call('ZADD', runs, ARGV[2], ARGV[1])
+redis.call('ZADD', KEYS[3], ARGV[2], ARGV[1])
+return earlier or ''
+"""
+_APPEND = """
+local now, refused = ARGV[1], {}
+for place = 2, #ARGV do
+    local head, data = string.match(ARGV[place], '^([^\\n]*)\\n(.*)$')
+    local id, fence, last = string.match(head, '^(%S+) (%S+) (%S+)$')
+    local run = 'agui:run:' .. id
+    local owner = redis.call('HMGET', run, 'fence', 'ended')
+    if owner[1] ~= fence or owner[2] then
+        refused[#refused + 1] = id
+    else
+        local seq = redis.call('HINCRBY', run, 'seq', 1)
+        redis.call('XADD', 'agui:log:' .. id, seq .. '-1', 'd', data, 'l', last)
+        redis.call('HINCRBY', run, 'size', #data)
+        if last == '1' then
+            redis.call('HSET', run, 'ended', now)
+            redis.call('ZREM', KEYS[1], id)
+            redis.call('ZADD', KEYS[2], now, id)
+        end
+        redis.call('PUBLISH', 'agui:news:' .. id, seq .. ' ' .. last .. ' ' .. data)
+    end
+end
+return refused
 """
 _CLAIM = """
 local fence = redis.call('HGET', KEYS[1], 'fence')
@@ -52,14 +73,15 @@ class RedisLog:
 
     def __init__(self, client: Any) -> None:
         self._client = client
+        self._create = client.register_script(_CREATE)
         self._append = client.register_script(_APPEND)
         self._claim = client.register_script(_CLAIM)
         self._compact = client.register_script(_COMPACT)
-        self._followers = Followers(lambda: news(client, APPENDS))
+        self._followers = Followers(RedisNews(client))
 
-    async def create(self, head: RunHead) -> None:
+    async def create(self, head: RunHead) -> str | None:
         thread = head.thread
-        fields: dict[str | bytes, bytes | float | int | str] = {
+        fields: dict[str, float | int | str] = {
             "thread": json.dumps([thread.agent, thread.user, thread.id, thread.key]),
             "run_id": json.dumps(head.run_id),
             "request": head.request,
@@ -70,26 +92,20 @@ class RedisLog:
             "attempt": head.attempt,
             "size": 0,
         }
-        async with self._client.pipeline() as steps:
-            steps.hset(_run(head.id), mapping=fields)
-            steps.zadd(_runs(thread.key), {head.id: head.started})
-            steps.zadd("agui:open", {head.id: head.started})
-            await steps.execute()
+        members = [part for field in fields.items() for part in field]
+        keys = [_run(head.id), _runs(thread.key), "agui:open"]
+        earlier: bytes = await self._create(keys=keys, args=[head.id, head.started, *members])
+        return earlier.decode() or None
 
     async def claim(self, run: str, fence: int) -> RunHead | None:
         claimed = await self._claim(keys=[_run(run)], args=[fence])
         return await self.head(run) if claimed else None
 
     async def append(self, batches: Sequence[Batch]) -> frozenset[str]:
-        now = time.time()
-        async with self._client.pipeline(transaction=False) as steps:
-            for batch in batches:
-                keys = [_run(batch.run), _stream(batch.run), "agui:open", "agui:ended"]
-                args = [batch.fence, batch.data, int(batch.last), now, batch.run]
-                await self._append(keys=keys, args=args, client=steps)
-            steps.publish(APPENDS, ",".join(batch.run for batch in batches))
-            done = await steps.execute()
-        return frozenset(batch.run for batch, seq in zip(batches, done, strict=False) if not seq)
+        # One argument per batch: the client takes longer to pack many than the server to part one.
+        args = [f"{batch.run} {batch.fence} {batch.last:d}\n".encode() + batch.data for batch in batches]
+        refused = await self._append(keys=["agui:open", "agui:ended"], args=[time.time(), *args])
+        return frozenset(run.decode() for run in refused)
 
     async def compact(self, run: str, fence: int, upto: int, data: bytes) -> bool:
         return bool(await self._compact(keys=[_run(run), _stream(run)], args=[fence, upto, data]))

@@ -12,20 +12,23 @@ from yai_nexus_agentkit.runs.stores.redis.threads import RedisJournal, RedisThre
 from yai_nexus_agentkit.runs.stores.store import Store
 
 try:
-    from redis.asyncio import Redis
+    from redis.asyncio import BlockingConnectionPool, Redis
 except ImportError as error:
     raise ImportError('a store in Redis needs redis: pip install "yai-nexus-agentkit[redis]"') from error
 
 __all__ = ["redis_store"]
 
-_CONNECTIONS = 2_000
-"""Connections of one process at most. A burst of runs opens one for each; the client's default would refuse them."""
+_CONNECTIONS = 50
+"""Connections of one process at most, besides one for each subscription. A burst of runs waits for them."""
+_PATIENCE = 30.0
+"""Seconds that it waits."""
 
 
 @asynccontextmanager
 async def redis_store(address: str) -> AsyncIterator[Store]:
     """The store in the database at `address`; its keys begin with ``agui:``."""
-    async with Redis.from_url(address, max_connections=_CONNECTIONS) as client:
+    pool = BlockingConnectionPool.from_url(address, max_connections=_CONNECTIONS, timeout=_PATIENCE)
+    async with Redis.from_pool(pool) as client:
         await client.ping()
 
         async def ready() -> None:

@@ -17,6 +17,19 @@ _KEEP = """
 if redis.call('HSETNX', KEYS[1], ARGV[1], ARGV[2]) == 1 then redis.call('RPUSH', KEYS[2], ARGV[1]) end
 redis.call('HSET', KEYS[3], ARGV[1], ARGV[3])
 """
+_TOUCH = """
+local thread, now = KEYS[1], ARGV[2]
+redis.call('HSET', thread, 'thread', ARGV[3], 'updated', now, 'status', ARGV[4])
+redis.call('HSETNX', thread, 'created', now)
+if ARGV[5] ~= '' then redis.call('HSETNX', thread, 'title', ARGV[5]) end
+redis.call('ZADD', KEYS[2], now, ARGV[1])
+if ARGV[4] == 'paused' then
+    redis.call('ZREM', KEYS[3], ARGV[1])
+else
+    redis.call('ZADD', KEYS[3], now, ARGV[1])
+end
+redis.call('SADD', KEYS[4], KEYS[2])
+"""
 
 
 class RedisThreads:
@@ -24,23 +37,18 @@ class RedisThreads:
 
     def __init__(self, client: Any) -> None:
         self._client = client
+        self._touch = client.register_script(_TOUCH)
 
     async def touch(self, thread: ThreadRef, status: ThreadStatus, *, title: str = "") -> None:
-        now = round(time.time(), 6)
-        own, idle = _owned(thread.agent, thread.user), _idle(thread.agent)
-        async with self._client.pipeline() as steps:
-            name = json.dumps([thread.agent, thread.user, thread.id])
-            steps.hset(_thread(thread.key), mapping={"thread": name, "updated": now, "status": status.value})
-            steps.hsetnx(_thread(thread.key), "created", now)
-            if title:
-                steps.hsetnx(_thread(thread.key), "title", json.dumps(title))
-            steps.zadd(own, {thread.key: now})
-            if status is ThreadStatus.PAUSED:
-                steps.zrem(idle, thread.key)
-            else:
-                steps.zadd(idle, {thread.key: now})
-            steps.sadd(_users(thread.agent), own)
-            await steps.execute()
+        keys = [
+            _thread(thread.key),
+            _owned(thread.agent, thread.user),
+            _idle(thread.agent),
+            _users(thread.agent),
+        ]
+        name = json.dumps([thread.agent, thread.user, thread.id])
+        shown = json.dumps(title) if title else ""
+        await self._touch(keys=keys, args=[thread.key, round(time.time(), 6), name, status.value, shown])
 
     async def entry(self, key: str) -> ThreadEntry | None:
         return (await self._entries([key]))[0]
