@@ -128,6 +128,19 @@ async def test_results_that_nobody_waits_for(judge: Judge) -> None:
     assert text_of(events) == ""
 
 
+async def test_a_result_for_a_thread_that_the_server_forgot(judge: Judge) -> None:
+    llm = model([calling("pick", n=1)], ["Thanks."])
+    agent = Agent(name="root", model=llm)
+    talk = Talk(AGUIAdapter(agent), judge, tools=[PICK])
+    [call] = of(await talk.say(), "TOOL_CALL_START")
+
+    talk.adapter = AGUIAdapter(agent)  # nothing of the thread is stored here
+    events = await talk.results({call["toolCallId"]: "4"})
+
+    assert text_of(events) == "Thanks."
+    assert response_in(llm.requests[1]) == {"pick": {"result": 4}}
+
+
 SCHEMAS: dict[str, tuple[Any, dict[str, Any]]] = {
     "types": (
         {"a": {"type": ["string", "null"]}, "b": {"type": ["string", "integer"]}, "c": {"type": "null"}},

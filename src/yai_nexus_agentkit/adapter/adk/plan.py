@@ -167,27 +167,37 @@ def _continued(history: History, fresh: Sequence[Message], marks: dict[str, Any]
 
 
 def _seeded(fresh: Sequence[Message], marks: dict[str, Any], agent: str) -> Plan:
-    """A thread that the server does not know: what the client holds of it, then its newest message."""
-    plan = Plan()
-    said = [m for m in fresh if isinstance(m, UserMessage)]
-    newest = said[-1] if said and fresh[-1] is said[-1] else None
-    names: dict[str, str] = {}
-    for message in fresh:
-        if message is newest:
-            break
-        if isinstance(message, AssistantMessage):
-            names |= {call.id: call.function.name for call in message.tool_calls or ()}
-            plan.stored.append(Entry(_assistant(message), author=agent, id=message.id))
-        elif isinstance(message, ToolMessage) and message.tool_call_id in names:
-            plan.stored.append(_result_entry([message], names, {}))
-        elif isinstance(message, UserMessage):
-            plan.stored.append(_users_entry(message, {}))
-    if newest is None:
-        plan.stored = []  # nothing to answer: the thread is not begun
-        plan.refused = _stray(History(), fresh)
-        return plan
-    _say(plan, [newest], marks)
+    """A thread that the server does not know: what the client holds of it, then what is new at its end, a message or
+    results. Without that nothing is begun."""
+    made = [call for m in fresh if isinstance(m, AssistantMessage) for call in m.tool_calls or ()]
+    names = {call.id: call.function.name for call in made}
+    own = [m for m in fresh if isinstance(m, AssistantMessage | UserMessage) or _answers(m, names)]
+    cut = len(own)
+    while cut and isinstance(own[cut - 1], ToolMessage):
+        cut -= 1
+    results = [m for m in own[cut:] if isinstance(m, ToolMessage)]
+    if not results and (not own or not isinstance(own[-1], UserMessage)):
+        return Plan(refused=_stray(History(), fresh))
+    plan = Plan(stored=[_as_entry(m, names, agent) for m in (own[:cut] if results else own[:-1])])
+    if results:
+        plan.message = _result_entry(results, names, marks)
+    else:
+        _say(plan, [m for m in own[-1:] if isinstance(m, UserMessage)], marks)
     return plan
+
+
+def _answers(message: Message, names: Mapping[str, str]) -> bool:
+    return isinstance(message, ToolMessage) and message.tool_call_id in names
+
+
+def _as_entry(message: Message, names: Mapping[str, str], agent: str) -> Entry:
+    """A message of the client's history."""
+    if isinstance(message, UserMessage):
+        return _users_entry(message, {})
+    if isinstance(message, ToolMessage):
+        return _result_entry([message], names, {})
+    assert isinstance(message, AssistantMessage)
+    return Entry(_assistant(message), author=agent, id=message.id)
 
 
 def _say(plan: Plan, said: Sequence[UserMessage], marks: dict[str, Any]) -> None:
