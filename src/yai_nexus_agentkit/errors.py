@@ -62,6 +62,8 @@ class Code(StrEnum):
     TOO_LARGE = "TOO_LARGE"
     CANCELLED = "CANCELLED"
     WORKER_LOST = "WORKER_LOST"
+    THREAD_IS_LOCKED = "THREAD_IS_LOCKED"
+    """``THREAD_BUSY`` as an event, on wires that have no refusals (`StrictSSEWire`)."""
 
 
 UNEXPECTED = frozenset({Code.HOOK_ERROR, Code.ENCODING_ERROR, Code.TRANSLATION_ERROR})

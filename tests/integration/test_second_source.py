@@ -315,10 +315,12 @@ async def test_every_hook_is_called() -> None:
         before_run=before_run,
         config=no_config,
         on_native=on_native,
+        translate=lambda native, run: None,
         on_event=on_event,
         on_state=lambda state, run: {key.upper(): value for key, value in state.items()},
         on_messages=lambda messages, run: messages[:1],
         on_error=lambda error, run: "sorry",
+        on_timeout=lambda error, run: (),
         after_run=after_run,
         record=record,
     )

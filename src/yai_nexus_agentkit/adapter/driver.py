@@ -18,7 +18,14 @@ from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.adapter.shared.predicted import Predictor
 from yai_nexus_agentkit.adapter.shared.reports import Reports
 from yai_nexus_agentkit.adapter.source import Source, SourceRun, Translator
-from yai_nexus_agentkit.errors import AGUIAdapterError, Code, EncodingError, HookError, RunInputError
+from yai_nexus_agentkit.errors import (
+    AGUIAdapterError,
+    Code,
+    EncodingError,
+    HookError,
+    RunInputError,
+    RunTimeoutError,
+)
 from yai_nexus_agentkit.protocol.endings import outcome_of
 from yai_nexus_agentkit.protocol.events import TERMINAL
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe
@@ -57,6 +64,8 @@ class Driver:
         again = (attempt := self._given.get("attempt")) is not None and attempt.number > 1
         held = None if again else parsed.state
         self._run = RunContext(parsed, peer_declares(parsed), held_state=held, outcome="abandoned", **self._given)
+        if self._run.hooks.before_run is not None:
+            self._run.store = self._source.thread_store()
         return self._events(Outlet(self._run, wire))
 
     async def _events(self, outlet: Outlet[T]) -> AsyncGenerator[T, None]:
@@ -132,11 +141,29 @@ class Driver:
     def _feed(self, translator: Translator, outlet: Outlet[T]) -> Callable[[Any], Sequence[BaseEvent]]:
         """The function from a native event to the events to send. Chosen once per run: it is called for every token."""
         hooks, feed = self._run.hooks, self._fed(translator)
+        if hooks.translate is not None:
+            feed = partial(self._translated, feed, hooks.translate)
         if hooks.on_native is not None:
             feed = partial(self._feed_replaced, feed, hooks.on_native)
+        if hooks.translate is not None or hooks.on_native is not None:
+            feed = partial(self._with_sent, feed)
         if hooks.on_event is None and hooks.record is None:
             return feed
         return lambda native: outlet.hooked(feed(native))
+
+    def _with_sent(self, feed: Callable[[Any], list[BaseEvent]], native: Any) -> list[BaseEvent]:
+        return [*feed(native), *self._run.take_sent()]
+
+    def _translated(
+        self, feed: Callable[[Any], list[BaseEvent]], translate: Callable[..., Any], native: Any
+    ) -> list[BaseEvent]:
+        """The events that the `translate` hook makes of a native event, or those of the translator."""
+        try:
+            made: list[BaseEvent] | None = call_hook("translate", translate, native, self._run)
+        except HookError as error:
+            self._run.failure = error
+            return []
+        return feed(native) if made is None else made
 
     def _feed_replaced(
         self, feed: Callable[[Any], list[BaseEvent]], on_native: Callable[..., Iterable[Any]], native: Any
@@ -175,7 +202,7 @@ class Driver:
             raise failed from error
         if self._run.failure is not None:  # the run did not succeed
             events = [event for event in events if event.type not in TERMINAL]
-        sent = outlet.pass_on(events)
+        sent = outlet.pass_on([*events[:-1], *self._run.take_sent(), *events[-1:]])
         if outlet.ended:
             self._run.outcome = outcome_of(events[-1])
         elif self._run.failure is None:
@@ -203,7 +230,17 @@ class Driver:
         code = error.code if isinstance(error, AGUIAdapterError) else self._code(error)
         message = clean_text(error_text(error, run))
         events = self._closing(lambda ending: ending.fail(message, code))
+        if isinstance(error, RunTimeoutError) and run.hooks.on_timeout is not None:
+            events[-1:-1] = self._instead(run.hooks.on_timeout, error)
         return outlet.end(events, RunErrorEvent(message=message, code=code))
+
+    def _instead(self, on_timeout: Callable[..., Any], error: RunTimeoutError) -> list[BaseEvent]:
+        try:
+            events: list[BaseEvent] = call_hook("on_timeout", on_timeout, error, self._run)
+            return events
+        except HookError:
+            _logger.exception("the on_timeout hook failed")
+            return []
 
     def _code(self, error: BaseException) -> str:
         try:

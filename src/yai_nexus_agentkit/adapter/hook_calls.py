@@ -103,12 +103,17 @@ def _list_of(*kinds: type) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, list) and all(isinstance(item, kinds) for item in value)
 
 
-_SEVERAL = frozenset({"on_native", "on_event"})
+_SEVERAL = frozenset({"on_native", "on_event", "on_timeout", "translate"})
 _RETURNS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "before_run": ("a RunAgentInput or None", _none_or(RunAgentInput)),
     "config": ("a mapping or None", _none_or(Mapping)),
     "on_native": ("an iterable of native events", _list_of(object)),
+    "translate": (
+        "an iterable of AG-UI events or None",
+        lambda value: value is None or _list_of(BaseEvent)(value),
+    ),
     "on_event": ("an iterable of AG-UI events", _list_of(BaseEvent)),
+    "on_timeout": ("an iterable of AG-UI events", _list_of(BaseEvent)),
     "on_state": ("a dict", lambda value: isinstance(value, dict)),
     "on_messages": ("a list of AG-UI messages", _list_of(*_MESSAGES)),
     "on_error": ("a str or None", _none_or(str)),

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from yai_nexus_agentkit.adapter.options import AdapterOptions
 from yai_nexus_agentkit.checks import check_options
-from yai_nexus_agentkit.errors import AGUIAdapterError
+from yai_nexus_agentkit.errors import AGUIAdapterError, RunTimeoutError
 
 if TYPE_CHECKING:
     from ag_ui.core import BaseEvent, Message, RunAgentInput
     from langchain_core.runnables import RunnableConfig
+
+    from yai_nexus_agentkit.adapter.source import ThreadStore
 
 __all__ = ["Attempt", "Hooks", "Outcome", "RunContext"]
 
@@ -35,6 +37,10 @@ class Hooks:
     on_native: Callable[[Any, RunContext], Iterable[Any]] | None = None
     """Each native event before translation: yield none, one or several."""
 
+    translate: Callable[[Any, RunContext], Iterable[BaseEvent] | None] | None = None
+    """Each native event, after `on_native`: the AG-UI events to send instead of its translation, or None to translate
+    it. A message or call that it begins must end in the same list."""
+
     on_event: Callable[[BaseEvent, RunContext], Iterable[BaseEvent]] | None = None
     """Each AG-UI event before it is sent: drop, change, or fan out. What follows a dropped opener of the same message,
     call, step or span is dropped too. ``RUN_STARTED`` and the terminal event cannot be dropped or added."""
@@ -50,6 +56,9 @@ class Hooks:
 
     on_error: Callable[[BaseException, RunContext], str | None] | None = None
     """The client's text for an exception. ``None`` keeps the default, the exception's own text."""
+
+    on_timeout: Callable[[RunTimeoutError, RunContext], Iterable[BaseEvent]] | None = None
+    """A time limit ran out: events to send before ``RUN_ERROR``, such as a message that says so."""
 
     after_run: Callable[[RunContext], Awaitable[None] | None] | None = None
     """*async.* Called after the terminal event, or when the client left (``run.outcome`` says which)."""
@@ -103,8 +112,32 @@ class RunContext:
     earlier one stored, and the client gets the state and the messages anew."""
     looking: bool = False
     """Nothing shall run: the client asks for the thread as it stands. Its request brings nothing."""
+    store: ThreadStore | None = None
+    """The agent's threads."""
+    sent: list[BaseEvent] = field(default_factory=list)
+    """Events that a hook added (`send`); they go out with the next ones."""
     held_state: Any = None
     """The state that the client holds: of the request as it came, which `before_run` may replace."""
+
+    def send(self, *events: BaseEvent) -> None:
+        """Send further events from within a hook: `on_native` and `translate` after those of the same native event, any
+        other before the terminal event. They go through `Hooks.on_event`."""
+        self.sent.extend(events)
+
+    def take_sent(self) -> list[BaseEvent]:
+        """The events of `send`, once."""
+        events, self.sent = self.sent, []
+        return events
+
+    async def pending_calls(self) -> dict[str, str]:
+        """Id → name of the thread's tool calls without a result, for `Hooks.before_run`. Reads the thread; empty if the
+        agent keeps none, or does not know this one."""
+        if self.store is None or not await self.store.exists(self.thread_key):
+            return {}
+        messages = await self.store.messages(self.thread_key, self)
+        answered = {message.tool_call_id for message in messages if message.role == "tool"}
+        calls = [call for m in messages if m.role == "assistant" for call in m.tool_calls or ()]
+        return {call.id: call.function.name for call in calls if call.id not in answered}
 
     @property
     def thread_key(self) -> str:

@@ -123,6 +123,10 @@ class Source(Protocol):
         inner = {key: {**under[key], **value} for key, value in over.items() if isinstance(under.get(key), Mapping)}
         return {**under, **over, **inner}
 
+    def added(self, message: Message, /) -> bool:
+        """The message of a request is one that the framework had added to the thread: no client makes one."""
+        return False
+
     def error_code(self, error: Exception) -> Code | None:
         """The ``RUN_ERROR.code`` of an exception of the framework; None for ``AGENT_ERROR``."""
         return None

@@ -23,6 +23,7 @@ from yai_nexus_agentkit.server.fetching.fetcher import Fetcher
 from yai_nexus_agentkit.server.openai_settings import OpenAISettings
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.socket_settings import SocketSettings
+from yai_nexus_agentkit.server.strict_sse import StrictSSEWire
 
 __all__ = [
     "Fetcher",
@@ -30,6 +31,7 @@ __all__ = [
     "OpenAISettings",
     "ServerSettings",
     "SocketSettings",
+    "StrictSSEWire",
     "add_agui_routes",
     "add_ai_sdk_routes",
     "add_copilotkit_routes",

@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 from ag_ui.core import DataSource, FileSource, Message, RunAgentInput, UrlSource
 
 from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
-from yai_nexus_agentkit.adapter.langgraph.messages.metadata import is_marked
 from yai_nexus_agentkit.errors import MediaError, RunInputError
 from yai_nexus_agentkit.protocol.fetched_media import has_fetched, unmarked, with_file
 from yai_nexus_agentkit.protocol.linked_media import find_media, linked_id
@@ -52,6 +51,7 @@ class Admission:
         """`in_time` awaits the storage of threads."""
         self._settings, self._caller, self._posted, self._in_time = caller.settings, caller, posted, in_time
         self._system = self._settings.client_system or ("drop" if adapter.source.instructs else "allow")
+        self._added = adapter.source.added
         self._held: dict[str, Message] | None = None
 
     @asynccontextmanager
@@ -75,7 +75,7 @@ class Admission:
 
     async def _instructed(self, asked: RunAgentInput, messages: list[Message]) -> list[Message]:
         """The messages without new instructions of the client, and with the thread's in place of changed ones."""
-        given = [m for m in messages if m.role in ("system", "developer") and not is_marked(m)]
+        given = [m for m in messages if m.role in ("system", "developer") and not self._added(m)]
         if self._system == "allow" or not given:
             return messages
         held = await self._thread()

@@ -370,7 +370,7 @@ class Endpoints:
     async def _thread(self, request: Request) -> StoredThread:
         """The thread that the path names. Raises `ThreadNotFoundError` if the agent keeps no threads."""
         named, path = request.path_params["thread_id"], request.scope["path"]
-        ends = (f"/threads/{named}/messages", f"/message_snapshot/{named}")
+        ends = (f"/threads/{named}/messages", self.settings.older_path("messages", named))
         end = next((end for end in ends if path.endswith(end)), "")
         return await (await self.caller(request, end)).stored(named)
 

@@ -99,9 +99,9 @@ def entries(endpoints: Endpoints) -> list[Entry]:
     table.append(
         Entry("PATCH", thread, it.describe, answers(ThreadShown, 404, 504, *_WITH_BODY), [THREAD_ID], DESCRIPTION_BODY)
     )
-    if it.settings.seed_paths:
-        paths = ("/thread/list", "/message_snapshot/{}", "/state_snapshot/{}", "/state/{}", "/thread/{}")
-        table += _thread_routes(it, *(path.format("{thread_id:agui_thread}") for path in paths))
+    older = it.settings.older_paths
+    if older is not None:
+        table += _thread_routes(it, *(path.replace("{}", "{thread_id:agui_thread}") for path in older.values()))
         table += [
             Entry("POST", "/agents/state", it.agent_state, answers(ThreadState, 504, *_WITH_BODY), body=STATE_BODY)
         ]

@@ -44,6 +44,16 @@ def _anonymous(request: Request) -> Identity:
     return ANONYMOUS
 
 
+OLDER_PATHS: Mapping[str, str] = {
+    "list": "/thread/list",
+    "messages": "/message_snapshot/{}",
+    "state": "/state_snapshot/{}",
+    "patch": "/state/{}",
+    "delete": "/thread/{}",
+}
+"""The older paths of threads, in the order of their routes."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
     """Settings of a server, each with its default. Times are in seconds, sizes in bytes."""
@@ -184,8 +194,9 @@ class ServerSettings:
     """The major version of the npm package ``ai`` that pages of the AI SDK use. Their requests do not say it, and a
     client fails at what its version does not know."""
 
-    seed_paths: bool = False
-    """Also serve threads under the older paths ``/thread/list``, ``/message_snapshot/{id}``, ..."""
+    seed_paths: bool | Mapping[str, str] = False
+    """Also serve threads under the older paths ``/thread/list``, ``/message_snapshot/{id}``, ... A mapping of ``list``,
+    ``messages``, ``state``, ``patch`` and ``delete`` to other paths, with ``{}`` for the id, replaces those."""
 
     thread_title: Callable[[RunAgentInput], str] = first_words
     """The title of a thread that has none yet, from the request of its run; default: the first words of the user's
@@ -233,12 +244,26 @@ class ServerSettings:
     """Called with (name, value, labels) when a run ended or was refused."""
 
     @property
+    def older_paths(self) -> Mapping[str, str] | None:
+        """The paths of `seed_paths`, by name; None if there are none."""
+        given = self.seed_paths
+        return None if given is False else {**OLDER_PATHS, **({} if given is True else given)}
+
+    def older_path(self, name: str, thread_id: str) -> str:
+        """One of them, for a thread."""
+        return (self.older_paths or OLDER_PATHS)[name].replace("{}", thread_id)
+
+    @property
     def request_limits(self) -> RequestLimits:
         """The limits that a wire checks."""
         return RequestLimits(messages=self.max_messages, entries=self.max_entries, id=self.max_id)
 
     def __post_init__(self) -> None:
         check_options(self)
+        for name, path in (self.older_paths or {}).items():
+            if name not in OLDER_PATHS or not path.startswith("/") or path.count("{}") != (name != "list"):
+                names = ", ".join(OLDER_PATHS)
+                raise ValueError(f"ServerSettings.seed_paths: {name!r} is one of {names}, and its path has one {{}}")
         if not 1 <= self.max_depth <= 200:
             raise ValueError(f"ServerSettings.max_depth must be between 1 and 200, not {self.max_depth}")
         if self.max_bodies < (least := max(self.max_body, LEAST_BODY)):

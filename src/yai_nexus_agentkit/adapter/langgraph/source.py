@@ -16,7 +16,7 @@ from langgraph.errors import GraphRecursionError, is_invalid_resume
 from langgraph.pregel import Pregel
 from pydantic import BaseModel, ValidationError
 
-from yai_nexus_agentkit.adapter.langgraph.messages.metadata import SOURCE
+from yai_nexus_agentkit.adapter.langgraph.messages.metadata import SOURCE, is_marked
 from yai_nexus_agentkit.adapter.langgraph.messages.to_langchain import to_langchain
 from yai_nexus_agentkit.adapter.langgraph.middleware import AgentMiddlewares, Hold
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes, SideHandler, with_handler
@@ -42,7 +42,7 @@ except ImportError:  # a private place; LangChain's default does no harm but end
     DEFAULT_RECURSION_LIMIT = 25  # type: ignore[assignment]
 
 if TYPE_CHECKING:
-    from ag_ui.core import AgentCapabilities
+    from ag_ui.core import AgentCapabilities, Message
 
     from yai_nexus_agentkit.adapter.langgraph.threads.stored import LangGraphThreadStore
     from yai_nexus_agentkit.adapter.options import AdapterOptions
@@ -90,6 +90,10 @@ class LangGraphSource(Source):
     def merged(self, under: Any, over: Any, /) -> RunnableConfig:
         """Two configurations as one, as LangChain merges them; `over` wins."""
         return merge_configs(under, over)
+
+    def added(self, message: Message, /) -> bool:
+        """Middleware had added it."""
+        return is_marked(message)
 
     def error_code(self, error: Exception) -> Code | None:
         """``RECURSION_LIMIT`` for LangGraph's own error of it."""
