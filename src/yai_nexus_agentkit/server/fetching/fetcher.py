@@ -205,7 +205,7 @@ class Fetcher:
             raise MediaError(error.reason, path=path, detail=error.detail) from error.__cause__
         except TimeoutError:
             raise MediaError(f"it did not arrive within {self.timeout:g} seconds", path=path) from None
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, OSError) as error:
             raise MediaError("its host did not answer as it should", path=path, detail=repr(error)) from error
 
     async def _followed(self, text: str, left: _Left) -> Fetched:
@@ -322,7 +322,7 @@ async def _answer(transport: httpx.AsyncHTTPTransport, url: httpx.URL, addresses
         request = httpx.Request("GET", url.copy_with(host=address), headers=headers, extensions=further)
         try:
             return await transport.handle_async_request(request)
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+        except (httpx.ConnectError, httpx.ConnectTimeout, OSError) as error:  # older ones let TLS errors through
             failures.append(f"{address}: {error!r}")
     raise MediaError("its host cannot be reached", detail=f"{host!r}: {'; '.join(failures)}")
 
