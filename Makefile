@@ -13,6 +13,7 @@ AI_SDK := tests/js/ai-sdk/node_modules/.package-lock.json
 DRIVER := tests/browser/node_modules/.package-lock.json
 OPENAI := tests/js/openai/node_modules/.package-lock.json
 PAGE := tests/browser/page/node_modules/.package-lock.json
+AI_PAGE := tests/browser/ai_sdk_page/node_modules/.package-lock.json
 PIP := -m pip --disable-pip-version-check install --quiet
 # Every process that the tests start compiles the package anew where Python may not keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
@@ -122,9 +123,16 @@ $(PAGE): examples/copilotkit_page/package.json examples/copilotkit_page/package-
 	cd tests/browser/page && npm ci --silent
 	@touch $@
 
+# The AI SDK's packages and Vite, likewise.
+$(AI_PAGE): examples/ai_sdk_page/package.json examples/ai_sdk_page/package-lock.json | $(CLIENTS)
+	mkdir -p tests/browser/ai_sdk_page
+	cp examples/ai_sdk_page/package.json examples/ai_sdk_page/package-lock.json examples/ai_sdk_page/.npmrc tests/browser/ai_sdk_page/
+	cd tests/browser/ai_sdk_page && npm ci --silent
+	@touch $@
+
 venv: $(VENV)/.dev
 
-browser: $(DRIVER) $(PAGE)
+browser: $(DRIVER) $(PAGE) $(AI_PAGE)
 	@.ci/system-packages chromium
 
 system:
@@ -154,7 +162,7 @@ format: $(VENV)/.dev
 unit: $(CLIENTS) $(VENV)/.dev
 	$(BIN)/pytest tests/unit $(PYTEST_ARGS)
 
-test: $(CLIENTS) $(OPENAI) $(CHATS)/.stamp $(AI_SDK) $(DRIVER) $(PAGE) $(VENV)/.dev system
+test: $(CLIENTS) $(OPENAI) $(CHATS)/.stamp $(AI_SDK) $(DRIVER) $(PAGE) $(AI_PAGE) $(VENV)/.dev system
 	$(MAKE) --no-print-directory lint
 	$(BIN)/pytest $(IN_TWO) --inline-snapshot=disable $(PYTEST_ARGS)
 	$(MAKE) --no-print-directory test-lowest
@@ -193,6 +201,6 @@ docs: $(VENV)/.docs
 	$(BIN)/zensical build --clean --strict
 
 clean:
-	rm -rf $(VENV) .venvs tests/js/node_modules tests/js/openai/node_modules tests/js/ai-sdk/node_modules tests/browser/node_modules tests/browser/page site dist .artifacts
+	rm -rf $(VENV) .venvs tests/js/node_modules tests/js/openai/node_modules tests/js/ai-sdk/node_modules tests/browser/node_modules tests/browser/page tests/browser/ai_sdk_page site dist .artifacts
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -81,6 +81,10 @@ class Browser:
         """A new page, without anything of the last one's."""
         self._do("open", url=url)
 
+    def resize(self, width: int, height: int) -> None:
+        """Give the page another size: that of a phone, for example."""
+        self._do("size", width=width, height=height)
+
     def click(self, selector: str) -> None:
         self._do("click", on=selector)
 

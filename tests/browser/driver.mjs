@@ -46,6 +46,7 @@ const commands = {
     );
     await page.goto(url);
   },
+  size: ({ width, height }) => page.setViewportSize({ width, height }),
   click: ({ on }) => page.locator(on).first().click(),
   fill: ({ on, text }) => page.locator(on).first().fill(text),
   press: ({ on, key }) => page.locator(on).first().press(key),
