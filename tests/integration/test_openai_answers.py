@@ -270,11 +270,18 @@ async def test_what_cannot_be_answered_is_refused(body: Any, status: int, code: 
         ("POST", "/v1/models", 405, "method_not_allowed"),
         ("POST", "/v1/embeddings", 404, "not_found"),
         ("GET", "/v1/", 404, "not_found"),
+        ("GET", "/v1", 404, "not_found"),
+        ("OPTIONS", "/v1/models", 405, "method_not_allowed"),
     ],
 )
 async def test_every_path_refuses_alike(method: str, path: str, status: int, code: str) -> None:
     answer = await call(chats_with(talker(1)), method, path, {} if method == "POST" else None)
     assert error_of(answer)[:2] == (status, code)
+
+
+async def test_a_name_that_the_server_does_not_have_is_refused_alike() -> None:
+    answer = await call(chats_with(talker(1), {"hosts": ["here"]}), "GET", "/v1/models", headers={"host": "there"})
+    assert error_of(answer) == (403, "forbidden", None)
 
 
 async def test_other_types_than_json_are_refused() -> None:
@@ -368,6 +375,17 @@ async def test_limits_of_time_and_of_runs() -> None:
     assert error_of(refused)[:2] == (429, "overloaded")
     assert "retry-after" in refused.headers
     assert error_of(await slow)[:2] == (504, "execution_timeout")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_client_that_goes_away_ends_its_run(stream: bool) -> None:
+    app = chats_with(talker(100, 0.05), {"disconnect": "continue"})
+    gone = Exchange(app, "POST", CHAT, body_of("hi", stream=stream), JSON)
+    while not app.state.agui.live:
+        await asyncio.sleep(0.01)
+    gone.disconnect()
+    await gone.end()
+    assert app.state.agui.live == 0
 
 
 async def test_a_conversation_that_is_being_answered_is_busy() -> None:

@@ -126,7 +126,11 @@ async def test_an_open_question_is_asked_again() -> None:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("headers", [None, HERE], ids=["by its id", "by header"])
+@pytest.mark.parametrize(
+    "headers",
+    [None, HERE, {"X-Conversation-Id": "local: /{}%" + "x" * 200}],
+    ids=["by its id", "by header", "by any header"],
+)
 async def test_a_question_is_a_call_of_the_caller_s_tool(stream: bool, headers: Any) -> None:
     app = errands()
     asked = await chat(app, "approve two", headers, tools=[ASK], stream=stream)

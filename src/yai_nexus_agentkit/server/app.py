@@ -35,6 +35,7 @@ from yai_nexus_agentkit.server.routes import starlette_routes
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.sockets.agui import AGUISocket
 from yai_nexus_agentkit.transport.agui_sse import AGUIWire
+from yai_nexus_agentkit.transport.openai.wire import OpenAIWire
 from yai_nexus_agentkit.transport.wire import Wire
 
 __all__ = ["add_agui_routes", "add_ai_sdk_routes", "add_copilotkit_routes", "add_openai_routes", "create_app"]
@@ -81,10 +82,14 @@ def create_app(
 
     spoken = wire or AGUIWire(settings.event_lines)
 
-    async def no_route(request: Request, error: Exception) -> Response:
-        return refused(error, spoken, settings)
+    def wire_at(path: str) -> Wire:
+        models = openai is not None and f"{path}/".startswith(f"{openai.path.rstrip('/')}/")
+        return OpenAIWire() if models else spoken
 
-    middleware = [Middleware(HostCheck, settings=settings, wire=spoken)] if settings.hosts else []
+    async def no_route(request: Request, error: Exception) -> Response:
+        return refused(error, wire_at(request.scope["path"]), settings)
+
+    middleware = [Middleware(HostCheck, settings=settings, wire_at=wire_at)] if settings.hosts else []
     app = Starlette(
         middleware=[*middleware, _cors(settings)] if settings.cors else middleware,
         exception_handlers={HTTPException: no_route},

@@ -47,7 +47,9 @@ __all__ = ["OpenAI", "plain"]
 _CHAT = "/chat/completions"
 _BRANCHES = 4
 """Threads that are looked at for one conversation; one that took even more other ways begins anew."""
-_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+_UNNAMED = frozenset({"", "new", "null", "undefined", "none"})
+"""What a client may send in place of a conversation's name while it has none."""
 
 
 def plain(agent: AGUIAdapter) -> AGUIAdapter:
@@ -113,6 +115,7 @@ class OpenAI:
             Route(f"{path}/models/{{model:path}}", self.model, methods=["GET"]),
             Route(f"{path}/health", self.health, methods=["GET"]),
             Route(f"{path}/{{rest:path}}", self.unknown, methods=list(_METHODS)),
+            Route(path, self.unknown, methods=list(_METHODS)),
         ]
 
     async def health(self, request: Request) -> Response:
@@ -122,7 +125,7 @@ class OpenAI:
     @_answered
     async def unknown(self, request: Request) -> Response:
         """Anything else under the base path."""
-        rest = f"/{request.path_params['rest']}"
+        rest = f"/{request.path_params.get('rest', '')}"
         if rest == _CHAT or rest in ("/health", "/models") or rest.startswith("/models/"):
             allow = "POST" if rest == _CHAT else "GET"
             raise Refusal(405, "METHOD_NOT_ALLOWED", f"allowed: {allow}", headers={"allow": allow})
@@ -172,10 +175,11 @@ class OpenAI:
             caller = self._caller(request, endpoints, identity)
             chat, key = await self._in_session(caller, await self._chat(caller, asked))
             with self._choosing(key):
-                posted = replace(await self._posted(endpoints, caller, chat, body.raw), body=body.data)
+                chat, posted = await self._posted(endpoints, caller, chat, body.raw)
+                posted = replace(posted, body=body.data)
                 wanted = await endpoints.wanted(caller, posted)
-        if posted.run_input.thread_id == chat.shown.reference:
-            stack.push_async_callback(self._forget, caller, chat.shown.reference)
+        if chat.shown.reference:
+            stack.push_async_callback(self._forget, caller, chat.shown.thread_id)
 
         async def start() -> LiveRun:
             with self._choosing(key):
@@ -250,8 +254,7 @@ class OpenAI:
         key, if others could begin there at the same time."""
         options, asked = self._options, chat.asked
         if options.sessions != "none" and not self._is_task(asked):
-            named = next(filter(None, map(caller.request.headers.get, options.conversation_headers)), None)
-            if named is not None:
+            if named := self._named(caller):
                 fits = len(named) <= self._settings.max_id
                 return chat.at(named if fits else conversation_key("header", named)).named(), None
             user = asked.user or caller.identity.user
@@ -266,20 +269,27 @@ class OpenAI:
         reference = chat.conversation.reference
         return (chat if reference is None else chat.at(reference).referring(reference)), None
 
+    def _named(self, caller: Caller) -> str | None:
+        """The name of the conversation, by a header."""
+        given = (caller.request.headers.get(name, "").strip() for name in self._options.conversation_headers)
+        return next((name for name in given if name.lower() not in _UNNAMED and not name.startswith("{{")), None)
+
     def _is_task(self, asked: ChatRequest) -> bool:
         if len(asked.messages) != 1:
             return False
         text = "".join(texts_of(asked.messages[0]))
         return text.startswith(tuple(self._options.tasks))
 
-    async def _posted(self, endpoints: Endpoints, caller: Caller, chat: Chat, raw: bytes) -> Posted:
-        """The run's request, in the thread that has the posted conversation."""
+    async def _posted(self, endpoints: Endpoints, caller: Caller, chat: Chat, raw: bytes) -> tuple[Chat, Posted]:
+        """The chat in the thread that has the posted conversation, and the run's request."""
         for _ in range(_BRANCHES):
             try:
-                return await endpoints.posted(caller, Body(await self._with_questions(caller, chat), raw))
+                return chat, await endpoints.posted(caller, Body(await self._with_questions(caller, chat), raw))
             except Elsewhere as other:
                 chat = chat.at(other.thread_id)
-        return await endpoints.posted(caller, Body(chat.at(f"chat-{uuid4().hex}", stored=False), raw))
+        fresh = f"chat-{uuid4().hex}"
+        chat = chat.at(fresh, stored=False).referring(fresh)
+        return chat, await endpoints.posted(caller, Body(chat, raw))
 
     async def _with_questions(self, caller: Caller, chat: Chat) -> Chat:
         """With the thread's open questions, if the request seems to answer some."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -35,14 +35,15 @@ class HostCheck:
     """Middleware: requests must name the server by one of `settings.hosts`. A foreign page whose own name leads to this
     machine (DNS rebinding) counts as of the same origin for a browser; its name gives it away."""
 
-    def __init__(self, app: ASGIApp, settings: ServerSettings, wire: Wire) -> None:
-        self._app, self._settings, self._wire = app, settings, wire
+    def __init__(self, app: ASGIApp, settings: ServerSettings, wire_at: Callable[[str], Wire]) -> None:
+        """`wire_at`: the wire of a path."""
+        self._app, self._settings, self._wire_at = app, settings, wire_at
         self._names = frozenset(name.lower() for name in settings.hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] in ("http", "websocket") and not self._is_known(Headers(scope=scope).get("host", "")):
             refusal = Refusal(403, "FORBIDDEN", "the server is not known by this name")
-            await refused(refusal, self._wire, self._settings)(scope, receive, send)
+            await refused(refusal, self._wire_at(scope["path"]), self._settings)(scope, receive, send)
             return
         await self._app(scope, receive, send)
 

@@ -239,7 +239,7 @@ class ChatAnswer:
         for one in outcome.interrupts:
             asked = {"question": one.message or one.reason, "reason": one.reason, "schema": one.response_schema}
             arguments = to_json({key: value for key, value in asked.items() if value is not None}).decode()
-            written.append(self.call(self._count, call_id(self.shown.thread_id, one), self.shown.question_tool))
+            written.append(self.call(self._count, call_id(self.shown.reference, one), self.shown.question_tool))
             written.append(self.arguments(self._count, arguments))
             self._count += 1
         return b"".join(written)

@@ -16,7 +16,7 @@ from yai_nexus_agentkit.protocol.typed_answers import hint, payload
 __all__ = ["call_id", "named_by_call", "named_in", "question_text", "resumed_by_calls", "resumed_by_text"]
 
 _MARK = re.compile(r"\[question(?: ([A-Za-z0-9._~-]{1,100}))?\]\s*\Z")
-_CALL = re.compile(r"ask_([A-Za-z0-9._~-]{1,100}?)_q_(.+)", re.DOTALL)
+_CALL = re.compile(r"ask_([A-Za-z0-9._~-]{0,100}?)_q_(.+)", re.DOTALL)
 _NUMBERED = re.compile(r"\s*(\d+)\s*[.:)]\s*(.+)")
 
 
@@ -45,13 +45,13 @@ def resumed_by_text(asked: Sequence[Interrupt], text: str) -> list[dict[str, Any
     return [_entry(one, given[n] if apart else text) for n, one in enumerate(asked, 1)]
 
 
-def call_id(thread_id: str, one: Interrupt) -> str:
-    """The id of the call that asks this question."""
-    return f"ask_{thread_id}_q_{one.id}"
+def call_id(reference: str, one: Interrupt) -> str:
+    """The id of the call that asks this question. `reference`: as in `question_text`."""
+    return f"ask_{reference}_q_{one.id}"
 
 
 def named_by_call(tool_call_id: str) -> str | None:
-    """The thread whose question this call asked; None for any other call."""
+    """The reference in the id of a call that asked a question, ``""`` if it has none; None for any other call."""
     found = _CALL.fullmatch(tool_call_id)
     return None if found is None else found[1]
 
