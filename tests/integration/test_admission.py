@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import dynamic_prompt
-from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolMessage
 from langchain_core.prompts import ChatPromptTemplate
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
@@ -340,6 +340,30 @@ async def test_a_file_that_cannot_be_had_is_named(files: FileServer, caplog: Any
     if path == "/inside.png":
         assert "127.0.0.2" in caplog.text, "the log has what the client must not learn"
         assert "127.0.0.2" not in done.body.decode()
+
+
+@pytest.mark.parametrize("mode", ["pass", "fetch"])
+async def test_files_of_the_agents_own_tools_come_back_unchanged(mode: Any) -> None:
+    """A page holds what tools and subagents showed it, and sends it with every run."""
+    part = {"type": "image", "source": {"type": "url", "value": "http://10.0.0.1/chart.png"}}
+
+    def look(state: MessagesState) -> dict[str, Any]:
+        if len(state["messages"]) > 1:
+            return {"messages": [AIMessage("again")]}
+        made = AIMessage("", tool_calls=[{"name": "draw", "args": {}, "id": "c1"}])
+        result = ToolMessage([{"type": "image", "url": part["source"]["value"]}], tool_call_id="c1", id="r1")  # type: ignore[index]
+        return {"messages": [made, result, AIMessage("done")]}
+
+    graph = StateGraph(MessagesState).add_node("look", look).add_edge(START, "look").compile(InMemorySaver())
+    app = create_app(AGUIAdapter(graph), settings=ServerSettings(media=mode, fetcher=HERE))
+    await call(app, "POST", "/", run_body(None, messages=[said("hi", "u1")], protocolVersion="1.0"))
+    shown = (await call(app, "GET", "/threads/t1/messages?protocolVersion=1.0")).json["messages"]
+    assert shown[2]["content"] == [part]
+    shown[2]["content"].append({"type": "text", "text": "seen"})
+    inner = {"id": "x1", "role": "tool", "toolCallId": "c9", "content": [part], "subagentRunId": "s1"}
+    messages = [*shown, inner, said("more", "u2")]
+    done = await call(app, "POST", "/", run_body(None, run="r2", messages=messages, protocolVersion="1.0"))
+    assert done.text() == "again", done.body
 
 
 async def test_data_may_be_no_larger_than_a_file() -> None:

@@ -166,6 +166,8 @@ INSIDE = [
     "http://example.com:22/",
     "http://example.com:6379/",
     "http://[fe80::1%25eth0]/",
+    "http://xn--0.example/",
+    "http://xn--/",
     "http://" + "a" * 9000,
 ]
 
@@ -303,6 +305,13 @@ async def silent(writer: asyncio.StreamWriter) -> None:
     await asyncio.sleep(5)
 
 
+async def crumbs(writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 x\r\ncontent-type: image/png\r\ntransfer-encoding: chunked\r\n\r\n")
+    while True:
+        writer.write(b"1\r\nx\r\n" * 1000)
+        await writer.drain()
+
+
 async def endless_head(writer: asyncio.StreamWriter) -> None:
     writer.write(b"HTTP/1.1 200 x\r\n")
     while True:
@@ -317,6 +326,7 @@ FAULTS: dict[str, tuple[Any, str]] = {
     "/trickle": (trickle, "within 1 seconds"),
     "/silent": (silent, "within 1 seconds"),
     "/endless": (endless, "larger than 100000 bytes"),
+    "/crumbs": (crumbs, "too many pieces"),
     "/endless-head": (endless_head, "did not answer as it should"),
     "/declared": (answer(b"x", content_type="image/png", content_length="100001"), "larger than 100000 bytes"),
     "/large": (answer(bytes(100_001), content_type="image/png"), "larger than 100000 bytes"),
@@ -387,7 +397,7 @@ async def test_the_files_of_a_request_have_limits_together() -> None:
         with pytest.raises(MediaError, match="at most 3 are fetched") as caught:
             await Fetcher(hosts=HERE, files=3).fetch(urls)
         assert caught.value.path == "/3"
-        with pytest.raises(MediaError, match="all files together are larger than 200000"):
+        with pytest.raises(MediaError, match="all files together are too large"):
             await Fetcher(hosts=HERE, request_size=200_000).fetch(urls)
         files = await Fetcher(hosts=HERE).fetch(urls)
         assert list(files.by_url) == list(urls)
@@ -474,6 +484,7 @@ def test_the_type_is_that_of_the_header_then_the_suffix_then_the_signature(
         ({"hosts": "a.b"}, "Fetcher.hosts"),
         ({"hosts": ["127.1"]}, "Fetcher.hosts"),
         ({"size": 0}, "Fetcher.size"),
+        ({"size": 300, "memory": 399}, "Fetcher.memory"),
         ({"schemes": ["ftp"]}, "Fetcher.schemes"),
     ],
 )

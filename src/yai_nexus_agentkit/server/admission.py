@@ -129,10 +129,15 @@ class Admission:
         return bool(host) and (self._settings.fetcher.lists(host) or not is_local_name(host))
 
     def _is_known(self, one: _Named, held: Mapping[str, Message]) -> bool:
-        """Whether the thread has the whole message, or what a link of this server stands for."""
+        """Whether the thread has the message with this file, or what a link of this server stands for. What is fetched
+        must not change: a user's message that says something else is a new one."""
         message = held.get(one.message.id)
-        if message is not None and _said(message) == _said(one.message):
-            return True
+        if message is not None and message.role == one.message.role:
+            if _said(message) == _said(one.message):
+                return True
+            fixed = self._settings.media != "fetch" or message.role == "tool"
+            if fixed and isinstance(message.content, list) and _file(one.part) in map(_file, message.content):
+                return True
         link = linked_id(one.part.source.value) if isinstance(one.part.source, UrlSource) else None
         if link is None:
             return False
@@ -181,7 +186,8 @@ class Admission:
 
 def _named(messages: Sequence[Message]) -> Iterator[_Named]:
     for number, message in enumerate(messages):
-        parts = message.content if message.role in ("user", "tool") else None
+        own = message.role in ("user", "tool") and message.subagent_run_id is None  # no agent is given the others
+        parts = message.content if own else None
         for place, part in enumerate(parts if isinstance(parts, list) else ()):
             if part.type != "text":
                 yield _Named(message, (number, place), part)
@@ -198,7 +204,11 @@ def _said(message: Message) -> Any:
     content: Any = message.content
     if not isinstance(content, list):
         return content
-    return [(part.type, part.text if part.type == "text" else part.source.value) for part in content]
+    return [part.text if part.type == "text" else _file(part) for part in content]
+
+
+def _file(part: Any) -> tuple[str, str] | None:
+    return None if part.type == "text" else (part.type, part.source.value)
 
 
 def _is_message(node: Any, own_id: str) -> bool:

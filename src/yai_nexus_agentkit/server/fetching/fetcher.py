@@ -49,6 +49,8 @@ _ADDRESSES = 4
 """Addresses of a host that are tried."""
 _RESOLVERS = ThreadPoolExecutor(8, thread_name_prefix="agui-resolver")
 """Threads of our own: an agent's sync nodes may occupy all those of the loop's default executor."""
+_PIECES, _PIECE = 1000, 256
+"""How many pieces of any size are taken, and how large the others must be on average: each costs a turn of the loop."""
 _NOT_PUBLIC = "its host has no public address"
 """Also said of a name that does not exist: who may not reach a network learns nothing about the names in it."""
 
@@ -144,6 +146,8 @@ class Fetcher:
         check_options(self)
         if not {"http", "https"}.issuperset(self.schemes):
             raise ValueError(f"Fetcher.schemes are 'https' and 'http', not {self.schemes!r}")
+        if self.memory < (least := _in_base64(self.size)):
+            raise ValueError(f"Fetcher.memory must have room for one file in base64, {least}, not {self.memory}")
         try:
             reach = Reach(self.hosts)
         except ValueError as error:
@@ -169,7 +173,7 @@ class Fetcher:
             raise MediaError(
                 f"{len(wanted)} files; at most {self.files} are fetched", path=list(wanted.values())[self.files]
             )
-        total = min(len(wanted) * self.size, self.request_size)
+        total = min(len(wanted) * self.size, self.request_size, self.memory // 4 * 3)
         share = await self._share(_in_base64(total))
         try:
             found = await self._all(wanted, _Left(total, asyncio.get_running_loop().time() + self.timeout))
@@ -226,7 +230,7 @@ class Fetcher:
             url = httpx.URL(text) if before is None else before.join(text)
         except (httpx.InvalidURL, ValueError) as error:
             raise MediaError("it is no URL", detail=repr(error)) from error
-        if not _URL.fullmatch(text) or not url.host:
+        if not _URL.fullmatch(text) or not url.raw_host:
             raise MediaError("it is no URL")
         if url.scheme not in self.schemes:
             raise MediaError(f"its scheme is not {' or '.join(self.schemes)}")
@@ -281,15 +285,18 @@ class Fetcher:
         declared = response.headers.get("content-length", "")
         if declared.isdecimal() and int(declared) > self.size:
             raise self._too_large()
-        first, rest = b"", b""
+        first, rest, pieces = b"", b"", 0
         encoded: list[str] = []
         async for piece in response.aiter_raw():
+            pieces += 1
+            if pieces > _PIECES + length // _PIECE:
+                raise MediaError("it comes in too many pieces")
             for data in decoder.decoded(piece):
                 length, left.size = length + len(data), left.size - len(data)
                 if length > self.size:
                     raise self._too_large()
                 if left.size < 0:
-                    raise MediaError(f"all files together are larger than {self.request_size} bytes")
+                    raise MediaError("all files together are too large")
                 first = first or (rest + data if len(rest + data) >= SNIFFED else b"")
                 data = rest + data
                 whole = len(data) - len(data) % 3 if first else 0
