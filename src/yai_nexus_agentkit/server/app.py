@@ -34,6 +34,7 @@ from yai_nexus_agentkit.server.restoring import restored_request
 from yai_nexus_agentkit.server.routes import starlette_routes
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.sockets.agui import AGUISocket
+from yai_nexus_agentkit.server.sockets.ai_sdk import AISDKSocket
 from yai_nexus_agentkit.transport.agui_sse import AGUIWire
 from yai_nexus_agentkit.transport.openai.wire import OpenAIWire
 from yai_nexus_agentkit.transport.wire import Wire
@@ -136,19 +137,16 @@ def add_agui_routes(
     running.restorers[served.name] = partial(restored_request, served, settings)
     endpoints = Endpoints(served, running, settings, wire or AGUIWire(settings.event_lines))
     router = _router(app)
-    socket = None if settings.sockets is None else AGUISocket(served, running, settings)
     if hasattr(app, "add_api_route"):
-        from yai_nexus_agentkit.server.fastapi_routes import add_routes, add_socket
+        from yai_nexus_agentkit.server.fastapi_routes import add_routes
 
         add_routes(app, endpoints, path, dependencies)
-        if socket is not None:
-            add_socket(app, socket, f"{path}/ws", dependencies)
     elif dependencies:
         raise _no_dependencies()
     else:
         router.routes.extend(starlette_routes(endpoints, path))
-        if socket is not None:
-            router.routes.append(WebSocketRoute(f"{path}/ws", socket))
+    if settings.sockets is not None:
+        _add_socket(app, AGUISocket(served, running, settings), f"{path}/ws", dependencies)
     if service is None:
         _live_with(router, partial(working, running, settings))
     janitor = janitor_of(running, served, settings)
@@ -234,6 +232,8 @@ def add_ai_sdk_routes(
     served, running = _served({name or path.strip("/") or _ONLY: agent}, settings, service)
     for one in served.values():
         _add(app, AISDK(one, running, settings).routes(path), dependencies)
+        if settings.sockets is not None:
+            _add_socket(app, AISDKSocket(one, running, settings), f"{path}/ws", dependencies)
     if service is None:
         _work_alone(app, running, served, settings)
     return running
@@ -282,6 +282,15 @@ def _add(app: Any, routes: Sequence[Route], dependencies: Sequence[Any]) -> None
         raise _no_dependencies()
     else:
         router.routes.extend(routes)
+
+
+def _add_socket(app: Any, socket: Any, path: str, dependencies: Sequence[Any]) -> None:
+    if hasattr(app, "add_api_route"):
+        from yai_nexus_agentkit.server.fastapi_routes import add_socket
+
+        add_socket(app, socket, path, dependencies)
+    else:
+        _router(app).routes.append(WebSocketRoute(path, socket))
 
 
 def _work_alone(app: Any, running: RunService, served: Mapping[str, ServedAgent], settings: ServerSettings) -> None:

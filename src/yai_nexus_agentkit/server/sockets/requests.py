@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 
 from ag_ui.core import BaseEvent, CustomEvent
@@ -21,8 +21,8 @@ from yai_nexus_agentkit.transport.wire import Posted
 
 __all__ = ["SocketRequest", "SocketSink"]
 
-Framed = Callable[[bytes, bool], str]
-"""Makes a frame of the bytes of a wire's encoder; the second argument: they are the last ones."""
+Framed = Callable[[bytes, bool], Iterable[str]]
+"""Makes frames of the bytes of a wire's encoder; the second argument: they are the last ones."""
 
 
 class SocketSink:
@@ -38,8 +38,9 @@ class SocketSink:
         """Nothing comes before the frames."""
 
     async def write(self, body: bytes, *, last: bool) -> None:
-        """Send one frame."""
-        await self._send(self._framed(body, last))
+        """Send frames."""
+        for frame in self._framed(body, last):
+            await self._send(frame)
         self.complete = last
 
     async def gone(self) -> None:
