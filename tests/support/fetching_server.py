@@ -44,7 +44,7 @@ def agents() -> Any:
         return {"messages": [AIMessage(str(len(content[0]["base64"])))]}
 
     looking = StateGraph(MessagesState).add_node(look).add_edge(START, "look").compile()
-    settings = ServerSettings(media="fetch", fetcher=Fetcher(hosts=["127.0.0.1"]))
+    settings = ServerSettings(media="fetch", fetcher=Fetcher(hosts=["127.0.0.1"], timeout=90))
     app = create_app({"look": AGUIAdapter(looking), "talk": AGUIAdapter(talker(3000, 0.02))}, settings=settings)
     heart, inner = Heartbeat(), app.router.lifespan_context
 
