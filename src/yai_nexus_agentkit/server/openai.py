@@ -234,7 +234,7 @@ class OpenAI:
             reference=fresh,
             asked=asked.length,
         )
-        return Chat(asked=asked, shown=shown, stored=False)
+        return Chat.of(asked, shown)
 
     async def _own_tools(self, caller: Caller) -> frozenset[str]:
         """Names of the agent's tools: it runs these itself, whatever a caller declares."""

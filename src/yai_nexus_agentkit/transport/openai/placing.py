@@ -42,10 +42,14 @@ class _Turn:
     """The user answered questions in here, in messages that the thread does not have."""
 
     @property
+    def text(self) -> str:
+        """The text of the answer."""
+        return "".join(text for message in self.rest if _role(message) == "assistant" for text in texts_of(message))
+
+    @property
     def said(self) -> str:
         """The text of the answer, for comparison."""
-        texts = (text for message in self.rest if _role(message) == "assistant" for text in texts_of(message))
-        return _SPACE.sub("", _THOUGHTS.sub("", "".join(texts)))
+        return _SPACE.sub("", _THOUGHTS.sub("", self.text))
 
     @property
     def calls(self) -> set[str]:
@@ -184,13 +188,17 @@ def _turns(messages: Sequence[Any], *, posted: bool = False) -> list[_Turn]:
 def _alike(turn: _Turn, held: _Turn) -> bool:
     if not _same(turn.asked, held.asked) or not turn.calls <= held.calls:
         return False
+    if turn.answered or turn.text == held.text:
+        return True
     one, other = turn.said, held.said
-    return turn.answered or one.startswith(other) or other.startswith(one)
+    return one.startswith(other) or other.startswith(one)
 
 
 def _same(one: Any, other: Any) -> bool:
     if one is None or other is None:
         return one is other
+    if one["content"] == other.content:
+        return True
     return _shown(one) == _shown(other)
 
 

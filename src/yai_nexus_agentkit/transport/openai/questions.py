@@ -16,6 +16,8 @@ from yai_nexus_agentkit.protocol.typed_answers import hint, payload
 __all__ = ["call_id", "named_by_call", "named_in", "question_text", "resumed_by_calls", "resumed_by_text"]
 
 _MARK = re.compile(r"\[question(?: ([A-Za-z0-9._~-]{1,100}))?\]\s*\Z")
+_LONGEST = 200
+"""Characters at the end of a text among which its mark is."""
 _CALL = re.compile(r"ask_([A-Za-z0-9._~-]{0,100}?)_q_(.+)", re.DOTALL)
 _NUMBERED = re.compile(r"\s*(\d+)\s*[.:)]\s*(.+)")
 
@@ -33,7 +35,7 @@ def question_text(asked: Sequence[Interrupt], reference: str) -> str:
 
 def named_in(text: str) -> str | None:
     """The reference in a text that ends with questions, ``""`` if it has none; None for any other text."""
-    found = _MARK.search(text)
+    found = _MARK.search(text, max(0, len(text) - _LONGEST))
     return None if found is None else found[1] or ""
 
 

@@ -26,6 +26,7 @@ class Chat:
     """A request for an answer, with the thread in which it is looked for."""
 
     asked: ChatRequest
+    conversation: Conversation
     shown: Shown
     stored: bool = True
     """The thread may be there already."""
@@ -34,14 +35,15 @@ class Chat:
     questions: Sequence[Interrupt] = ()
     """Those that are open in the thread, if the request seems to answer."""
 
-    @property
-    def conversation(self) -> Conversation:
-        """The posted messages, with ids. Instructions have the same ones each time: they replace each other."""
+    @classmethod
+    def of(cls, asked: ChatRequest, shown: Shown) -> Chat:
+        """A chat in a thread that is not there yet. Its messages get ids: instructions the same ones each time, so that
+        they replace each other."""
         named: list[Mapping[str, Any]] = []
-        for n, message in enumerate(self.asked.messages):
+        for n, message in enumerate(asked.messages):
             own = message["role"] in INSTRUCTIONS
-            named.append({"id": f"instructions-{n}" if own else f"{self.shown.id}-{n}", **message})
-        return Conversation(named)
+            named.append({"id": f"instructions-{n}" if own else f"{shown.id}-{n}", **message})
+        return cls(asked=asked, conversation=Conversation(named), shown=shown, stored=False)
 
     def at(self, thread_id: str, *, stored: bool = True) -> Chat:
         """The same request in another thread."""
