@@ -23,7 +23,7 @@ from langgraph.types import Send
 
 from yai_nexus_agentkit import AGUIAdapter, EventEmitter
 from yai_nexus_agentkit.orchestration.approvals import require_approval
-from yai_nexus_agentkit.server import OpenAISettings, ServerSettings, add_ai_sdk_routes, create_app
+from yai_nexus_agentkit.server import OpenAISettings, ServerSettings, SocketSettings, add_ai_sdk_routes, create_app
 from yai_nexus_agentkit.testing import ScriptedChatModel, reasoning_part, tool_call_parts
 
 PACE = float(os.environ.get("PACE", "1.0"))
@@ -172,6 +172,15 @@ def one_worker() -> Any:
     for version in (5, 6, 7):
         settings = ServerSettings(ai_sdk_version=version)
         add_ai_sdk_routes(app, agent, f"/ai/{version}", settings=settings, name="agent", service=app.state.agui)
+    return app
+
+
+def isolated() -> Any:
+    """A server whose connections have threads of their own."""
+    logging.getLogger("yai_nexus_agentkit").addHandler(logging.NullHandler())
+    agent, settings = AGUIAdapter(build(InMemorySaver())), ServerSettings(sockets=SocketSettings(isolated=True))
+    app = create_app({"agent": agent}, settings=settings)
+    add_ai_sdk_routes(app, agent, "/ai/6", settings=settings, name="agent", service=app.state.agui)
     return app
 
 

@@ -33,6 +33,7 @@ from yai_nexus_agentkit.runs.routing import (
     needs_of,
     receivers,
 )
+from yai_nexus_agentkit.transport.wire import Refusal
 
 if TYPE_CHECKING:
     from yai_nexus_agentkit.runs.live_run import RunRequest
@@ -57,6 +58,8 @@ class ConnectionSettings:
     policy: Policy = "source"
     grace: float = 10.0
     """How long a question waits for a source that has gone."""
+    isolated: bool = False
+    """Each connection has threads of its own, and answers nothing but what it was asked."""
     lease: float = 15.0
     """After that long without a sign of life a worker's connections count as closed."""
 
@@ -173,11 +176,15 @@ class Connections:
                 _logger.warning("a run could not be announced", exc_info=True)
 
     async def check(self, request: RunRequest) -> None:
-        """Raises `ResumeError` for answers to questions that others have answered differently. The thread is held."""
-        if request.run_input.resume:
+        """Raises `ResumeError` for answers to questions that others have answered differently, and `Refusal` for those
+        to questions that an isolated connection was not asked. The thread is held."""
+        if (resume := request.run_input.resume) is not None and resume:
             question = await self._question(request.thread)
             if question is not None and contradicts(request.run_input, question):
                 raise ResumeError("this was answered already, and differently")
+            asked = question.ids if question is not None else ()
+            if self._settings.isolated and request.source and not {one.interrupt_id for one in resume} <= set(asked):
+                raise Refusal(409, "NOT_ASKED", "this connection was not asked that")
 
     async def ended(self, request: RunRequest, terminal: BaseEvent) -> None:
         """Note the questions that a run ended with, or that its answers were taken. A run that was itself an answer

@@ -41,7 +41,9 @@ def service_of(settings: ServerSettings) -> RunService:
             settings.max_runs, settings.max_runs_per_user, settings.max_bodies, retry_after=settings.retry_after
         ),
         connections=Connections(
-            ConnectionSettings(policy=sockets.approvals, grace=sockets.grace, lease=settings.lease),
+            ConnectionSettings(
+                policy=sockets.approvals, grace=sockets.grace, isolated=sockets.isolated, lease=settings.lease
+            ),
             Capacity(sockets.max_sockets, sockets.max_sockets_per_user),
         ),
         store=_with_own(settings.store if isinstance(settings.store, Store) else Store(), settings),

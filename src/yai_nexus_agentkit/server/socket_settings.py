@@ -60,7 +60,8 @@ class SocketSettings:
 
     isolated: bool = False
     """Give each connection a thread of its own, ``session_{user}_{connection}``, whatever ``threadId`` it sends. A
-    client that connects again begins a new one."""
+    client that connects again begins a new one. A run ends with its connection, and answers to what the connection was
+    not asked are refused (409, ``NOT_ASKED``)."""
 
     max_age: PositiveFloat | None = None
     """A socket is closed (4401) when it is this old, so that the client shows who it is again. None: never."""

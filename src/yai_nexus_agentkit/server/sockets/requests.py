@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
 from functools import partial
 
 from ag_ui.core import BaseEvent, CustomEvent
@@ -14,6 +15,7 @@ from yai_nexus_agentkit.runs.remote_run import RemoteRun
 from yai_nexus_agentkit.runs.routing import ASKED, Connection, elsewhere, is_question
 from yai_nexus_agentkit.server.caller import Caller
 from yai_nexus_agentkit.server.endpoints import Endpoints
+from yai_nexus_agentkit.server.socket_settings import SocketSettings
 from yai_nexus_agentkit.server.sockets.gate import Gate
 from yai_nexus_agentkit.server.stream import show
 from yai_nexus_agentkit.server.view import LateView, View
@@ -68,6 +70,8 @@ class SocketRequest:
         """Start a run and show it. Raises what makes a run impossible; nothing was sent then."""
         endpoints, service = self._endpoints, self._endpoints.service
         wanted = await endpoints.wanted(self._caller, posted, self._connection.origin)
+        if self._sockets.isolated:  # nobody could join it
+            wanted = replace(wanted, disconnect="cancel")
         self.thread = wanted.thread
         run = self._run = await service.start(wanted)
         if self._stopped:
@@ -103,12 +107,11 @@ class SocketRequest:
 
     def _gate(self, view: View, thread: ThreadRef) -> Gate:
         asked = partial(self._endpoints.service.connections.asked, self._connection, thread)
-        return Gate(view, asked, shown=self._shown)
+        return Gate(view, asked, shown=self._sockets.show_elsewhere)
 
     @property
-    def _shown(self) -> bool:
-        sockets = self._endpoints.settings.sockets
-        return sockets is None or sockets.show_elsewhere
+    def _sockets(self) -> SocketSettings:
+        return self._endpoints.settings.sockets or SocketSettings()
 
     async def _gated(self, thread: ThreadRef, encode: Callable[[BaseEvent], bytes]) -> Callable[[BaseEvent], bytes]:
         """`encode` for a thread at rest."""
@@ -121,7 +124,7 @@ class SocketRequest:
                 return b""
             if not is_question(event):
                 return encode(event)
-            return b"".join(map(encode, elsewhere(event, device, shown=self._shown)))
+            return b"".join(map(encode, elsewhere(event, device, shown=self._sockets.show_elsewhere)))
 
         return gated
 
