@@ -3,141 +3,39 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
-from langchain_core.messages import AIMessageChunk, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import tool
-from langgraph.graph import MessagesState
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
 
-from tests.support.ai_sdk_page import Client, brief, client, page_of
-from tests.support.graphs import Graph, chat, chat_node, in_a_row, scripted, tool_loop
-from tests.support.tools import OSLO, ROME, risky, weather
+from tests.support.ai_sdk_graphs import (
+    broken_arguments,
+    calls,
+    ends_with_a_tool,
+    failing,
+    failing_tool,
+    json_result,
+    provider,
+    reasoning,
+    subagent,
+    text,
+    two_nodes,
+    unseen,
+    values,
+)
+from tests.support.ai_sdk_page import Client, brief, client, page_of, without_data
+from tests.support.graphs import Graph, chat_node, in_a_row, scripted
 from yai_nexus_agentkit import EventEmitter
-from yai_nexus_agentkit.testing import reasoning_part, text_part, tool_call_parts, tool_calls_part
 
 
 @pytest.fixture(scope="module")
 def ai() -> Iterator[Client]:
     with client() as started:
         yield started
-
-
-def block(**fields: Any) -> AIMessageChunk:
-    return AIMessageChunk(content=[fields])
-
-
-class Noted(MessagesState):
-    n: int
-    notes: list[str]
-
-
-@tool
-async def found(q: str) -> dict[str, Any]:
-    """Finds something."""
-    return {"q": q, "hits": [1, None]}
-
-
-def speaker(*script: Any, **fields: Any) -> Any:
-    """A model with these answers, and one for the turn behind them."""
-    return scripted(*script, "Bye.", **fields)
-
-
-def text() -> Graph:
-    return chat(speaker(["Hello ", "there."]))
-
-
-def reasoning() -> Graph:
-    said = [reasoning_part("They "), reasoning_part("greet."), reasoning_part(signature="c2lnbmVk"), "Hello!"]
-    return chat(speaker(said, provider="anthropic"))
-
-
-def calls() -> Graph:
-    return tool_loop(speaker([tool_calls_part(ROME, OSLO)], ["Sunny."]), [weather])
-
-
-def json_result() -> Graph:
-    return tool_loop(speaker(tool_call_parts("found", {"q": "x"}, "call_1"), ["Done."]), [found])
-
-
-def failing_tool() -> Graph:
-    return tool_loop(speaker(tool_call_parts("risky", {"n": 1}, "call_1"), ["Oh."]), [risky], handle_tool_errors=True)
-
-
-def broken_arguments() -> Graph:
-    return chat(speaker(["Look: ", tool_calls_part(("weather", '{"city": "Ro', "call_1"))]))
-
-
-def two_nodes() -> Graph:
-    return in_a_row({"first": chat_node(speaker("One.")), "second": chat_node(speaker("Two."))})
-
-
-def values() -> Graph:
-    async def first(state: Noted, config: RunnableConfig) -> dict[str, Any]:
-        ui = EventEmitter(config)
-        ui.emit("note", {"at": 1})
-        ui.emit("chart", [1, 2], keep="c")
-        return {"n": 1, "notes": ["a"]}
-
-    async def second(state: Noted, config: RunnableConfig) -> dict[str, Any]:
-        ui = EventEmitter(config)
-        ui.activity("p1", "plan", {"steps": ["a"]})
-        ui.activity_patch("p1", [{"op": "add", "path": "/steps/-", "value": "b"}])
-        return {"n": 2, "messages": [("ai", "Noted.")]}
-
-    return in_a_row({"first": first, "second": second}, Noted)
-
-
-def provider() -> Graph:
-    hits = [{"type": "web_search_result", "url": "https://w.example/", "title": "Weather"}]
-    cited = {"type": "web_search_result_location", "url": "https://w.example/", "title": "Weather", "cited_text": "25"}
-    return chat(
-        speaker(
-            [
-                text_part("Let me look.", index=0),
-                block(type="server_tool_use", id="srv_1", name="web_search", input={}, index=1),
-                block(type="input_json_delta", partial_json='{"query": "rome"}', index=1),
-                block(type="web_search_tool_result", tool_use_id="srv_1", content=hits, index=2),
-                text_part("It is sunny.", index=3),
-                block(type="text", citations=[cited], index=3),
-                block(type="image", base64="aGVsbG8=", mime_type="image/png", index=4),
-            ],
-            provider="anthropic",
-        )
-    )
-
-
-def subagent() -> Graph:
-    expert = chat(speaker(["It ", "rains."])).with_config(run_name="expert")
-
-    @tool
-    async def consult(question: str, config: RunnableConfig) -> str:
-        """Ask the expert."""
-        answer = await expert.ainvoke({"messages": [HumanMessage(question)]}, config)
-        return str(answer["messages"][-1].text)
-
-    return tool_loop(speaker(tool_call_parts("consult", {"question": "why?"}, "call_1"), ["Done."]), [consult])
-
-
-def unseen() -> Graph:
-    """A model that is not streamed: what the thread stores of it comes with the messages."""
-    return in_a_row({"quiet": chat_node(speaker("Aside.", tags=["nostream"])), "loud": chat_node(speaker("Aloud."))})
-
-
-def failing() -> Graph:
-    return chat(speaker(["So far.", RuntimeError("it broke")]))
-
-
-def ends_with_a_tool() -> Graph:
-    async def act(state: MessagesState) -> dict[str, Any]:
-        calls = getattr(state["messages"][-1], "tool_calls", [])
-        return {"messages": [ToolMessage("done", tool_call_id=call["id"]) for call in calls]}
-
-    return in_a_row({"ask": chat_node(speaker(tool_call_parts("weather", {"city": "Rome"}, "call_1"))), "act": act})
 
 
 ROWS: dict[Callable[[], Graph], Any] = {
@@ -416,19 +314,6 @@ NOT_STORED = {failing, subagent, broken_arguments}
 """What they show is not, or not all, in the thread."""
 
 
-def without_data(messages: list[Any]) -> list[Any]:
-    """What a thread must show again: parts of data stand at the end there."""
-    shown: list[Any] = json.loads(json.dumps(messages))
-    for message in shown:
-        message.pop("metadata", None)
-        message["parts"] = [part for part in message["parts"] if not part["type"].startswith("data-")]
-        for part in message["parts"]:
-            if part["type"] == "reasoning":
-                part.pop("id", None)  # ai 5 gives it one
-            part.pop("rawInput", None)
-    return shown
-
-
 @pytest.mark.parametrize(("version", "source"), [(5, "events"), (6, "events"), (7, "events"), (6, "callbacks")])
 @pytest.mark.parametrize("build", ROWS, ids=lambda build: build.__name__)
 async def test_a_run_as_chunks(ai: Client, build: Callable[[], Graph], version: int, source: str) -> None:
@@ -440,3 +325,42 @@ async def test_a_run_as_chunks(ai: Client, build: Callable[[], Graph], version: 
     if page.chunks[-1]["type"] == "finish":
         await page.say("again")
         assert page.chunks[-1]["type"] == "finish", "what the page sends back is understood"
+
+
+async def test_options_for_older_clients_of_agui_change_nothing(ai: Client) -> None:
+    older = {"reasoning": "thinking", "interrupts": "custom", "text_chunks": True, "raw_events": True}
+    page = page_of(reasoning(), ai, **older)
+    await page.say("hi")
+    assert brief(page.chunks) == ROWS[reasoning]
+
+
+# ---------------------------------------------------------------- beside each other
+
+
+async def test_two_messages_that_are_streamed_at_once_share_a_step(ai: Client) -> None:
+    def speaking(name: str) -> Any:
+        return chat_node(scripted([part for n in range(4) for part in (0.01, f"{name}{n} ")]))
+
+    builder = StateGraph(MessagesState).add_node("a", speaking("a")).add_node("b", speaking("b"))
+    page = page_of(builder.add_edge(START, "a").add_edge(START, "b").compile(InMemorySaver()), ai)
+    await page.say("hi")
+    assert sorted(part["text"] for part in page.parts if part["type"] == "text") == ["a0 a1 a2 a3 ", "b0 b1 b2 b3 "]
+    assert [part["type"] for part in page.parts].count("step-start") == 1
+
+
+# ---------------------------------------------------------------- large values
+
+
+async def test_a_large_value_is_not_sent_for_each_small_change(ai: Client) -> None:
+    async def grow(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+        ui = EventEmitter(config)
+        ui.activity("log", "log", {"lines": ["x" * 20_000]})
+        for n in range(400):
+            ui.activity_patch("log", [{"op": "add", "path": "/lines/-", "value": f"line {n}"}])
+        return {"messages": [("ai", "Done.")]}
+
+    page = page_of(in_a_row({"grow": grow}), ai)
+    await page.say("hi")
+    sent = [chunk["data"] for chunk in page.chunks if chunk["type"] == "data-activity-log"]
+    assert len(sent) < 12
+    assert len(sent[-1]["lines"]) == 401

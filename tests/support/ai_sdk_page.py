@@ -16,7 +16,7 @@ from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
 from yai_nexus_agentkit.server import ServerSettings, create_app
 from yai_nexus_agentkit.testing import parse_sse
 
-__all__ = ["Client", "Page", "brief", "chunks_of", "client", "page_of"]
+__all__ = ["Client", "Page", "brief", "chunks_of", "client", "page_of", "without_data"]
 
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{32}\b")
 JUDGE = Path(__file__).resolve().parent.parent / "js" / "ai-sdk"
@@ -175,3 +175,16 @@ def brief(chunks: Sequence[Mapping[str, Any]]) -> list[str]:
         else:
             lines.append(" ".join([kind, *(f"{name}={json.dumps(value)}" for name, value in rest.items())]))
     return [_ID.sub("ID", line) for line in lines]
+
+
+def without_data(messages: list[Any]) -> list[Any]:
+    """What a thread must show again: parts of data stand at the end there."""
+    shown: list[Any] = json.loads(json.dumps(messages))
+    for message in shown:
+        message.pop("metadata", None)
+        message["parts"] = [part for part in message["parts"] if not part["type"].startswith("data-")]
+        for part in message["parts"]:
+            if part["type"] == "reasoning":
+                part.pop("id", None)  # ai 5 gives it one
+            part.pop("rawInput", None)
+    return shown

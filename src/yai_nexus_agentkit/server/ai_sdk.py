@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
 from yai_nexus_agentkit.runs.service import RunService
 from yai_nexus_agentkit.server.agents import ServedAgent
 from yai_nexus_agentkit.server.endpoints import Endpoints, Handler
@@ -24,7 +25,19 @@ from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.transport.ai_sdk import AISDKWire, UIHistory
 from yai_nexus_agentkit.transport.wire import Refusal
 
-__all__ = ["AISDK"]
+__all__ = ["AISDK", "readable"]
+
+
+def readable(agent: AGUIAdapter) -> AGUIAdapter:
+    """The adapter without options for older clients of AG-UI, whose events say nothing here."""
+    own = replace(
+        agent.options,
+        reasoning="off" if agent.options.reasoning == "off" else "standard",
+        interrupts="outcome",
+        text_chunks=False,
+        raw_events=False,
+    )
+    return agent.replace(options=own)
 
 
 def _answered(handler: Callable[[AISDK, Request], Awaitable[Response]]) -> Callable[[AISDK, Request], Any]:

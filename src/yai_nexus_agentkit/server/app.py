@@ -22,7 +22,7 @@ from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
 from yai_nexus_agentkit.runs.identity import Identity
 from yai_nexus_agentkit.runs.service import RunService
 from yai_nexus_agentkit.server.agents import Agent, ServedAgent
-from yai_nexus_agentkit.server.ai_sdk import AISDK
+from yai_nexus_agentkit.server.ai_sdk import AISDK, readable
 from yai_nexus_agentkit.server.application_service import janitor_of, service_of, working
 from yai_nexus_agentkit.server.copilotkit import CopilotKit
 from yai_nexus_agentkit.server.endpoints import Endpoints
@@ -201,7 +201,7 @@ def add_openai_routes(
     """
     options = OpenAISettings(path=openai) if isinstance(openai, str) else openai
     _require(settings)
-    shown = {name: _plain(agent) for name, agent in _named(agents).items()}
+    shown = {name: _changed(agent, plain) for name, agent in _named(agents).items()}
     served, running = _served(shown, settings, service)
     _add(app, OpenAI(served, running, settings, options).routes(), dependencies)
     if service is None:
@@ -229,7 +229,8 @@ def add_ai_sdk_routes(
     Raises TypeError for other applications, and for dependencies without FastAPI.
     """
     path = _checked(path, settings)
-    served, running = _served({name or path.strip("/") or _ONLY: agent}, settings, service)
+    shown = {name or path.strip("/") or _ONLY: _changed(agent, readable)}
+    served, running = _served(shown, settings, service)
     for one in served.values():
         _add(app, AISDK(one, running, settings).routes(path), dependencies)
         if settings.sockets is not None:
@@ -239,16 +240,17 @@ def add_ai_sdk_routes(
     return running
 
 
-def _plain(agent: Agent) -> Agent:
+def _changed(agent: Agent, change: Callable[[AGUIAdapter], AGUIAdapter]) -> Agent:
+    """The agent as a wire reads it."""
     if isinstance(agent, AGUIAdapter):
-        return plain(agent)
+        return change(agent)
     maker: Any = agent
     if not callable(maker):
         return agent  # refused where it is served
 
     async def made(identity: Identity) -> AGUIAdapter:
         found = maker(identity)
-        return plain(await found if isawaitable(found) else found)
+        return change(await found if isawaitable(found) else found)
 
     return made
 
