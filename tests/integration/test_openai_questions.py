@@ -10,6 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import MessagesState
 from langgraph.types import interrupt
 
+from tests.support import errand_words
 from tests.support.chats import chat, chats_with, chunks_of, message_of, said, streamed, text_of
 from tests.support.errand_words import build
 from tests.support.graphs import in_a_row
@@ -18,6 +19,14 @@ from yai_nexus_agentkit import AGUIAdapter
 from yai_nexus_agentkit.server import create_app
 
 HERE = {"X-OpenWebUI-Chat-Id": "chat-1"}
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Agents without pauses."""
+    monkeypatch.setattr(errand_words, "PACE", 0.0)
+
+
 ASK: Any = {"type": "function", "function": {"name": "ask_user", "parameters": {"type": "object"}}}
 
 
@@ -117,6 +126,17 @@ async def test_questions_one_after_another() -> None:
     assert second.startswith("Second?")
     messages = posted(messages, second, "two")
     assert await text_of(app, messages, HERE) == "you said ['one', 'two']"
+
+
+async def test_an_answer_that_is_sent_again_is_a_message_like_any_other() -> None:
+    app = errands()
+    text = await text_of(app, "approve", HERE)
+    messages = posted(said("approve"), text, "yes")
+    answer = await text_of(app, messages, HERE)
+    assert "moved 5" in answer
+    assert "moved" not in await text_of(app, messages, HERE), "nothing is executed twice"
+    more = posted(messages, answer, "count")
+    assert await text_of(app, more, HERE) == "2 messages. "
 
 
 async def test_an_open_question_is_asked_again() -> None:
