@@ -192,10 +192,12 @@ bench-gate: $(VENV)/.dev
 bench-peer: $(PEER)/.stamp
 	$(PEER)/bin/python -m benchmarks --peer --docs
 
-# Memory and pauses of the loop go to .artifacts/soak.svg.
+# Memory and pauses of the loop go to .artifacts/soak.svg. Then every way to take a worker away, at every moment, with
+# every store: about half an hour.
 MINUTES ?= 10
-soak: $(VENV)/.dev
+soak: $(CLIENTS) $(VENV)/.dev system
 	$(BIN)/python -m tests.soak $(MINUTES)
+	SOAK=1 $(BIN)/pytest tests/integration/extras/test_taken_over.py -p no:cacheprovider --quiet
 
 docs: $(VENV)/.docs
 	$(BIN)/zensical build --clean --strict

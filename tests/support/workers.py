@@ -7,7 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
+import subprocess
 import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import uvicorn
@@ -16,6 +23,45 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from tests.support.errand_words import build
 from yai_nexus_agentkit import AGUIAdapter
 from yai_nexus_agentkit.server import ServerSettings, create_app
+
+__all__ = ["Worker", "workers"]
+
+
+class Worker:
+    """A worker in a process of its own."""
+
+    def __init__(self, folder: Path, store: str, **environment: str) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}"
+        command = [sys.executable, "-m", "tests.support.workers", str(port), str(folder), store]
+        self.process = subprocess.Popen(command, env={**os.environ, **environment})
+
+    def wait(self) -> None:
+        for _ in range(400):
+            try:
+                urllib.request.urlopen(f"{self.url}/health", timeout=5).close()
+                return
+            except (urllib.error.URLError, ConnectionError):
+                time.sleep(0.1)
+        raise AssertionError("the worker does not answer")
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+@contextmanager
+def workers(folder: Path, store: str, count: int = 2, **environment: str) -> Iterator[list[Worker]]:
+    """Workers that share the threads of `folder` and the store, until the end of the block."""
+    with ExitStack() as stack:
+        started = [Worker(folder, store, **environment) for _ in range(count)]
+        for one in started:
+            stack.callback(one.kill)
+        for one in started:
+            one.wait()
+        yield started
 
 
 async def serve(port: int, folder: Path, store: str) -> None:
@@ -26,7 +72,7 @@ async def serve(port: int, folder: Path, store: str) -> None:
             lease=float(os.environ.get("LEASE", "2")),
             hosts=["127.0.0.1"],
         )
-        app = create_app(AGUIAdapter(build(saver)), settings=settings)
+        app = create_app(AGUIAdapter(build(saver)), settings=settings, copilotkit="/copilotkit")
         config = uvicorn.Config(app, port=port, log_level="warning", timeout_graceful_shutdown=3)
         await uvicorn.Server(config).serve()
 

@@ -16,6 +16,8 @@ from langgraph.graph import START, MessagesState, StateGraph
 from redis.asyncio import Redis
 from starlette.requests import Request
 
+from tests.support.charting import charting
+from tests.support.postgres import postgres
 from tests.support.redis_server import RedisServer, redis_server
 from tests.support.serving import Exchange, call, living, post, run_body, talker
 from yai_nexus_agentkit import AGUIAdapter
@@ -33,6 +35,12 @@ TALK = "TEXT_MESSAGE_CONTENT"
 def redis() -> Iterator[RedisServer]:
     with redis_server() as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[str]:
+    with postgres() as found:
+        yield found
 
 
 @pytest.fixture
@@ -280,3 +288,25 @@ async def test_a_worker_that_ends_leaves_no_connection_to_the_store() -> None:
             assert await open_connections(server) == 1
             for one in [viewer, *runs]:
                 await one.end()
+
+
+@pytest.mark.parametrize("store", ["sqlite", "redis", "postgres"])
+async def test_what_a_run_kept_is_shown_by_another_worker(
+    request: pytest.FixtureRequest, address: str, store: str
+) -> None:
+    shared = {
+        "sqlite": lambda: address,
+        "redis": lambda: request.getfixturevalue("redis").address,
+        "postgres": lambda: request.getfixturevalue("database"),
+    }[store]()
+    saver, thread = InMemorySaver(), f"kept-{store}"
+    here, there = (create_app(AGUIAdapter(charting(saver)), settings=ServerSettings(store=shared)) for _ in range(2))
+    async with living(here), living(there):
+        for text in ("plan a", "pin one", "pin two"):
+            assert (await post(here, run_body(text, thread=thread)).end()).types()[-1] == "RUN_FINISHED"
+        page = await join(there, thread).end()
+        activities = [m for event in page.events for m in event.get("messages", ()) if m["role"] == "activity"]
+        assert [m["activityType"] for m in activities] == ["plan", "progress"]
+        assert [e["value"]["title"] for e in page.events if e["type"] == "CUSTOM"] == ["a", "two"]
+        assert (await call(there, "DELETE", f"/threads/{thread}")).status == 200
+        assert "pinned" not in (await join(here, thread).end()).body.decode()

@@ -302,12 +302,12 @@ class Planner:
 
     async def _stopped_after_answers(self, thread: Thread) -> bool:
         """The thread took answers, and then its run failed or was left: the same answers go on from there, so that what
-        succeeded does not run twice."""
+        succeeded does not run twice. Tasks that all have ended are no longer next, but their step is not over."""
         if thread.saved is None:
             return False
         state = await self._graph.aget_state(self.config)
         again = bool(thread.taken) and answered_ids(self._run.run_input) <= thread.taken
-        return any(task.error for task in state.tasks) or (again and bool(state.next))
+        return any(task.error for task in state.tasks) or (again and bool(state.tasks))
 
     async def _idle(self, known: Known, thread: Thread, refused: RunInputError | None) -> Idle:
         values = thread.values
@@ -324,7 +324,7 @@ class Planner:
         known = replace(self._known(thread, calls, Reconciliation(lacking=True, surplus=True)), nested=())
         if thread.paused:
             return self._restated(known, thread, Reconciliation())
-        if not (await self._graph.aget_state(self.config)).next:
+        if not (await self._graph.aget_state(self.config)).tasks:
             return await self._idle(known, thread, None)
         return Resume(known=known, input=None, held=self._with_defaults(Held(thread.values, thread.held)))
 

@@ -69,7 +69,7 @@ class LangGraphThreadStore:
         turn = [message for message in thread.held[start:] if not is_pending(message)]
         if thread.paused or not calls_of(turn).open():
             return thread.paused
-        return not (await self._graph.aget_state(_config(key))).next
+        return not (await self._graph.aget_state(_config(key))).tasks
 
     async def messages(self, key: str, run: RunContext) -> list[Message]:
         """The conversation, with that of paused subgraphs. What subagents said is stored by no thread."""
