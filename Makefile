@@ -177,7 +177,7 @@ test-lowest: $(CLIENTS) $(OPENAI) $(AI_SDK) $(LOWEST)/.stamp
 		-p no:cacheprovider --quiet
 
 # Agents of google-adk, in an environment of their own.
-test-adk: $(CLIENTS) $(ADK)/.stamp
+test-adk: $(CLIENTS) $(OPENAI) $(AI_SDK) $(ADK)/.stamp
 	$(ADK)/bin/pytest --inline-snapshot=disable tests/adk tests/docs/test_pages.py -k adk -p no:cacheprovider --quiet $(PYTEST_ARGS)
 
 bench: $(VENV)/.dev

@@ -256,3 +256,58 @@ async def test_a_run_goes_on_without_its_page() -> None:
         text = joined.body.decode()
         assert "four." in text
         assert '"type":"RUN_FINISHED"' in text
+
+
+# ---------------------------------------------------------------- going back
+
+
+def count(request: Any) -> list[str]:
+    users = [content.parts[0].text for content in request.contents if content.role == "user"]
+    return [f"{len(users)}: {users[-1]}"]
+
+
+def counted(state: bool = False) -> Agent:
+    def remember(callback_context: Any) -> None:
+        callback_context.state["turns"] = callback_context.state.get("turns", 0) + 1
+
+    return Agent(name="root", model=model(*[count] * 6), before_agent_callback=remember)
+
+
+async def test_a_user_who_goes_back(judge: Judge) -> None:
+    talk = Talk(AGUIAdapter(counted()), judge)
+    await talk.say("one")
+    await talk.say("two")
+    before = list(talk.messages)
+    assert [m["content"] for m in before] == ["one", "1: one", "two", "2: two"]
+
+    assert text_of(await talk.send(before[:3])) == "2: two"  # again
+    assert talk.state == {"turns": 2}
+    edited = {**before[2], "content": "zwei"}
+    assert text_of(await talk.send([*before[:2], edited])) == "2: zwei"
+    new = {"id": "other", "role": "user", "content": "anew"}
+    assert text_of(await talk.send([*before[:2], new])) == "2: anew"
+    assert [m["content"] for m in talk.messages] == ["one", "1: one", "anew", "2: anew"]
+    assert text_of(await talk.say("three")) == "3: three"
+    assert talk.state == {"turns": 3}
+
+
+async def test_only_new_messages_count_where_that_is_set(judge: Judge) -> None:
+    talk = Talk(AGUIAdapter(AdkSource(counted(), edits="append")), judge)
+    await talk.say("one")
+    assert text_of(await talk.send(talk.messages[:1])) == ""
+    assert text_of(await talk.send([talk.messages[0], {"id": "x", "role": "user", "content": "new"}])) == "2: new"
+
+
+async def test_a_turn_that_failed_is_tried_again(judge: Judge) -> None:
+    adapter = AGUIAdapter(Agent(name="root", model=model(RuntimeError("no"), ["Yes."])))
+    request = run_input([{"id": "u", "role": "user", "content": "go"}], thread_id="t")
+    first, second = await collect(adapter, request), await collect(adapter, request)
+    assert (first[-1]["type"], text_of(second)) == ("RUN_ERROR", "Yes.")
+
+
+async def test_a_tab_that_lost_an_answer_goes_on(judge: Judge) -> None:
+    talk = Talk(AGUIAdapter(counted()), judge)
+    await talk.say("one")
+    messages = [talk.messages[0], {"id": "u2", "role": "user", "content": "two"}]
+    assert text_of(await talk.send(messages)) == "2: two"
+    assert sorted(m["content"] for m in talk.messages) == ["1: one", "2: two", "one", "two"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from ag_ui.core import AssistantMessage, FunctionCall, Message, ReasoningMessage, ToolCall, ToolMessage, UserMessage
@@ -19,8 +20,8 @@ __all__ = ["MARKS", "History", "calls_of", "interim", "public_state", "responses
 
 MARKS = "_agentkit"
 """Key of the state whose values in a user's event say how the client knows the message: ``messages`` (its id, by the
-id of the call that it answers, or under the empty text), ``run`` (the run that brought it), ``seen``, and ``sent`` (its
-parts as the client sent them, where files were fetched)."""
+id of the call that it answers, or under the empty text), ``run`` (the run that brought it), ``seen``, ``results``
+(texts of the client's results, by call), and ``sent`` (its parts as the client sent them, where files were fetched)."""
 _SCOPES = ("app:", "user:", "temp:", "_")
 
 
@@ -80,12 +81,19 @@ class _Marks:
     run: str | None
     seen: Sequence[str]
     sent: Any
+    results: Mapping[str, str]
 
     @classmethod
     def of(cls, event: Any) -> _Marks:
         marks = event.actions.state_delta.get(MARKS)
         given = marks if isinstance(marks, Mapping) else {}
-        return cls(given.get("messages") or {}, given.get("run"), given.get("seen") or (), given.get("sent"))
+        return cls(
+            given.get("messages") or {},
+            given.get("run"),
+            given.get("seen") or (),
+            given.get("sent"),
+            given.get("results") or {},
+        )
 
 
 @dataclass
@@ -162,6 +170,13 @@ class History:
                 found.update(marks.messages.values(), marks.seen)
         return found
 
+    def turn_of(self, message_id: str) -> str | None:
+        """The turn that a message of the user's began."""
+        for event in self.events:
+            if event.author == "user" and _Marks.of(event).messages.get("", event.id) == message_id:
+                return str(event.invocation_id)
+        return None
+
     def invocation_of_run(self, run: str) -> str | None:
         """The turn that an earlier try of a run began."""
         events = (event for event in self.events if event.author == "user")
@@ -209,14 +224,19 @@ class History:
     def _users(self, event: Any, answered: set[str]) -> Iterator[Message]:
         marks = _Marks.of(event)
         ids = marks.messages
-        yield from self._results(event, answered, (), ids)
+        yield from self._results(event, answered, (), ids, marks.results)
         sent = read_sent_form(marks.sent) if marks.sent else []
         content = sent or user_content([part for part in parts_of(event) if part.function_response is None])
         if content:
             yield UserMessage(id=ids.get("", event.id), role="user", content=content)
 
     def _results(
-        self, event: Any, answered: set[str], skipped: Iterable[str], ids: Mapping[str, str]
+        self,
+        event: Any,
+        answered: set[str],
+        skipped: Iterable[str],
+        ids: Mapping[str, str],
+        texts: Mapping[str, str] = MappingProxyType({}),
     ) -> Iterator[Message]:
         for response in responses_of(event):
             if response.name in ASKING or response.id in skipped or response.id in answered:
@@ -226,7 +246,7 @@ class History:
                 id=ids.get(response.id, f"{response.id}-result"),
                 role="tool",
                 tool_call_id=response.id,
-                content=result_text(response.response),
+                content=texts.get(response.id, result_text(response.response)),
                 subagent_run_id=owner_of(event) if event.author != "user" else None,
             )
 

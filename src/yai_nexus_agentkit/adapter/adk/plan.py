@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ag_ui.core import AssistantMessage, Message, ResumeEntry, ToolMessage, UserMessage
+from ag_ui.core import AssistantMessage, ContentPart, Message, ResumeEntry, ToolMessage, UserMessage
 from google.genai import types
 
 from yai_nexus_agentkit.adapter.adk.content import response_of, to_content
@@ -18,8 +18,9 @@ from yai_nexus_agentkit.adapter.shared.answers import complete_answers
 from yai_nexus_agentkit.adapter.shared.state import client_changes
 from yai_nexus_agentkit.errors import NoToolResultsError, ResumeError
 from yai_nexus_agentkit.protocol.fetched_media import sent_form
+from yai_nexus_agentkit.protocol.parts import parts_text
 
-__all__ = ["Entry", "Plan", "plan_of"]
+__all__ = ["Entry", "Plan", "back_to", "plan_of"]
 
 _logger = logging.getLogger(__name__)
 
@@ -80,6 +81,38 @@ def plan_of(run: RunContext, history: History, shown: Mapping[str, Any], agent: 
     plan = _continued(history, fresh, marks) if history.events else _seeded(fresh, marks, agent)
     plan.state = _changes(given.state, shown)
     return plan
+
+
+def back_to(run: RunContext, history: History) -> str | None:
+    """The turn before which the session is to be rewound: the user edited its message, repeated it, or went back behind
+    it. None for a request that goes on."""
+    given, again = run.run_input, run.attempt is not None and run.attempt.number > 1
+    if run.looking or again or given.resume or history.questions():
+        return None
+    own = [m for m in given.messages if isinstance(m, UserMessage | AssistantMessage | ToolMessage)]
+    held = [m for m in history.messages() if m.role in ("user", "assistant", "tool")]
+    sent = {message.id: message for message in own}
+    for message in held:
+        if isinstance(message, UserMessage) and message.id in sent and not _alike(sent[message.id], message):
+            return history.turn_of(message.id)
+    last = next((n for n in reversed(range(len(held))) if held[n].id in sent), None)
+    if last is None:
+        return None
+    if own[-1].id == held[last].id and isinstance(own[-1], UserMessage):
+        return history.turn_of(own[-1].id)
+    known = {message.id for message in held}
+    behind = next((m for m in held[last + 1 :] if isinstance(m, UserMessage)), None)
+    news = isinstance(own[-1], UserMessage) and own[-1].id not in known
+    return history.turn_of(behind.id) if behind is not None and news else None
+
+
+def _alike(sent: Message, held: UserMessage) -> bool:
+    """Texts are compared; other parts come back in other forms."""
+    return isinstance(sent, UserMessage) and _text(sent.content) == _text(held.content)
+
+
+def _text(content: str | Sequence[ContentPart]) -> str:
+    return content if isinstance(content, str) else parts_text(content, "")
 
 
 # ---------------------------------------------------------------- answers
@@ -235,7 +268,8 @@ def _result_entry(results: Sequence[ToolMessage], names: Mapping[str, str], mark
         for m in results
     ]
     ids = {m.tool_call_id: m.id for m in results}
-    return Entry(types.Content(role="user", parts=parts), {**marks, "messages": ids})
+    texts = {m.tool_call_id: m.content for m in results if isinstance(m.content, str)}
+    return Entry(types.Content(role="user", parts=parts), {**marks, "messages": ids, "results": texts})
 
 
 def _assistant(message: AssistantMessage) -> types.Content:

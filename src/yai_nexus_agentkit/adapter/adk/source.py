@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from google.adk.agents import BaseAgent
 from google.adk.agents.run_config import RunConfig, StreamingMode
@@ -23,10 +23,10 @@ from pydantic import PositiveFloat, PositiveInt
 
 from yai_nexus_agentkit.adapter.adk.client_tools import client_tools
 from yai_nexus_agentkit.adapter.adk.history import History, public_state
-from yai_nexus_agentkit.adapter.adk.plan import Plan, plan_of
+from yai_nexus_agentkit.adapter.adk.plan import Plan, back_to, plan_of
 from yai_nexus_agentkit.adapter.adk.plugin import RunPlugin
 from yai_nexus_agentkit.adapter.adk.run import AdkRun
-from yai_nexus_agentkit.adapter.adk.sessions import AdkThreads, Sessions, message_event, system_event
+from yai_nexus_agentkit.adapter.adk.sessions import AdkThreads, Place, Sessions, message_event, system_event
 from yai_nexus_agentkit.adapter.adk.translate import AdkTranslator
 from yai_nexus_agentkit.adapter.hook_calls import shown_state
 from yai_nexus_agentkit.adapter.options import AdapterOptions
@@ -53,7 +53,9 @@ class AdkSource(Source):
     with ``use_in_memory_services=False`` only the sessions are, and they must be given. `run_config`: makes the
     `RunConfig` of a run; default: streaming, with the client's context in ``custom_metadata["context"]``. Limits in
     seconds, None for none: `execution_timeout` of a run and `tool_timeout` of a tool, unless `AdapterOptions` say
-    otherwise; `max_concurrent_runs` at once, then runs end with ``OVERLOADED``.
+    otherwise; `max_concurrent_runs` at once, then runs end with ``OVERLOADED``. `edits`: a request that edits or
+    repeats a message of the user's, or goes back behind one, rewinds the session before that; or only new messages
+    count.
 
     Raises TypeError for what is no agent, and ValueError for contradicting or missing arguments.
     """
@@ -78,6 +80,7 @@ class AdkSource(Source):
         execution_timeout: PositiveFloat | None = 600.0,
         tool_timeout: PositiveFloat | None = 300.0,
         max_concurrent_runs: PositiveInt | None = 10,
+        edits: Literal["rewind", "append"] = "rewind",
     ) -> None:
         services = {
             "session_service": session_service,
@@ -93,6 +96,7 @@ class AdkSource(Source):
         self._run_config = run_config or _default_config
         self._limits = (execution_timeout, tool_timeout)
         self._most, self._running = max_concurrent_runs, 0
+        self._rewinds = edits == "rewind"
         resumable = self._runner.resumability_config
         lasting = not isinstance(self._runner.session_service, InMemorySessionService)
         self.continues = lasting and resumable is not None and bool(resumable.is_resumable)
@@ -109,11 +113,15 @@ class AdkSource(Source):
     async def prepare(self, run: RunContext, /) -> AdkRun:
         """Read the session and decide what the request means for it."""
         place = self._sessions.place(run)
-        session = await self._sessions.read(place)
-        history = History.of(session.events if session is not None else ())
+        session, history = await self._read(place)
+        shown = shown_state(run, public_state(session.state if session is not None else {}))
+        if self._rewinds and (turn := back_to(run, history)) is not None:
+            where = {"user_id": place.user_id, "session_id": place.session_id}
+            await self._own(place).rewind_async(**where, rewind_before_invocation_id=turn)
+            session, history = await self._read(place)
         state = dict(session.state) if session is not None else {}
         run.linkable = True
-        plan = plan_of(run, history, shown_state(run, public_state(state)), self.agent.name)
+        plan = plan_of(run, history, shown, self.agent.name)
         if plan.runs or plan.stored or plan.state:
             session = session or await self._sessions.begin(place)
             await self._store(session, plan)
@@ -121,16 +129,24 @@ class AdkSource(Source):
         history.events += [message_event(entry) for entry in entries]
         run_config = self._run_config(run)
         translator = AdkTranslator(run, history, {**state, **plan.state}, run_config.custom_metadata or ())
-        runner, tools = self._runner, client_tools(run.run_input.tools)
+        tools = client_tools(run.run_input.tools)
 
         def made(sink: Sink) -> tuple[Runner, RunPlugin]:
-            plugin = RunPlugin(place.session_id, tools, sink)
-            own = copy.copy(runner)
-            own.app_name = place.app_name
-            own.plugin_manager = PluginManager(plugins=[plugin, *runner.plugin_manager.plugins])
+            own, plugin = self._own(place), RunPlugin(place.session_id, tools, sink)
+            own.plugin_manager = PluginManager(plugins=[plugin, *own.plugin_manager.plugins])
             return own, plugin
 
         return AdkRun(plan, translator, place, self._slot, made, run_config)
+
+    async def _read(self, place: Place) -> tuple[Any, History]:
+        session = await self._sessions.read(place)
+        return session, History.of(session.events if session is not None else ())
+
+    def _own(self, place: Place) -> Runner:
+        """A runner for one run: the agent and the services are shared."""
+        own = copy.copy(self._runner)
+        own.app_name = place.app_name
+        return own
 
     async def _store(self, session: Any, plan: Plan) -> None:
         """Store what comes before the message that runs, and the client's state if nothing runs."""

@@ -86,8 +86,10 @@ class AdkTranslator(Translator):
         held = history.messages()
         given = {message.id: message.role for message in run.run_input.messages}
         self._held = held
-        self._lacks = run.looking or not {message.id for message in held} <= given.keys()
-        """The client does not hold what the thread holds."""
+        ids = {message.id for message in held}
+        own = {i for i, role in given.items() if role in ("user", "assistant", "tool")}
+        self._lacks = run.looking or not ids <= given.keys() or not own <= ids
+        """The client does not hold what the thread holds, or more."""
         self.reports = Reports(
             run,
             source=SOURCE,
