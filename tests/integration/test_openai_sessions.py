@@ -9,6 +9,8 @@ import pytest
 
 from tests.support.chats import chat, chats_with, counter, error_of, message_of, said, text_of
 from tests.support.serving import call
+from yai_nexus_agentkit import AGUIAdapter, Hooks
+from yai_nexus_agentkit.server import create_app
 
 USER: Any = {"user": "ann"}
 OPEN_WEBUI, ANOTHER = {"X-OpenWebUI-Chat-Id": "chat-1"}, {"X-OpenWebUI-Chat-Id": "chat-2"}
@@ -91,6 +93,31 @@ async def test_answers_are_known_as_their_readers_have_them() -> None:
     thought = f"<think>Well.</think>\n\n{ONE} "
     assert await text_of(app, said("hi", thought, "and"), OPEN_WEBUI) == TWO
     assert await text_of(app, said("hi", thought, "and", "2 sa", "then"), OPEN_WEBUI) == THREE, "stopped in the middle"
+
+
+@pytest.mark.parametrize("url", ["data:image/png;base64,iVBORw0K", "https://example.com/a.png"])
+async def test_messages_with_files_are_known(url: str) -> None:
+    app = chats_with(counter())
+    look = {
+        "role": "user",
+        "content": [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": url}}],
+    }
+    assert await text_of(app, [look], OPEN_WEBUI) == ONE
+    assert await text_of(app, [look, *said("", ONE, "and")[1:]], OPEN_WEBUI) == TWO
+    bare = said("look", ONE, "and")
+    assert await text_of(app, bare, OPEN_WEBUI) == "2 said, turn 1", "another message"
+
+
+async def test_what_a_hook_hides_of_stored_messages_is_compared_all_the_same() -> None:
+    def masked(messages: Any, run: Any) -> Any:
+        return [message.model_copy(update={"content": "***"}) for message in messages]
+
+    app = create_app({"model": AGUIAdapter(counter(), hooks=Hooks(on_messages=masked))}, openai="/v1")
+    assert await text_of(app, "my card is 4111", OPEN_WEBUI) == ONE
+    assert await text_of(app, said("my card is 4111", ONE, "and"), OPEN_WEBUI) == TWO
+    assert await text_of(app, said("my card is 4112", ONE, "and"), OPEN_WEBUI) == "2 said, turn 1"
+    stored = (await call(app, "GET", "/model/threads/chat-1/messages")).json["messages"]
+    assert {message["content"] for message in stored} == {"***"}
 
 
 async def test_instructions_replace_each_other() -> None:

@@ -15,7 +15,7 @@ from functools import partial, wraps
 from typing import Any
 from uuid import uuid4
 
-from ag_ui.core import Interrupt, RunAgentInput, RunFinishedEvent, RunFinishedInterruptOutcome
+from ag_ui.core import Interrupt, Message, RunAgentInput, RunFinishedEvent, RunFinishedInterruptOutcome
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -66,6 +66,20 @@ def plain(agent: AGUIAdapter) -> AGUIAdapter:
         raw_events=False,
     )
     return agent.replace(options=own)
+
+
+class _Asking(Caller):
+    """The sender of a chat. A posted conversation is compared with what is stored, and not with what a hook would show
+    of it: this wire sends nobody a stored message."""
+
+    async def history(self, thread_id: str, *, media: bool = False) -> Sequence[Message]:
+        """The messages of a thread as they are stored; none if there is no such thread."""
+        try:
+            thread = await self.stored(thread_id)
+            run = replace(thread.run, declared=True, hooks=replace(thread.run.hooks, on_messages=None))
+            return (await thread.store.messages(thread.ref.key, run)).messages
+        except ThreadNotFoundError:
+            return ()
 
 
 def _answered(handler: Callable[[OpenAI, Request], Awaitable[Response]]) -> Callable[[OpenAI, Request], Any]:
@@ -207,7 +221,7 @@ class OpenAI:
         return (await self._first.caller(request)).identity
 
     def _caller(self, request: Request, endpoints: Endpoints, identity: Identity) -> Caller:
-        return Caller(request, identity, endpoints.agent, self._settings, _CHAT)
+        return _Asking(request, identity, endpoints.agent, self._settings, _CHAT)
 
     def _model(self, name: str | None) -> Endpoints:
         wanted = name or self._options.default_model or next(iter(self._models))
