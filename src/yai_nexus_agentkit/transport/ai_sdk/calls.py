@@ -6,7 +6,7 @@ All tools are ``dynamic``: the page's code has no schemas of the server's tools.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -117,13 +117,20 @@ class Calls:
         else:
             yield call.chunk("tool-output-available", output=output)
 
-    def is_over(self, call_id: str) -> bool:
-        """The call has its result, or cannot have one."""
-        return self._calls[call_id].state == "over"
+    def are_over(self, call_ids: Iterable[str]) -> bool:
+        """There are some of these that no provider runs, and each has its result, or cannot have one."""
+        own = [call for call in map(self._calls.__getitem__, call_ids) if not call.provider]
+        return bool(own) and all(call.state == "over" for call in own)
 
-    def knows(self, call_id: str) -> bool:
-        """The message has the call, or an older one."""
-        return call_id in self._calls or self._older(call_id) is not None
+    def forget(self, call_ids: Iterable[str]) -> None:
+        """The client has these no more."""
+        for call_id in call_ids:
+            del self._calls[call_id]
+
+    def can_wait(self, call_id: str) -> bool:
+        """The message has the call, or an older one, and it has no result."""
+        call = self._calls.get(call_id)
+        return call.state != "over" if call is not None else self._older(call_id) is not None
 
     def again(self, call_id: str) -> Chunk:
         """A call of an older message once more: a question about it must follow it in the same message."""

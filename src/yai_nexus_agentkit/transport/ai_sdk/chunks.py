@@ -49,7 +49,7 @@ class UIMessageStream:
         self._version, self._turn, self.id = version, turn, message_id or reply_id(turn)
         self._started = self._in_step = False
         self._step_calls: list[str] = []
-        """The calls in the newest step that no provider runs."""
+        """The calls in the newest step."""
         self._message: str | None = None
         """The agent's message that the step shows, if it is known."""
         self._open: dict[_Key, dict[str, Any]] = {}
@@ -124,7 +124,7 @@ class UIMessageStream:
         """Close everything: no answer of the page is awaited. Pages send a message whose last step has nothing but
         answered calls once more, so a step without any is added to such a one."""
         yield from self._leave()
-        if self._step_calls and all(map(self._calls.is_over, self._step_calls)):
+        if self._calls.are_over(self._step_calls):
             self._step_calls = []
             yield from ({"type": "start-step"}, {"type": "finish-step"})
             yield {"type": "message-metadata", "messageMetadata": {}}  # else a page does not look at the new step
@@ -207,9 +207,8 @@ class UIMessageStream:
             yield self._called(self._calls.begin(event.tool_call_id, event.tool_call_name, event))
 
     def _called(self, chunk: Chunk) -> Chunk:
-        """Note that the step has a call. Those that the provider runs do not count for pages."""
-        if "providerExecuted" not in chunk:
-            self._step_calls.append(chunk["toolCallId"])
+        """Note that the step has a call."""
+        self._step_calls.append(chunk["toolCallId"])
         return chunk
 
     def _call_args(self, event: agui.ToolCallArgsEvent) -> Iterator[Chunk]:
@@ -265,6 +264,7 @@ class UIMessageStream:
                 self._open.clear()
                 self._loose.clear()
                 self._seen -= gone
+                self._calls.forget(self._step_calls)
                 self._message, self._step_calls = None, []
                 yield {"type": "reset-step"}
             else:
@@ -297,11 +297,15 @@ class UIMessageStream:
         """Approvals of calls, then the other questions in a step of their own: pages send the answers when all calls of
         the last step have one."""
         others: list[Interrupt] = []
+        asked: set[str] = set()
+        yield from self._calls.complete()
         for question in questions:
             approvals = approvals_of(question) if self._version > 5 else []
-            if not approvals or not all(self._calls.knows(call) for _, call in approvals):
+            calls = [call for _, call in approvals]
+            if not calls or not all(map(self._calls.can_wait, calls)) or not asked.isdisjoint(calls):
                 others.append(question)
                 continue
+            asked.update(calls)
             for approval, call in approvals:
                 if call not in self._calls:  # it stands in an older message
                     yield from self._into(None)
