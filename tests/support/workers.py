@@ -1,6 +1,7 @@
 """A worker of a service: ``python -m tests.support.workers PORT FOLDER STORE``. SQLite in the folder has its threads.
 
-`STORE` is the address of the store that the workers share; empty for SQLite in the folder. LEASE: seconds.
+`STORE` is the address of the store that the workers share; empty for SQLite in the folder. LEASE: seconds. AI: the
+version of the AI SDK's pages.
 """
 
 from __future__ import annotations
@@ -71,8 +72,9 @@ async def serve(port: int, folder: Path, store: str) -> None:
             store=store or f"sqlite:{folder / 'runs.db'}",
             lease=float(os.environ.get("LEASE", "2")),
             hosts=["127.0.0.1"],
+            ai_sdk_version=int(os.environ.get("AI", "6")),  # type: ignore[arg-type]
         )
-        app = create_app(AGUIAdapter(build(saver)), settings=settings, copilotkit="/copilotkit")
+        app = create_app(AGUIAdapter(build(saver)), settings=settings, copilotkit="/copilotkit", ai_sdk="/api/chat")
         config = uvicorn.Config(app, port=port, log_level="warning", timeout_graceful_shutdown=3)
         await uvicorn.Server(config).serve()
 
