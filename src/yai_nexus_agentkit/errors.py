@@ -62,6 +62,8 @@ class Code(StrEnum):
     TOO_LARGE = "TOO_LARGE"
     CANCELLED = "CANCELLED"
     WORKER_LOST = "WORKER_LOST"
+    BACKEND_ERROR = "BACKEND_ERROR"
+    """The server that runs the agent cannot be reached, or failed."""
     THREAD_IS_LOCKED = "THREAD_IS_LOCKED"
     """``THREAD_BUSY`` as an event, on wires that have no refusals (`StrictSSEWire`)."""
 

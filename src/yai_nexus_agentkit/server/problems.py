@@ -18,10 +18,12 @@ from starlette.responses import Response
 from yai_nexus_agentkit.errors import (
     UNEXPECTED,
     AGUIAdapterError,
+    Code,
     HookError,
     OverloadedError,
     ResumeError,
     RunInputError,
+    RunTimeoutError,
     StatePatchError,
     ThreadBusyError,
     ThreadNotFoundError,
@@ -86,8 +88,16 @@ def _refusal(error: Exception, settings: ServerSettings) -> Refusal:
             after = settings.retry_after if error.retry_after is None else error.retry_after
             return Refusal(429, "OVERLOADED", str(error), headers=_later(after))
         case _:
-            code = "HOOK_ERROR" if isinstance(error, HookError) else "INTERNAL_ERROR"
-            return Refusal(500, code, client_text(error, expose=settings.expose_errors))
+            return _failure(error, settings)
+
+
+def _failure(error: Exception, settings: ServerSettings) -> Refusal:
+    if isinstance(error, AGUIAdapterError) and error.code == Code.BACKEND_ERROR:
+        return Refusal(502, error.code, str(error))
+    if isinstance(error, RunTimeoutError):
+        return Refusal(504, "STORE_TIMEOUT", str(error))
+    code = "HOOK_ERROR" if isinstance(error, HookError) else "INTERNAL_ERROR"
+    return Refusal(500, code, client_text(error, expose=settings.expose_errors))
 
 
 def _later(seconds: float | None) -> dict[str, str]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from yai_nexus_agentkit.adapter.adk.remote import RemoteAdkSource as RemoteAdkSource
     from yai_nexus_agentkit.adapter.adk.source import AdkSource as AdkSource
     from yai_nexus_agentkit.adapter.source import Source
 
-__all__ = ["AdkSource", "source_of"]
+__all__ = ["AdkSource", "RemoteAdkSource", "source_of"]
+
+_MODULES = {"AdkSource": "source", "RemoteAdkSource": "remote"}
 
 
 def source_of(agent: Any) -> Source:
@@ -19,12 +23,11 @@ def source_of(agent: Any) -> Source:
 
 
 def __getattr__(name: str) -> Any:
-    if name != "AdkSource":
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        from yai_nexus_agentkit.adapter.adk.source import AdkSource
+        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     except ModuleNotFoundError as error:
         if not (error.name or "").startswith("google"):
             raise
         raise ImportError("google-adk is not installed: pip install 'yai-nexus-agentkit[adk]'") from error
-    return AdkSource

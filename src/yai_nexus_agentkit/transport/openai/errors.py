@@ -16,7 +16,7 @@ _STATUS: Mapping[str, int] = {
     **dict.fromkeys((Code.INVALID_INPUT, Code.INVALID_RESUME, Code.NO_TOOL_RESULTS), 400),
     Code.THREAD_BUSY: 409,
     Code.OVERLOADED: 429,
-    Code.WORKER_LOST: 502,
+    **dict.fromkeys((Code.WORKER_LOST, Code.BACKEND_ERROR), 502),
     **dict.fromkeys((Code.EXECUTION_TIMEOUT, Code.IDLE_TIMEOUT, Code.TOOL_TIMEOUT), 504),
 }
 _TYPES: Mapping[int, str] = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
