@@ -48,14 +48,14 @@ def paced(built: Path, pause: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def address(built: Path) -> Iterator[str]:
-    """Where the page is."""
+    """The page's address."""
     with paced(built, "0.03") as url:
         yield url
 
 
 @pytest.fixture(scope="module")
 def slow(built: Path) -> Iterator[str]:
-    """Where it is with an agent that takes its time: a page can be reloaded meanwhile."""
+    """The same with an agent that takes its time: a page can be reloaded meanwhile."""
     with paced(built, "0.25") as url:
         yield url
 

@@ -15,12 +15,14 @@ from ag_ui.core import (
     RunStartedEvent,
     UserMessage,
 )
+from langchain_core.runnables import RunnableConfig
 from langgraph.graph import MessagesState
 
 from tests.support.ai_sdk_graphs import calls, json_result, reasoning, subagent
-from tests.support.ai_sdk_page import Client, chunks_of, client, page_of, without_data
+from tests.support.ai_sdk_page import Client, Page, chunks_of, client, page_of, without_data
 from tests.support.graphs import Graph, in_a_row
 from tests.support.serving import call, post, run_body, talker
+from yai_nexus_agentkit import EventEmitter
 from yai_nexus_agentkit.transport.ai_sdk import UIMessageStream
 from yai_nexus_agentkit.transport.ai_sdk.conversation import events_of
 
@@ -92,3 +94,37 @@ def test_half_an_answer_is_taken_back_when_another_worker_goes_on(ai: Client, ve
     texts = [part["text"] for part in shown["parts"] if part["type"] == "text"]
     whole = ["First.", "Half a word, and the rest."]
     assert texts == (whole if version == 7 else [whole[0], "Half a", whole[1]])
+
+
+# ---------------------------------------------------------------- events that are kept
+
+
+async def test_kept_events_stand_in_the_answer_that_they_were_of(ai: Client) -> None:
+    gate = asyncio.Event()
+    gate.set()
+
+    async def draw(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+        EventEmitter(config).emit("chart", len(state["messages"]), keep=True)
+        await gate.wait()
+        return {"messages": [("ai", "Drawn.")]}
+
+    def charts(page: Page) -> list[list[Any]]:
+        answers = [message["parts"] for message in page.messages if message["role"] == "assistant"]
+        return [[part["data"] for part in parts if part["type"] == "data-chart"] for parts in answers]
+
+    page = page_of(in_a_row({"draw": draw}), ai)
+    await page.say("one")
+    await page.say("two")
+    assert charts(page) == charts(await page.reloaded()) == [[1], [3]]
+    page.asked("three")
+    gate.clear()
+    running = page.start()
+    await running.until(lambda it: b"data-chart" in it.body)
+    late = await page.reloaded()
+    joining = asyncio.create_task(call(page.app, "GET", "/chat/c1/stream"))
+    await asyncio.sleep(0.05)
+    gate.set()
+    page.take(chunks_of((await running.end()).body))
+    late.messages = page.messages[:-1]
+    late.take(chunks_of((await joining).body))
+    assert charts(late) == charts(page) == [[1], [3], [5]]

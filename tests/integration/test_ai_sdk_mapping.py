@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""What a run is for a page of the AI SDK: every row of the mapping, by real graphs, read by the client's own code."""
+"""A run as a page of the AI SDK gets it: every row of the mapping, by real graphs, read by the client's own code."""
 
 from __future__ import annotations
 
@@ -311,7 +311,7 @@ It is sunny.\
 
 
 NOT_STORED = {failing, subagent, broken_arguments}
-"""What they show is not, or not all, in the thread."""
+"""Runs whose answers are not, or not all, in the thread."""
 
 
 @pytest.mark.parametrize(("version", "source"), [(5, "events"), (6, "events"), (7, "events"), (6, "callbacks")])

@@ -1,4 +1,4 @@
-"""A page of the AI SDK: what it posts, what its client's own code makes of the answers, in three generations."""
+"""A page of the AI SDK: its requests, and the answers as its client's own code reads them, in three generations."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def brief(chunks: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def without_data(messages: list[Any]) -> list[Any]:
-    """What a thread must show again: parts of data stand at the end there."""
+    """The parts that a thread must show again: parts of data stand at the end there."""
     shown: list[Any] = json.loads(json.dumps(messages))
     for message in shown:
         message.pop("metadata", None)

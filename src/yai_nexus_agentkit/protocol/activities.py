@@ -18,12 +18,15 @@ from ag_ui.core import (
 from yai_nexus_agentkit.protocol.entities import Subagents
 from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
 
-__all__ = ["CITATIONS", "KEPT", "MEDIA", "SCOPE", "Activities"]
+__all__ = ["AFTER", "CITATIONS", "KEPT", "MEDIA", "SCOPE", "Activities"]
 
 MEDIA, CITATIONS = "media", "citations"
 """Types of the activities that an answer has: a snapshot of the conversation restates them."""
 KEPT = "agentkit.kept"
 """Key in the metadata of a custom event that a page shall get again: the id under which it is kept."""
+AFTER = "agentkit.after"
+"""Key in the metadata of such an event when a page gets it again: the id of the message that it stands behind; ``""``
+for the beginning."""
 _OF_ANSWERS = frozenset({MEDIA, CITATIONS})
 SCOPE = "@ag-ui/client"
 """Key of the official client's convention for a snapshot that has some of the activities, and not all."""

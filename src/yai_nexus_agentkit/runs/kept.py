@@ -25,7 +25,7 @@ from ag_ui.core import (
 )
 
 from yai_nexus_agentkit.errors import StatePatchError
-from yai_nexus_agentkit.protocol.activities import CITATIONS, KEPT, MEDIA, SCOPE
+from yai_nexus_agentkit.protocol.activities import AFTER, CITATIONS, KEPT, MEDIA, SCOPE
 from yai_nexus_agentkit.protocol.events import TERMINAL
 from yai_nexus_agentkit.protocol.json.model_json import model_json
 from yai_nexus_agentkit.protocol.json.patch import apply_patch
@@ -211,8 +211,12 @@ class Kept:
         return snapshot.model_copy(update={"messages": found, "metadata": rest or None})
 
     def restated(self, snapshot: MessagesSnapshotEvent) -> list[BaseEvent]:
-        """The snapshot with the activities, and the custom events behind it."""
-        customs = [what for _, what in self._found(snapshot.messages) if isinstance(what, CustomEvent)]
+        """The snapshot with the activities, and the custom events behind it, which say where they stood."""
+        messages, customs = snapshot.messages, list[BaseEvent]()
+        for index, what in self._found(messages):
+            if isinstance(what, CustomEvent):
+                place = {AFTER: messages[index].id if index >= 0 else ""}
+                customs.append(what.model_copy(update={"metadata": {**(what.metadata or {}), **place}}))
         return [self.placed(snapshot), *customs]
 
     def wire(self, encode: Callable[[BaseEvent], bytes]) -> Callable[[BaseEvent], bytes]:

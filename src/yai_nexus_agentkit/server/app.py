@@ -69,18 +69,14 @@ def create_app(
     """
     named = agents if isinstance(agents, Mapping) else {_ONLY: agents}
     _require(settings)
-    taken = {copilotkit: "CopilotKit's path"}
+    taken: dict[str | None, str] = {copilotkit: "CopilotKit's path"}
     if openai is not None:
         openai = OpenAISettings(path=openai) if isinstance(openai, str) else openai
         taken[openai.path] = "the path of the models"
     if ai_sdk is not None:
         taken["/".join(ai_sdk.split("/")[:2])] = "the beginning of the AI SDK's path"
     for name in named:
-        if not _NAME.fullmatch(name):
-            raise ValueError(f"{name!r} cannot be an agent's name: letters, digits, '.', '_', '~' and '-' only")
-        if isinstance(agents, Mapping) and (other := taken.get(f"/{name}")):
-            raise ValueError(f"{name!r} cannot be an agent's name: /{name} is {other}")
-
+        _check_name(name, taken if isinstance(agents, Mapping) else {})
     spoken = wire or AGUIWire(settings.event_lines)
 
     def wire_at(path: str) -> Wire:
@@ -106,10 +102,19 @@ def create_app(
         add_copilotkit_routes(app, agents, copilotkit, settings=settings, service=service)
     if openai is not None:
         add_openai_routes(app, agents, openai, settings=settings, service=service)
-    for name, agent in named.items() if ai_sdk is not None else ():
-        path = f"{ai_sdk}/{name}" if isinstance(agents, Mapping) else f"{ai_sdk}"
-        add_ai_sdk_routes(app, agent, path, settings=settings, name=name, service=service)
+    if ai_sdk is not None:
+        for name, agent in named.items():
+            path = f"{ai_sdk}/{name}" if isinstance(agents, Mapping) else ai_sdk
+            add_ai_sdk_routes(app, agent, path, settings=settings, name=name, service=service)
     return app
+
+
+def _check_name(name: str, taken: Mapping[str | None, str]) -> None:
+    """Raise ValueError for a name that cannot stand in a path, or whose path is another wire's."""
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"{name!r} cannot be an agent's name: letters, digits, '.', '_', '~' and '-' only")
+    if other := taken.get(f"/{name}"):
+        raise ValueError(f"{name!r} cannot be an agent's name: /{name} is {other}")
 
 
 def add_agui_routes(

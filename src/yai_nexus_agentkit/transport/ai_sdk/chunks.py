@@ -14,6 +14,7 @@ import ag_ui.core as agui
 from ag_ui.core import BaseEvent, Interrupt, Message, RunAgentInput
 
 from yai_nexus_agentkit.errors import Code
+from yai_nexus_agentkit.protocol.activities import AFTER
 from yai_nexus_agentkit.protocol.endings import outcome_of
 from yai_nexus_agentkit.transport.ai_sdk.calls import Calls, approvals_of, question_chunk
 from yai_nexus_agentkit.transport.ai_sdk.conversation import events_of, last_user, reply_id, since
@@ -59,6 +60,8 @@ class UIMessageStream:
         self._seen: set[_Key] = set()
         self._stored: set[str] = set()
         """Ids of the messages that the thread should have: what subagents say is stored by no thread."""
+        self._places: set[str] = set()
+        """Ids of the turn's messages in the last snapshot, and its user message."""
         self._calls = Calls(version, earlier, verdicts)
         self._values = Values()
         for event in events_of(held):
@@ -246,7 +249,9 @@ class UIMessageStream:
         return self._values.patch_activity(event.message_id, event.patch)
 
     def _custom(self, event: agui.CustomEvent) -> Iterator[Chunk]:
-        yield self._values.custom(event)
+        place = (event.metadata or {}).get(AFTER)
+        if place in (None, self._turn) or place in self._places:  # else it is of another turn
+            yield self._values.custom(event)
 
     def _step(self, event: agui.StepStartedEvent | agui.StepFinishedEvent) -> Iterator[Chunk]:
         yield from self._values.flush()
@@ -257,7 +262,7 @@ class UIMessageStream:
         yield self._values.subagent(event)
 
     def _snapshot(self, event: agui.MessagesSnapshotEvent) -> Iterator[Chunk]:
-        """What of this turn was not streamed is shown; a message that is gone is taken back as far as a client can."""
+        """Show what of this turn was not streamed. A message that is gone is taken back as far as clients can."""
         if self._in_step and self._message in self._stored and self._is_gone(event.messages):
             if self._version == 7:
                 gone = {key for key in self._seen if key[1] == self._message}
@@ -269,7 +274,9 @@ class UIMessageStream:
                 yield {"type": "reset-step"}
             else:
                 yield from self._leave()
-        for past in events_of(since(event.messages, self._turn)):
+        messages = since(event.messages, self._turn)
+        self._places = {self._turn, *(message.id for message in messages)}
+        for past in events_of(messages):
             yield from self.feed(past)
 
     def _is_gone(self, messages: Iterable[Message]) -> bool:

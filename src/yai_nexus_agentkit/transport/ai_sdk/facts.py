@@ -1,4 +1,4 @@
-"""Pure. What the parts and the message carry beside their content: ``providerMetadata`` and ``messageMetadata``."""
+"""Pure. The facts that parts and messages carry beside their content: ``providerMetadata``, ``messageMetadata``."""
 
 from __future__ import annotations
 

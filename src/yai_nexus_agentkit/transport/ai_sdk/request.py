@@ -1,4 +1,4 @@
-"""Pure. What a page posts, as a request to an agent.
+"""Pure. The posted body of a page, as a request to an agent.
 
 The body is ``{"id", "messages", "trigger", "messageId"?, ...}``, messages being those of the AI SDK. Answers to
 questions and results of the page's tools stand in the parts of the last message, which is the assistant's then. A reply
@@ -151,7 +151,7 @@ class _Reading:
 
 
 def _facts(part: Mapping[str, Any]) -> dict[str, Any]:
-    """What the stream gave the part along; a page may send anything."""
+    """The facts that the stream gave the part along; a page may send anything."""
     found: dict[str, Any] = {}
     for place in ("providerMetadata", "callProviderMetadata"):
         given = part.get(place)

@@ -22,6 +22,7 @@ from ag_ui.core import (
     TextPart,
 )
 
+from yai_nexus_agentkit.protocol.activities import AFTER
 from yai_nexus_agentkit.transport.ai_sdk.chunks import UIMessageStream, Version
 from yai_nexus_agentkit.transport.ai_sdk.conversation import events_of
 from yai_nexus_agentkit.transport.ai_sdk.facts import Chunk, values_json
@@ -44,8 +45,10 @@ class UIHistory:
         self._version: Version = version
         self._messages: Sequence[Message] = ()
         self._state: list[BaseEvent] = []
-        self._last: list[BaseEvent] = []
-        """Behind the messages: kept events of the application, the end with the open questions."""
+        self._kept: dict[str, list[CustomEvent]] = {}
+        """Events of the application, by the message that they stood behind."""
+        self._end: list[BaseEvent] = []
+        """The end, with the open questions."""
         self.failure: RunErrorEvent | None = None
 
     def of(self, chat: str) -> Posted:
@@ -63,8 +66,10 @@ class UIHistory:
                 self._state = [event]
             case RunErrorEvent():
                 self.failure = event
-            case CustomEvent() | RunFinishedEvent():
-                self._last.append(event)
+            case CustomEvent():
+                self._kept.setdefault((event.metadata or {}).get(AFTER, ""), []).append(event)
+            case RunFinishedEvent():
+                self._end = [event]
         return b""
 
     def finish(self) -> bytes:
@@ -85,8 +90,8 @@ class UIHistory:
                 found.append(_user(asked))
             newest = n == len(turns) - 1
             stream = UIMessageStream(self._version, asked.id if asked else "", earlier=self._messages)
-            events = [*events_of(answer), *self._last] if newest else events_of(answer)
-            chunks = [chunk for event in events for chunk in stream.feed(event)]
+            events = [*self._behind(asked), *(event for message in answer for event in self._shown(message))]
+            chunks = [chunk for event in [*events, *(self._end if newest else ())] for chunk in stream.feed(event)]
             if not newest:
                 chunks += stream.over()
             if chunks and newest:
@@ -94,6 +99,15 @@ class UIHistory:
             if parts := parts_of(chunks):
                 found.append({"id": stream.id, "role": "assistant", "parts": parts})
         return found
+
+    def _shown(self, message: Message) -> list[BaseEvent]:
+        """The events of a message, and those of the application that stood behind it."""
+        return [*events_of([message]), *self._behind(message)]
+
+    def _behind(self, message: Message | None) -> list[BaseEvent]:
+        """Without their place: they stand there."""
+        kept = self._kept.get(message.id if message is not None else "", ())
+        return [event.model_copy(update={"metadata": {**(event.metadata or {}), AFTER: None}}) for event in kept]
 
 
 def parts_of(chunks: Iterable[Chunk]) -> list[dict[str, Any]]:
