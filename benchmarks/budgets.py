@@ -72,6 +72,10 @@ class Budgets:
         """CPU time of a run on another wire, as a multiple of AG-UI's over SSE."""
         return self._at_most("wires", case, "max", measured)
 
+    def socket(self, case: str, measured: float) -> Finding:
+        """Figures of a server with a hundred, or a thousand, open sockets."""
+        return self._at_most("sockets", case, "max", measured)
+
     def overhead(self, case: str, measured: float) -> Finding:
         """Microseconds per native event."""
         return self._at_most("overhead", case, "max_us", measured)

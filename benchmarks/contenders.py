@@ -14,7 +14,17 @@ from langchain_core.runnables import RunnableConfig
 from benchmarks.registry import Graph, Turn
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
 
-__all__ = ["BARE", "PEER", "Contender", "ai_sdk", "available", "bare_loop", "peer_is_there"]
+__all__ = [
+    "BARE",
+    "PEER",
+    "Contender",
+    "ai_sdk",
+    "available",
+    "bare_loop",
+    "endpoint_of",
+    "peer_is_there",
+    "socket_of",
+]
 
 Stream: TypeAlias = Callable[[Turn], AsyncGenerator[Any, None]]
 """One turn, as what the contender yields for it: native events, or bytes on the wire."""
@@ -67,10 +77,24 @@ def ai_sdk(make: Callable[[Graph], AGUIAdapter]) -> Callable[[Graph], Stream]:
 
 def endpoint(graph: Graph) -> Stream:
     """The application of ``create_app``, called in this process: with parsing the request, without sockets."""
+    return endpoint_of(AGUIAdapter)(graph)
+
+
+def endpoint_of(make: Callable[[Graph], AGUIAdapter]) -> Callable[[Graph], Stream]:
+    """`endpoint` with an adapter of your own."""
+    return lambda graph: _through(_application(make(graph)))
+
+
+def socket_of(make: Callable[[Graph], AGUIAdapter]) -> Callable[[Graph], Stream]:
+    """The same application's web socket, one for each turn."""
+    return lambda graph: _through_socket(_application(make(graph)))
+
+
+def _application(adapter: AGUIAdapter) -> Any:
     from yai_nexus_agentkit.server import ServerSettings, create_app
 
     settings = ServerSettings(thread_key=lambda agent, user, thread_id: thread_id)  # the scene's thread is there
-    return _through(create_app(AGUIAdapter(graph), settings=settings))
+    return create_app(adapter, settings=settings)
 
 
 def peer_adapter(**options: bool) -> Callable[[Graph], Stream]:
@@ -158,6 +182,30 @@ def _through(app: Any) -> Stream:
             if message.get("body"):
                 yield message["body"]
         finally:
+            await task
+
+    return run
+
+
+def _through_socket(app: Any) -> Stream:
+    """Turns as runs over a web socket of an ASGI application; yields its frames as bytes."""
+
+    async def run(turn: Turn) -> AsyncGenerator[bytes, None]:
+        sent: asyncio.Queue[MutableMapping[str, Any]] = asyncio.Queue()
+        inbox: asyncio.Queue[Mapping[str, Any]] = asyncio.Queue()
+        asked = turn.request.model_dump_json(by_alias=True)
+        inbox.put_nowait({"type": "websocket.connect"})
+        inbox.put_nowait({"type": "websocket.receive", "text": f'{{"type":"run","requestId":"q","input":{asked}}}'})
+        scope = {**_scope(0), "type": "websocket", "scheme": "ws", "path": "/ws", "subprotocols": []}
+        task = asyncio.create_task(app(scope, inbox.get, sent.put))
+        try:
+            while not (text := (await sent.get()).get("text") or "").endswith('"done":true}'):
+                if text.startswith('{"type":"error"'):
+                    raise RuntimeError(f"the socket answered {text}")
+                yield text.encode()
+            yield text.encode()
+        finally:
+            inbox.put_nowait({"type": "websocket.disconnect", "code": 1000})
             await task
 
     return run

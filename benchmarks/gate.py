@@ -22,8 +22,9 @@ from shutil import which
 from types import FrameType
 from typing import Any, Literal, TypeAlias, cast
 
+from benchmarks import sockets
 from benchmarks.budgets import Budgets, Finding
-from benchmarks.contenders import BARE, Contender, Stream, ai_sdk
+from benchmarks.contenders import BARE, Contender, Stream, ai_sdk, endpoint_of, socket_of
 from benchmarks.registry import AgentCase, Graph, Scene, all_cases
 from benchmarks.timing import measure
 from benchmarks.valgrind import counts
@@ -33,7 +34,7 @@ from yai_nexus_agentkit.testing.recording import Make
 
 __all__ = ["SECTIONS", "Gate", "instructions"]
 
-SECTIONS = ("counts", "ratios", "wires", "overhead", "instructions")
+SECTIONS = ("counts", "ratios", "wires", "overhead", "sockets", "instructions")
 
 _ATTEMPTS = 3
 _REPEATS = 4
@@ -90,15 +91,13 @@ class Gate:
             if counting is not None:
                 for name, found in counting()[self.adapter].items():
                     yield from self.budgets.instructions(name, found)
-            if "ratios" in wanted:
-                for item in self._of("ratios"):
-                    yield self._ratio(item, make)
-            if "wires" in wanted:
-                for item in self._of("wires"):
-                    yield self._wire(item, make)
-            if "overhead" in wanted:
-                for item in self._of("overhead"):
-                    yield self._overhead(item, make)
+            judges = {"ratios": self._ratio, "wires": self._wire, "overhead": self._overhead}
+            for section in [name for name in judges if name in wanted]:
+                for item in self._of(section):
+                    yield judges[section](item, make)
+            if "sockets" in wanted and self.cases is None:
+                figures = asyncio.run(sockets.figures(self.budgets.cases("sockets")))
+                yield from [self.budgets.socket(what, figure) for what, figure in figures.items()]
 
     def _of(self, section: str) -> Iterator[_Item]:
         known = all_cases()
@@ -114,6 +113,8 @@ class Gate:
     def _wire(self, item: _Item, make: Make) -> Finding:
         made = item.observed(make)
         wires = [Contender("sse", _streams(made)), Contender("ai sdk", ai_sdk(made))]
+        if self.budgets.cases("wires")[item.name].get("over") == "socket":
+            wires = [Contender("endpoint", endpoint_of(made)), Contender("socket", socket_of(made))]
         return _judged(item, wires, lambda bare, sse, other: self.budgets.wire(item.name, other / sse))
 
     def _overhead(self, item: _Item, make: Make) -> Finding:

@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
@@ -49,6 +49,7 @@ _QUESTION_KEPT = 30 * 24 * 3600.0
 _ANSWER_KEPT = 600.0
 """Seconds for which a second answer is recognised."""
 _TOLD_WITHIN = 5.0
+_FIELDS = {made: [one.name for one in fields(made)] for made in (Connection, Question)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +97,8 @@ class Connections:
         self._worker = uuid4().hex
         self._open: dict[str, _Open] = {}
         """By id; removed when the connection is closed, however that comes."""
+        self._users: dict[tuple[str, str], dict[str, None]] = {}
+        """The ids of the open connections by agent and user, in order; gone with the last one."""
         self._waiting: dict[tuple[str, str], float] = {}
         """When to look again at the questions of an agent's user who has connections here."""
         self._telling: set[asyncio.Task[None]] = set()
@@ -120,14 +123,19 @@ class Connections:
             before = None if previous is None else await self._before(connection, previous)
             origin = connection.id if before is None else before.origin
             known = replace(connection, origin=origin, worker=self._worker)
+            who = known.agent, known.user
             self._open[known.id] = _Open(known, notify, set())
+            self._users.setdefault(who, {})[known.id] = None
             try:
                 await self._save(known)
                 await self._board.put(_WORKERS, "", self._worker, "", keep=self._settings.lease)
-                self._waiting[known.agent, known.user] = 0.0
+                self._waiting[who] = 0.0
                 yield known
             finally:
-                last = self._open.pop(known.id).connection
+                last, mine = self._open.pop(known.id).connection, self._users[who]
+                del mine[known.id]
+                if not mine:
+                    del self._users[who]
                 await self._leave(last)
 
     async def _before(self, connection: Connection, previous: str) -> Connection | None:
@@ -138,7 +146,7 @@ class Connections:
         """The connection is closed. It stays known until its place cannot be taken any more."""
         try:
             gone, keep = replace(connection, gone=time.time()), max(self._settings.grace, 1.0)
-            await self._board.put(_CONNECTIONS, _owner(gone), gone.id, json.dumps(asdict(gone)), keep=keep)
+            await self._board.put(_CONNECTIONS, _owner(gone), gone.id, _written(gone), keep=keep)
             if await self._questions(_owner(gone)):
                 await self._publish(ThreadRef(gone.agent, gone.user, "", ""), "left", "")
         except Exception:
@@ -161,8 +169,7 @@ class Connections:
         return sorted((one for one in found if one.worker in alive), key=lambda one: (one.since, one.id))
 
     async def _save(self, connection: Connection) -> None:
-        note = json.dumps(asdict(connection))
-        await self._board.put(_CONNECTIONS, _owner(connection), connection.id, note, keep=_KEPT)
+        await self._board.put(_CONNECTIONS, _owner(connection), connection.id, _written(connection), keep=_KEPT)
 
     # ------------------------------------------------------------------ runs and their questions
 
@@ -209,7 +216,7 @@ class Connections:
         await self._publish(thread, "paused", asked.run_id)
 
     async def _note(self, thread: ThreadRef, question: Question, *, keep: float) -> None:
-        await self._board.put(_QUESTIONS, _owner_of(thread), thread.key, json.dumps(asdict(question)), keep=keep)
+        await self._board.put(_QUESTIONS, _owner_of(thread), thread.key, _written(question), keep=keep)
 
     async def asked(self, connection: Connection, thread: ThreadRef) -> tuple[bool, str]:
         """Whether the connection is asked the questions that are open in a thread, else the device that is."""
@@ -282,7 +289,7 @@ class Connections:
             await self._ask(news.agent, news.user, news.thread)
 
     def _of(self, agent: str, user: str) -> list[_Open]:
-        return [one for one in self._open.values() if (one.connection.agent, one.connection.user) == (agent, user)]
+        return [self._open[one] for one in self._users.get((agent, user), ())]
 
     async def _ask(self, agent: str, user: str, thread: str | None = None) -> float | None:
         """Let the user's connections know what they are asked. `thread`: also those that look at this one and are not.
@@ -358,6 +365,10 @@ def _owner(connection: Connection) -> str:
 
 def _owner_of(thread: ThreadRef) -> str:
     return json.dumps([thread.agent, thread.user])
+
+
+def _written(what: Connection | Question) -> str:
+    return json.dumps({name: getattr(what, name) for name in _FIELDS[type(what)]})  # `asdict` would copy each value
 
 
 def _connection(note: str) -> Connection:

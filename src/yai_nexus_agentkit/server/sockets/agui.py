@@ -76,8 +76,8 @@ class _AGUIDialect:
     async def _begin(self, asked: Asked, raw: bytes) -> None:
         session, head = self._session, _WIRE.head(asked.request_id)
 
-        def framed(body: bytes, last: bool) -> tuple[str]:
-            return (_WIRE.events(head, body, last=last),)
+        def framed(body: bytes, last: bool) -> str:
+            return _WIRE.events(head, body, last=last)
 
         try:
             posted = await session.endpoints.posted(session.caller, Body(asked.input, raw))

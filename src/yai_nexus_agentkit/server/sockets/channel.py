@@ -67,6 +67,8 @@ class Channel:
     def __init__(self, scope: Scope, receive: Receive, send: Send, settings: SocketSettings) -> None:
         self.scope = scope
         self._receive, self._send, self._settings = receive, send, settings
+        self.raw_send = send
+        """For whoever sends many frames: `send` without a further step."""
         self._frames = Rate(settings.frames_per_second)
         self._now = asyncio.get_running_loop().time
         self.heard = self._now()

@@ -20,9 +20,14 @@ _logger = logging.getLogger(__name__)
 class Gate:
     """A viewer that holds the end of a run with questions back until it is known who is asked."""
 
-    def __init__(self, view: View, asked: Callable[[], Awaitable[tuple[bool, str]]], *, shown: bool) -> None:
-        """`asked`: whether this connection is asked, else the device that is. `shown`: others see what is asked."""
+    def __init__(
+        self, view: View, asked: Callable[[], Awaitable[tuple[bool, str]]], *, shown: bool, apart: bool
+    ) -> None:
+        """`asked`: whether this connection is asked, else the device that is. `shown`: others see what is asked.
+        `apart`: questions may be events of their own, before the terminal one."""
         self._view, self._asked, self._shown = view, asked, shown
+        if not apart:
+            self.put = view.put  # type: ignore[method-assign]  # no step more for every token
         self._held: list[BaseEvent] = []
         """Questions that are events of their own, and the terminal event."""
         self._deciding: asyncio.Task[None] | None = None

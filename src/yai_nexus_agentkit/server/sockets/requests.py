@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 
 from ag_ui.core import BaseEvent, CustomEvent
+from starlette.types import Send
 
+from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
 from yai_nexus_agentkit.runs.identity import ThreadRef
 from yai_nexus_agentkit.runs.live_run import LiveRun
 from yai_nexus_agentkit.runs.remote_run import RemoteRun
@@ -23,14 +25,14 @@ from yai_nexus_agentkit.transport.wire import Posted
 
 __all__ = ["SocketRequest", "SocketSink"]
 
-Framed = Callable[[bytes, bool], Iterable[str]]
-"""Makes frames of the bytes of a wire's encoder; the second argument: they are the last ones."""
+Framed = Callable[[bytes, bool], str | Iterable[str]]
+"""Makes one frame, or several, of the bytes of a wire's encoder; the second argument: they are the last ones."""
 
 
 class SocketSink:
     """One conversation on a web socket."""
 
-    def __init__(self, send: Callable[[str], Awaitable[None]], framed: Framed) -> None:
+    def __init__(self, send: Send, framed: Framed) -> None:
         self._send, self._framed = send, framed
         self._left = asyncio.Event()
         self.complete = False
@@ -40,9 +42,13 @@ class SocketSink:
         """Nothing comes before the frames."""
 
     async def write(self, body: bytes, *, last: bool) -> None:
-        """Send frames."""
-        for frame in self._framed(body, last):
-            await self._send(frame)
+        """Send what came."""
+        frames = self._framed(body, last)
+        if isinstance(frames, str):  # it happens for every token
+            await self._send({"type": "websocket.send", "text": frames})
+        else:
+            for frame in frames:
+                await self._send({"type": "websocket.send", "text": frame})
         self.complete = last
 
     async def gone(self) -> None:
@@ -78,7 +84,7 @@ class SocketRequest:
             run.stop()
         gate: Gate
         view = View(posted.encoder(), self.sink, endpoints.settings, lambda _: run.too_slow(gate))
-        gate = self._gate(view, wanted.thread)
+        gate = self._gate(view, wanted.thread, wanted.adapter)
         await show(run, view, service.launch, gate)
 
     async def join(self, posted: Posted) -> None:
@@ -101,13 +107,14 @@ class SocketRequest:
             older=found.older,
             kept=found.kept,
         )
-        gate = self._gate(view, thread)
+        gate = self._gate(view, thread, await self._caller.adapter())
         await run.join(gate)
         await view.show(lambda _: run.feed.leave(gate))
 
-    def _gate(self, view: View, thread: ThreadRef) -> Gate:
+    def _gate(self, view: View, thread: ThreadRef, adapter: AGUIAdapter) -> Gate:
         asked = partial(self._endpoints.service.connections.asked, self._connection, thread)
-        return Gate(view, asked, shown=self._sockets.show_elsewhere)
+        apart = adapter.options.interrupts != "outcome"
+        return Gate(view, asked, shown=self._sockets.show_elsewhere, apart=apart)
 
     @property
     def _sockets(self) -> SocketSettings:

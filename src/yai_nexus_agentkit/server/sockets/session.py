@@ -219,7 +219,7 @@ class Session:
             raise OverloadedError(f"{len(self._requests)} requests are under way on this socket")
         if not self._runs.take(asyncio.get_running_loop().time()):
             raise OverloadedError(f"at most {self.limits.runs_per_second:g} runs per second")
-        request = SocketRequest(self.endpoints, self.caller, self.connection, SocketSink(self.channel.send, framed))
+        request = SocketRequest(self.endpoints, self.caller, self.connection, SocketSink(self.channel.raw_send, framed))
         task = asyncio.create_task(self._answer(request_id, request, work), name="agui-socket-request")
         self._requests[request_id] = request, task
 
