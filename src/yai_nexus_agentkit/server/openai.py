@@ -95,6 +95,15 @@ def _answered(handler: Callable[[OpenAI, Request], Awaitable[Response]]) -> Call
     return answer
 
 
+def _without_data(value: Any) -> Any:
+    """The body without the data in it: it is kept, to name what is not accepted, as long as the run."""
+    if isinstance(value, dict):
+        return {key: _without_data(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_data(item) for item in value]
+    return "data:" if isinstance(value, str) and value.startswith("data:") else value
+
+
 class OpenAI:
     """The handlers of the models of one server."""
 
@@ -190,7 +199,7 @@ class OpenAI:
             chat, key = await self._in_session(caller, await self._chat(caller, asked))
             with self._choosing(key):
                 chat, posted = await self._posted(endpoints, caller, chat, body.raw)
-                posted = replace(posted, body=body.data)
+                posted = replace(posted, body=_without_data(body.data) if b"data:" in body.raw else body.data)
                 wanted = await endpoints.wanted(caller, posted)
         if chat.shown.reference:
             stack.push_async_callback(self._forget, caller, chat.shown.thread_id)
