@@ -229,7 +229,9 @@ async def test_files_reach_the_model_and_come_back(ai: Client) -> None:
     page = page_of(chat(ScriptedChatModel(script=script)), ai)
     picture = {"type": "file", "mediaType": "image/png", "url": PNG, "filename": "cat.png"}
     far = {"type": "file", "mediaType": "application/pdf", "url": "https://files.example/a.pdf"}
-    await page.say("look", picture, far, {"type": "data-draft", "data": 1})
+    page.asked("look", picture, far, {"type": "data-draft", "data": 1})
+    page.messages[0]["metadata"] = {"at": 7}
+    await page.send()
     kinds = [(part["type"], part.get("url"), part.get("base64")) for part in heard[0][-1].content]
     assert kinds == [
         ("text", None, None),
@@ -238,6 +240,7 @@ async def test_files_reach_the_model_and_come_back(ai: Client) -> None:
     ]
     again = await page.reloaded()
     assert again.messages[0]["parts"] == [{"type": "text", "text": "look"}, picture, far]
+    assert again.messages[0]["metadata"] == {"at": 7}
     await again.say("and now?")
     assert [message.type for message in heard[-1]] == ["human", "ai", "human"], "it was no edit of the first message"
 

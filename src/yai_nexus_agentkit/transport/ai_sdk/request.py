@@ -98,7 +98,7 @@ class _Reading:
             raise RunInputError(f"{len(parts)} entries; at most {most} are accepted", path=f"{path}/parts")
         match message.get("role"):
             case "user":
-                self._asked(message["id"], parts, f"{path}/parts")
+                self._asked(message, parts, f"{path}/parts")
             case "assistant":
                 self._answered(message["id"], parts)
             case "system":
@@ -111,7 +111,7 @@ class _Reading:
         self.found.append(entry)
         return entry
 
-    def _asked(self, own: str, parts: Sequence[dict[str, Any]], path: str) -> None:
+    def _asked(self, message: dict[str, Any], parts: Sequence[dict[str, Any]], path: str) -> None:
         content: list[dict[str, Any]] = []
         for n, part in enumerate(parts):
             if (read := _user_part(part)) is not None:
@@ -119,7 +119,9 @@ class _Reading:
             else:
                 self.warnings.append(f"{path}/{n}: part of type {part['type'][:100]!r} dropped")
         only = content[0] if len(content) == 1 else None
-        self._add("user", own, content=only["text"] if only and only["type"] == "text" else content or "")
+        facts = {"metadata": message["metadata"]} if isinstance(message.get("metadata"), dict) else {}
+        whole = only["text"] if only and only["type"] == "text" else content or ""
+        self._add("user", message["id"], content=whole, **facts)
 
     def _answered(self, own: str, parts: Sequence[dict[str, Any]]) -> None:
         """An answer is as many messages of the agent as its parts name, or one for each step."""

@@ -172,9 +172,9 @@ def _change_call(part: dict[str, Any], move: str, chunk: Chunk) -> None:
 
 def _user(message: Any) -> UIMessage:
     content: str | Sequence[ContentPart] = message.content
-    if isinstance(content, str):
-        return {"id": message.id, "role": "user", "parts": [{"type": "text", "text": content}]}
-    return {"id": message.id, "role": "user", "parts": list(filter(None, map(_part, content)))}
+    parts = [TextPart(text=content)] if isinstance(content, str) else content
+    facts = {"metadata": message.metadata} if message.metadata else {}
+    return {"id": message.id, "role": "user", **facts, "parts": list(filter(None, map(_part, parts)))}
 
 
 def _part(part: Any) -> dict[str, Any] | None:
