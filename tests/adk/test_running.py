@@ -255,6 +255,17 @@ async def test_hooks_redact_and_see_native_events() -> None:
     assert {event.author for event in seen} == {"weather"}
 
 
+async def test_a_client_cannot_set_a_key_that_it_is_not_shown() -> None:
+    hooks = Hooks(on_state=lambda state, run: {k: v for k, v in state.items() if k != "last_city"})
+    adapter = AGUIAdapter(Agent(name="root", model=model(["Hi."], ["Hi."])), hooks=hooks)
+    store = adapter.source.thread_store()
+    assert store is not None
+    await collect(adapter, run_input("hi", thread_id="t", state={"open": 1}))
+    await store.change_state("t", {"last_city": "Rome"}, [])
+    await collect(adapter, run_input("again", thread_id="t", state={"open": 2, "last_city": "Paris"}))
+    assert await store.state("t") == {"open": 2, "last_city": "Rome"}
+
+
 async def test_a_runner_and_an_app_are_agents(judge: Judge) -> None:
     class Counting(BasePlugin):
         runs = 0

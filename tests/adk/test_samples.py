@@ -9,6 +9,7 @@ import pytest
 from fastapi.openapi.models import OAuth2, OAuthFlowAuthorizationCode, OAuthFlows
 from google.adk.agents import Agent
 from google.adk.apps import App, ResumabilityConfig
+from google.adk.artifacts import InMemoryArtifactService
 from google.adk.auth import AuthConfig, AuthCredential, AuthCredentialTypes, OAuth2Auth
 from google.adk.events import Event, RequestInput
 from google.adk.tools import FunctionTool, ToolContext
@@ -35,6 +36,7 @@ from tests.adk.playing import (
 )
 from tests.conftest import Judge
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
+from yai_nexus_agentkit.adapter.adk import AdkSource
 from yai_nexus_agentkit.testing import collect, run_input
 
 Shown = list[tuple[str, Any]]
@@ -169,6 +171,35 @@ async def test_an_artifact_is_a_file(judge: Judge) -> None:
     )
 
 
+@pytest.mark.parametrize("kind", ["text", "large", "broken"])
+async def test_other_artifacts(judge: Judge, kind: str, caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(InMemoryArtifactService):
+        async def load_artifact(self, **given: Any) -> Any:
+            raise ConnectionError("the storage is away")
+
+    data = types.Blob(data=b"x" * 5_000_000, mime_type="application/zip")
+    part = types.Part(inline_data=data) if kind == "large" else types.Part(text="Grüße")
+
+    async def save(tool_context: ToolContext) -> str:
+        """Save a file."""
+        await tool_context.save_artifact("a/b.txt", part)
+        return "saved"
+
+    agent = Agent(name="root", model=model([calling("save")], ["Done."]), tools=[save])
+    service = Broken() if kind == "broken" else InMemoryArtifactService()
+    events = await Talk(AGUIAdapter(AdkSource(agent, artifact_service=service)), judge).say()
+    values = [event["value"] for event in of(events, "CUSTOM")]
+    name = {"filename": "a/b.txt", "version": 0}
+    wanted: dict[str, list[Any]] = {
+        "text": [{**name, "mimeType": "text/plain", "data": "R3LDvMOfZQ=="}],
+        "large": [{**name, "mimeType": "application/zip"}],
+        "broken": [],
+    }
+    assert values == wanted[kind]
+    assert ("cannot be read" in caplog.text) is (kind == "broken")
+    assert text_of(events) == "Done."
+
+
 @pytest.mark.parametrize("payload", [{"approved": True}, {"confirmed": True}, True])
 async def test_a_confirmed_tool_runs(judge: Judge, payload: Any) -> None:
     WIPED.clear()
@@ -281,7 +312,8 @@ async def test_an_app_that_resumes_asks_and_waits_alike(judge: Judge, resumable:
     assert text_of(await talk.answer({"approved": True})) == "Wiped."
 
 
-async def test_credentials_are_asked_for_without_secrets(judge: Judge) -> None:
+def mailing() -> Agent:
+    """Reads mail with a token that the user's login gives."""
     flows = OAuthFlows(
         authorizationCode=OAuthFlowAuthorizationCode(
             authorizationUrl="https://login.example/auth", tokenUrl="https://login.example/token", scopes={"read": ""}
@@ -296,16 +328,31 @@ async def test_credentials_are_asked_for_without_secrets(judge: Judge) -> None:
 
     def mail(tool_context: ToolContext) -> dict[str, str]:
         """Read the mail."""
-        tool_context.request_credential(config)
-        return {"status": "waiting"}
+        given = tool_context.get_auth_response(config)
+        if given is None or given.oauth2 is None:
+            tool_context.request_credential(config)
+            return {"status": "waiting"}
+        return {"token": str(given.oauth2.access_token)}
 
-    talk = Talk(AGUIAdapter(Agent(name="root", model=model([calling("mail")], ["No mail."]), tools=[mail])), judge)
+    return Agent(name="root", model=model([calling("mail")], ["Read."]), tools=[mail])
+
+
+async def test_credentials_are_asked_for_without_secrets(judge: Judge) -> None:
+    talk = Talk(AGUIAdapter(mailing()), judge)
     events = await talk.say("mail")
     [asked] = talk.asked
-    assert asked["reason"] == "adk:credential"
+    assert (asked["reason"], asked["message"]) == ("adk:credential", "mail needs credentials.")
     assert asked["metadata"]["adk"]["value"]["authUri"].startswith("https://login.example/auth?")
     assert "hunter2" not in str(events)
 
     events = await talk.answer(None)
-    assert text_of(events) == "No mail."
+    assert text_of(events) == "Read."
     assert ["did not give" in m["content"] for m in talk.messages if m["role"] == "tool"] == [True]
+
+
+async def test_a_tool_gets_the_credentials(judge: Judge) -> None:
+    talk = Talk(AGUIAdapter(mailing()), judge)
+    await talk.say("mail")
+    events = await talk.answer({"authType": "oauth2", "oauth2": {"accessToken": "the token"}})
+    assert [event["content"] for event in of(events, "TOOL_CALL_RESULT")] == ['{"token":"the token"}']
+    assert text_of(events) == "Read."

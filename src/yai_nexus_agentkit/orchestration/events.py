@@ -110,9 +110,11 @@ class EventEmitter:
     __slots__ = ("_config", "_place")
 
     def __init__(self, config: RunnableConfig | Any = None) -> None:
-        self._place = config if isinstance(getattr(config, "invocation_id", None), str) else None
+        self._place = None
         if config is not None and not isinstance(config, Mapping):
-            if self._place is None:
+            if isinstance(getattr(config, "invocation_id", None), str):
+                self._place = config
+            else:
                 _warn_once(f"EventEmitter: config must be a RunnableConfig, not {type(config).__name__}; it is ignored")
             config = None
         self._config = cast("RunnableConfig | None", config)

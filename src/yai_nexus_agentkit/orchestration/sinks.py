@@ -1,4 +1,4 @@
-"""Where `EventEmitter` sends its events in a framework that has no callbacks of LangChain's.
+"""Sinks: `EventEmitter` sends its events there in a framework that has no callbacks of LangChain's.
 
 A run has one `Sink`. The code inside finds it in its context, or by the run's invocation id (google-adk).
 """

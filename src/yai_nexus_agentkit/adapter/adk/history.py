@@ -75,7 +75,7 @@ def arguments(call: Any) -> str:
 
 @dataclass(slots=True)
 class _Marks:
-    """What one user's event says of the client's ids."""
+    """The marks of one user's event: the client's ids, and more."""
 
     messages: Mapping[str, str]
     run: str | None

@@ -1,4 +1,4 @@
-"""What a request means for its session: the messages that are new, the answers in it, and what runs."""
+"""The meaning of a request for its session: the messages that are new, the answers in it, and what runs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Entry:
 
 @dataclass(slots=True)
 class Plan:
-    """What is done for a request. Nothing runs without a `message`, unless `invocation` is to go on."""
+    """The work for a request. Nothing runs without a `message`, unless `invocation` is to go on."""
 
     stored: list[Entry] = field(default_factory=list)
     """Stored before the agent runs, and nothing else."""
@@ -59,8 +59,8 @@ class Plan:
         return self.message is not None or self.invocation is not None
 
 
-def plan_of(run: RunContext, history: History, shown: Mapping[str, Any], agent: str) -> Plan:
-    """`shown`: the public state as the client was shown it. `agent`: name of the root agent.
+def plan_of(run: RunContext, history: History, state: Mapping[str, Any], shown: Mapping[str, Any], agent: str) -> Plan:
+    """`state`: the session's, and `shown`: as the client was shown it. `agent`: name of the root agent.
 
     Raises `ResumeError` for answers that do not fit.
     """
@@ -79,7 +79,7 @@ def plan_of(run: RunContext, history: History, shown: Mapping[str, Any], agent: 
     if given.resume:
         _refuse_unknown(history, given.resume)
     plan = _continued(history, fresh, marks) if history.events else _seeded(fresh, marks, agent)
-    plan.state = _changes(given.state, shown)
+    plan.state = _changes(given.state, shown, state)
     return plan
 
 
@@ -294,11 +294,12 @@ def _stray(history: History, fresh: Sequence[Message]) -> NoToolResultsError | N
 # ---------------------------------------------------------------- state
 
 
-def _changes(sent: Any, shown: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys that the client set. It may not touch those of other scopes, and internal ones."""
+def _changes(sent: Any, shown: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys that the client set. It may not touch those of other scopes, internal ones, and those that it is not
+    shown."""
     given = sent if isinstance(sent, Mapping) else {}
     refused = sorted(str(key) for key in given if not shows(str(key)))
     if refused:
         _logger.warning("keys of the client's state are left out, they are not the session's: %s", ", ".join(refused))
-    own = {key: value for key, value in given.items() if shows(str(key))}
+    own = {k: v for k, v in given.items() if shows(str(k)) and (k in shown or state.get(k) is None)}
     return {key: value for key, value, _ in client_changes(own, shown)}

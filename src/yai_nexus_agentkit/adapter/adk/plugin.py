@@ -1,4 +1,4 @@
-"""What one run adds to ADK's runner: the client's tools, the times of tools, and where events are emitted to."""
+"""The additions of one run to ADK's runner: the client's tools, the times of tools, and the sink of emitted events."""
 
 from __future__ import annotations
 

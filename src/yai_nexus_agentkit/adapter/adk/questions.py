@@ -62,7 +62,7 @@ class Question:
         )
 
     def _login(self) -> dict[str, Any]:
-        """Where the user logs in. The rest of the configuration has the application's secrets."""
+        """The address of the login. The rest of the configuration has the application's secrets."""
         exchanged = self._config.get("exchangedAuthCredential") or {}
         kind = (self._config.get("authScheme") or {}).get("type")
         return {"type": kind, "authUri": (exchanged.get("oauth2") or {}).get("authUri")}

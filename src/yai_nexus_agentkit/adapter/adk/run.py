@@ -6,6 +6,7 @@ The queue also takes what tools and callbacks emit while no event of ADK's comes
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractContextManager, aclosing
 from typing import Any
@@ -19,13 +20,16 @@ from yai_nexus_agentkit.adapter.adk.translate import AdkTranslator, Emission
 from yai_nexus_agentkit.adapter.shared.channel import Channel
 from yai_nexus_agentkit.adapter.source import SourceRun
 from yai_nexus_agentkit.errors import AGUIAdapterError
-from yai_nexus_agentkit.orchestration.envelope import custom_envelope
+from yai_nexus_agentkit.orchestration.envelope import Envelope, custom_envelope
 from yai_nexus_agentkit.orchestration.sinks import Sink, enter
 
 __all__ = ["AdkError", "AdkRun"]
 
+_logger = logging.getLogger(__name__)
 _MOST_WAITING = 256
 """Events that may wait for the reader; then the agent waits."""
+_LARGEST = 4 * 1024 * 1024
+"""Bytes of an artifact that is sent."""
 
 
 class AdkError(AGUIAdapterError):
@@ -121,16 +125,25 @@ class AdkRun(SourceRun):
         )
 
     async def _files(self, delta: dict[str, int]) -> None:
-        """The artifacts that were saved, as files."""
+        """The artifacts that were saved, as files. One that cannot be read is no reason to end the run."""
         service = self._runner.artifact_service
         for name, version in delta.items() if service is not None else ():
-            part = await service.load_artifact(**self._place._asdict(), filename=name, version=version)
-            blob = getattr(part, "inline_data", None)
-            text = getattr(part, "text", None)
-            if blob is None and text is None:
+            try:
+                part = await service.load_artifact(**self._place._asdict(), filename=name, version=version)
+            except Exception:
+                _logger.exception("artifact %r cannot be read", name)
                 continue
-            mime = blob.mime_type if blob is not None else "text/plain"
-            envelope = custom_envelope("artifact", blob.data if blob is not None else text, mime or "", False)
+            envelope = _file(name, version, part)
             if envelope is not None:
-                envelope["value"] = {"filename": name, "version": version, **envelope["value"]}
                 self._channel.put(Emission(None, envelope))
+
+
+def _file(name: str, version: int, part: Any) -> Envelope | None:
+    """An artifact as an application event; without its data if that is too large for one."""
+    blob, text = getattr(part, "inline_data", None), getattr(part, "text", None)
+    if blob is None and text is None:
+        return None
+    mime, data = (blob.mime_type, blob.data) if blob is not None else ("text/plain", text)
+    envelope = custom_envelope("artifact", data or b"", mime or "application/octet-stream", f"artifact:{name}")
+    file = envelope["value"] if len(data or b"") <= _LARGEST else {"mimeType": envelope["value"]["mimeType"]}
+    return {**envelope, "value": {"filename": name, "version": version, **file}}

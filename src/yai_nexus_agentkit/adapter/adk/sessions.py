@@ -1,4 +1,4 @@
-"""Edge. Where a thread's session is in ADK's session service, and the thread store over it.
+"""Edge. The place of a thread's session in ADK's session service, and the thread store over it.
 
 A thread's key is the id of its session. Its app and user are fixed, or functions of the run: then a session of this
 package's own, of the user `_DIRECTORY`, says which they were, so that the thread is found without the run.

@@ -94,7 +94,9 @@ class AdkSource(Source):
             self._runner.session_service, app_name or self._runner.app_name, user_id, self._runner.app_name
         )
         self._run_config = run_config or _default_config
-        self._limits = (execution_timeout, tool_timeout)
+        self._limits = AdapterOptions(execution_timeout=execution_timeout, tool_timeout=tool_timeout)
+        if (max_concurrent_runs is not None and max_concurrent_runs < 1) or edits not in ("rewind", "append"):
+            raise ValueError("max_concurrent_runs is at least 1 or None, and edits is 'rewind' or 'append'")
         self._most, self._running = max_concurrent_runs, 0
         self._rewinds = edits == "rewind"
         resumable = self._runner.resumability_config
@@ -103,25 +105,25 @@ class AdkSource(Source):
 
     def defaults(self, options: AdapterOptions) -> AdapterOptions:
         """The options, with this source's limits where they have none."""
-        execution, tool = self._limits
         return replace(
             options,
-            execution_timeout=options.execution_timeout or execution,
-            tool_timeout=options.tool_timeout or tool,
+            execution_timeout=options.execution_timeout or self._limits.execution_timeout,
+            tool_timeout=options.tool_timeout or self._limits.tool_timeout,
         )
 
     async def prepare(self, run: RunContext, /) -> AdkRun:
         """Read the session and decide what the request means for it."""
         place = self._sessions.place(run)
         session, history = await self._read(place)
-        shown = shown_state(run, public_state(session.state if session is not None else {}))
+        before = dict(session.state) if session is not None else {}
+        shown = shown_state(run, public_state(before))
         if self._rewinds and (turn := back_to(run, history)) is not None:
             where = {"user_id": place.user_id, "session_id": place.session_id}
             await self._own(place).rewind_async(**where, rewind_before_invocation_id=turn)
             session, history = await self._read(place)
         state = dict(session.state) if session is not None else {}
         run.linkable = True
-        plan = plan_of(run, history, shown, self.agent.name)
+        plan = plan_of(run, history, before, shown, self.agent.name)
         if plan.runs or plan.stored or plan.state:
             session = session or await self._sessions.begin(place)
             await self._store(session, plan)

@@ -189,7 +189,7 @@ class AdkTranslator(Translator):
         return [*events, *self._changed(event), *self._custom(event)]
 
     def _rest(self, event: Any, answer: _Answer) -> list[BaseEvent]:
-        """What the chunks did not bring."""
+        """The rest of an answer behind its chunks."""
         text, thoughts = texts_of(event)
         if not answer.visible:
             self._lacks = self._lacks or bool(text)  # it is stored with the thread, so the client gets it at the end
