@@ -11,6 +11,8 @@ from google.adk.agents import Agent
 from google.adk.apps import App, ResumabilityConfig
 from google.adk.artifacts import InMemoryArtifactService
 from google.adk.auth import AuthConfig, AuthCredential, AuthCredentialTypes, OAuth2Auth
+from google.adk.code_executors import BaseCodeExecutor
+from google.adk.code_executors.code_execution_utils import CodeExecutionResult
 from google.adk.events import Event, RequestInput
 from google.adk.tools import FunctionTool, ToolContext
 from google.adk.workflow import Workflow
@@ -140,6 +142,29 @@ async def test_calls_and_usage(judge: Judge) -> None:
     assert [event["toolCallId"] for event in results] == [start["toolCallId"] for start in starts]
     usage = {"model": "scripted", "inputTokens": 14, "outputTokens": 6, "totalTokens": 20}
     assert events[-1]["usage"] == [usage]
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [["Let me compute.\n```python\nprint(6 * 7)\n```\n"], ["Let me ", "compute.\n```python\nprint(6 * 7)\n", "```\n"]],
+)
+async def test_executed_code_is_a_call(judge: Judge, chunks: list[str]) -> None:
+    class Computer(BaseCodeExecutor):
+        def execute_code(self, invocation_context: Any, code_execution_input: Any) -> CodeExecutionResult:
+            return CodeExecutionResult(stdout="42\n")
+
+    agent = Agent(name="root", model=model(chunks, ["It is 42."]), code_executor=Computer())
+    talk = Talk(AGUIAdapter(agent), judge)
+    events = await talk.say("6 times 7")
+
+    [call] = of(events, "TOOL_CALL_START")
+    assert call["toolCallName"] == "execute_code"
+    assert "print(6 * 7)" in of(events, "TOOL_CALL_ARGS")[0]["delta"]
+    [result] = of(events, "TOOL_CALL_RESULT")
+    assert (result["toolCallId"], "42" in result["content"]) == (call["toolCallId"], True)
+    assert text_of(events).count("compute") == 1
+    assert text_of(events).endswith("It is 42.")
+    assert await stored(talk) == [(m["id"], m["role"], m.get("content")) for m in talk.messages]
 
 
 async def test_a_second_turn_goes_on_with_the_specialist(judge: Judge) -> None:

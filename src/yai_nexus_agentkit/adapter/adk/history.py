@@ -10,6 +10,7 @@ from typing import Any
 
 from ag_ui.core import AssistantMessage, FunctionCall, Message, ReasoningMessage, ToolCall, ToolMessage, UserMessage
 
+from yai_nexus_agentkit.adapter.adk.code_runs import CodeRuns
 from yai_nexus_agentkit.adapter.adk.content import result_text, user_content
 from yai_nexus_agentkit.adapter.adk.questions import ASKING, CREDENTIAL, Question
 from yai_nexus_agentkit.protocol.calls import ThreadCalls
@@ -196,10 +197,10 @@ class History:
     def messages(self) -> list[Message]:
         """The conversation."""
         answered: set[str] = set()
-        long = self.long_running()
-        return [message for event in self.events for message in self._messages_of(event, answered, long)]
+        long, code = self.long_running(), CodeRuns()
+        return [message for event in self.events for message in self._messages_of(event, answered, long, code)]
 
-    def _messages_of(self, event: Any, answered: set[str], long: set[str]) -> Iterator[Message]:
+    def _messages_of(self, event: Any, answered: set[str], long: set[str], code: CodeRuns) -> Iterator[Message]:
         if event.author == "user":
             yield from self._users(event, answered)
             return
@@ -209,7 +210,8 @@ class History:
         owner = owner_of(event)
         if thoughts:
             yield ReasoningMessage(id=thought_id(event.id), role="reasoning", content=thoughts, subagent_run_id=owner)
-        made = [_tool_call(call) for call in calls_of(event) if call.name not in ASKING]
+        calls = [*code.calls(event), *(call for call in calls_of(event) if call.name not in ASKING)]
+        made = [_tool_call(call) for call in calls]
         if text or made:
             yield AssistantMessage(
                 id=event.id,
@@ -219,6 +221,9 @@ class History:
                 tool_calls=made or None,
                 subagent_run_id=owner,
             )
+        for call_id, result in code.results(event):
+            text = result_text(result)
+            yield ToolMessage(id=f"{call_id}-result", role="tool", tool_call_id=call_id, content=text)
         yield from self._results(event, answered, interim(event, long), {})
 
     def _users(self, event: Any, answered: set[str]) -> Iterator[Message]:

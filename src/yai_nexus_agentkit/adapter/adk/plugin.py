@@ -11,6 +11,7 @@ from google.adk.models import LlmResponse
 from google.adk.plugins import BasePlugin
 
 from yai_nexus_agentkit.adapter.adk.client_tools import ClientTool
+from yai_nexus_agentkit.adapter.adk.history import parts_of
 from yai_nexus_agentkit.orchestration.sinks import Sink, at_call, sinking
 
 __all__ = ["RunPlugin"]
@@ -27,6 +28,8 @@ class RunPlugin(BasePlugin):
         self._began: dict[str, float] = {}
         """When each running tool began, by the id of its call."""
         self._refused: set[str] = set()
+        self._chunked: dict[tuple[str, str | None], str] = {}
+        """Id of the answer whose chunks an agent gives now, by agent and branch."""
 
     def oldest_tool(self) -> float | None:
         """When the longest running tool began."""
@@ -34,6 +37,17 @@ class RunPlugin(BasePlugin):
 
     async def before_run_callback(self, *, invocation_context: Any) -> None:
         sinking(invocation_context.invocation_id, self._sink)
+
+    async def on_event_callback(self, *, invocation_context: Any, event: Any) -> None:
+        """Code that is executed takes an answer's place, in an event with an id of its own: it gets that of the chunks,
+        by which clients have the message."""
+        key = event.author, event.branch
+        if event.partial:
+            self._chunked[key] = event.id
+            return
+        chunked = self._chunked.pop(key, event.id)
+        if chunked != event.id and any(part.executable_code for part in parts_of(event)):
+            event.id = chunked  # ADK keeps the id of an event whatever this returns
 
     async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> LlmResponse | None:
         """Give the model the client's tools. The agent's own win, and an agent inside a tool gets none: nobody could

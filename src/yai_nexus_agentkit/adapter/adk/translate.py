@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ag_ui.core import BaseEvent, Message, TokenUsage
 
+from yai_nexus_agentkit.adapter.adk.code_runs import CodeRuns
 from yai_nexus_agentkit.adapter.adk.content import result_text
 from yai_nexus_agentkit.adapter.adk.history import (
     MARKS,
@@ -100,7 +101,7 @@ class AdkTranslator(Translator):
         self._again = run.attempt is not None and run.attempt.number > 1
         self._history, self._life = history, self.reports.life
         self._state = dict(state)
-        self._long = history.long_running()
+        self._long, self._code = history.long_running(), CodeRuns()
         self._shows = judge_of(self.reports.options.visible)
         self._answers: dict[str, _Answer] = {}
         self._steps: dict[str, NativeRun] = {}
@@ -228,7 +229,7 @@ class AdkTranslator(Translator):
 
     def _calls(self, event: Any) -> list[BaseEvent]:
         events: list[BaseEvent] = []
-        for call in calls_of(event):
+        for call in (*self._code.calls(event), *calls_of(event)):
             if call.name in ASKING or not self._shows(self._tool(event, call.name)):
                 continue
             events += self._life.tool_call(event.id, call.id, call.name, event.id)
@@ -238,6 +239,8 @@ class AdkTranslator(Translator):
     def _results(self, event: Any) -> list[BaseEvent]:
         waiting = interim(event, self._long)
         events: list[BaseEvent] = []
+        for call_id, result in self._code.results(event):
+            events += self._life.result(call_id, f"{call_id}-result", result_text(result), owner=owner_of(event))
         for response in responses_of(event):
             if response.id in self._inside:
                 self._inside.discard(response.id)
