@@ -1,4 +1,5 @@
-"""Pages of the AI SDK and clients of other wires that watch one run, and a run that another worker goes on with."""
+"""Pages of the AI SDK and clients of other wires that watch one run, a run that another worker goes on with, and what a
+page sends back of a conversation."""
 
 from __future__ import annotations
 
@@ -9,20 +10,33 @@ from typing import Any
 import pytest
 from ag_ui.core import (
     AssistantMessage,
+    BaseEvent,
     MessagesSnapshotEvent,
     RunAgentInput,
     RunFinishedEvent,
     RunStartedEvent,
     UserMessage,
 )
+from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import MessagesState
 
-from tests.support.ai_sdk_graphs import calls, json_result, reasoning, subagent
+from tests.support.ai_sdk_graphs import (
+    block,
+    calls,
+    json_result,
+    provider,
+    reasoning,
+    subagent,
+    text,
+    two_nodes,
+)
 from tests.support.ai_sdk_page import Client, Page, chunks_of, client, page_of, without_data
-from tests.support.graphs import Graph, in_a_row
+from tests.support.graphs import Graph, chat, in_a_row
 from tests.support.serving import call, post, run_body, talker
-from yai_nexus_agentkit import EventEmitter
+from yai_nexus_agentkit import AGUIAdapter, EventEmitter, Hooks, RunContext
+from yai_nexus_agentkit.server import create_app
+from yai_nexus_agentkit.testing import ScriptedChatModel, reasoning_part, text_part
 from yai_nexus_agentkit.transport.ai_sdk import UIMessageStream
 from yai_nexus_agentkit.transport.ai_sdk.conversation import events_of
 
@@ -128,3 +142,52 @@ async def test_kept_events_stand_in_the_answer_that_they_were_of(ai: Client) -> 
     late.messages = page.messages[:-1]
     late.take(chunks_of((await joining).body))
     assert charts(late) == charts(page) == [[1], [3], [5]]
+
+
+# ---------------------------------------------------------------- the conversation comes back
+
+
+@pytest.mark.parametrize("build", [text, reasoning, calls, json_result, provider, two_nodes])
+async def test_a_page_has_what_the_thread_has(ai: Client, build: Callable[[], Graph]) -> None:
+    """So no run sends it the thread: its cost does not grow with the conversation."""
+    seen: list[str] = []
+
+    def note(event: BaseEvent, run: RunContext) -> list[BaseEvent]:
+        seen.append(event.type)
+        return [event]
+
+    app = create_app(AGUIAdapter(build(), hooks=Hooks(on_event=note)), ai_sdk="/chat")
+    page = Page(app, ai)
+    await page.say("hi")
+    await page.say("again")
+    assert "MESSAGES_SNAPSHOT" not in seen
+    page = await page.reloaded()
+    seen.clear()
+    page.asked("and again", id="u9")
+    await page.start().end()
+    assert "MESSAGES_SNAPSHOT" not in seen, "nor after a reload"
+
+
+async def test_without_a_thread_the_model_gets_back_what_its_provider_made(ai: Client) -> None:
+    heard: list[Any] = []
+    said = [
+        reasoning_part("They greet."),
+        reasoning_part(signature="c2ln"),
+        text_part("Let me look.", index=1),
+        block(type="server_tool_use", id="srv_1", name="web_search", input={}, index=2),
+        block(type="input_json_delta", partial_json='{"query": "rome"}', index=2),
+        block(type="web_search_tool_result", tool_use_id="srv_1", content=[], index=3),
+        text_part("It is sunny.", index=4),
+    ]
+
+    def script(messages: list[AnyMessage]) -> list[Any]:
+        heard.append(messages)
+        return said if len(heard) == 1 else ["Bye."]
+
+    page = page_of(chat(ScriptedChatModel(script=script, provider="anthropic"), checkpointer=None), ai)
+    await page.say("hi")
+    await page.say("again")
+    [_, answer, _] = heard[-1]
+    kinds = ["thinking", "text", "server_tool_use", "web_search_tool_result", "text"]
+    assert [part["type"] for part in answer.content] == kinds
+    assert (answer.content[0]["signature"], answer.content[2]["input"]) == ("c2ln", {"query": "rome"})

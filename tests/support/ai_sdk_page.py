@@ -187,4 +187,5 @@ def without_data(messages: list[Any]) -> list[Any]:
             if part["type"] == "reasoning":
                 part.pop("id", None)  # ai 5 gives it one
             part.pop("rawInput", None)
+            part.pop("resultProviderMetadata", None)  # ai 5 does not keep it
     return shown

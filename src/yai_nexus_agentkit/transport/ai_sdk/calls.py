@@ -113,9 +113,9 @@ class Calls:
         if self._denies and (approved is False or (denied and approved is None)):
             yield {"type": "tool-output-denied", "toolCallId": call.id}
         elif denied or fact(event.metadata, "status") == "error":  # too late, for example: the page had approved
-            yield call.chunk("tool-output-error", errorText=_text(output))
+            yield call.chunk("tool-output-error", errorText=_text(output), **_facts(event))
         else:
-            yield call.chunk("tool-output-available", output=output)
+            yield call.chunk("tool-output-available", output=output, **_facts(event))
 
     def are_over(self, call_ids: Iterable[str]) -> bool:
         """There are some of these that no provider runs, and each has its result, or cannot have one."""
@@ -170,6 +170,12 @@ def question_chunk(question: Interrupt) -> Chunk:
         "input": asked,
         "dynamic": True,
     }
+
+
+def _facts(event: ToolCallResultEvent) -> dict[str, Any]:
+    """The result's id and metadata, which pages from version 6 on keep and send back."""
+    metadata = {"metadata": event.metadata} if event.metadata else {}
+    return {"providerMetadata": {"agui": {"resultId": event.message_id, **metadata}}}
 
 
 _CONTENT: TypeAdapter[Any] = TypeAdapter(Any)

@@ -147,19 +147,26 @@ class _Reading:
                     self._calls.add(part["toolCallId"])
                     message.setdefault("toolCalls", []).append({**_call(part), **facts})
             if called and part.get("state") in _ANSWERED and part.get("preliminary") is not True:
-                self._add(
-                    "tool", f"{part['toolCallId']}-result", toolCallId=part["toolCallId"], **_result(part), **owner
-                )
+                answered, call = _facts(part, "resultProviderMetadata"), part["toolCallId"]
+                result = answered.pop("resultId", f"{call}-result")
+                self._add("tool", result, toolCallId=call, **_result(part), **answered, **owner)
 
 
-def _facts(part: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts that the stream gave the part along; a page may send anything."""
+_MADE = ("providerMetadata", "callProviderMetadata")
+_TEXTS = {
+    **dict.fromkeys(_MADE, ("messageId", "subagentRunId", "encryptedValue")),
+    "resultProviderMetadata": ("resultId",),
+}
+
+
+def _facts(part: Mapping[str, Any], *places: str) -> dict[str, Any]:
+    """The facts that the stream gave the part along, or its result; a page may send anything."""
     found: dict[str, Any] = {}
-    for place in ("providerMetadata", "callProviderMetadata"):
+    for place in places or _MADE:
         given = part.get(place)
         facts = given.get("agui") if isinstance(given, Mapping) else None
         if isinstance(facts, Mapping):
-            texts = {name: facts.get(name) for name in ("messageId", "subagentRunId", "encryptedValue")}
+            texts = {name: facts.get(name) for name in _TEXTS[place]}
             found |= {name: value for name, value in texts.items() if isinstance(value, str) and value}
             if isinstance(facts.get("metadata"), dict):
                 found["metadata"] = facts["metadata"]

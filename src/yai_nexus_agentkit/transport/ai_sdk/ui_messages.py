@@ -152,7 +152,8 @@ def _change_call(part: dict[str, Any], move: str, chunk: Chunk) -> None:
     if "providerExecuted" in chunk:
         part["providerExecuted"] = chunk["providerExecuted"]
     if "providerMetadata" in chunk:
-        part["callProviderMetadata"] = chunk["providerMetadata"]
+        name = "resultProviderMetadata" if move.startswith("output") else "callProviderMetadata"
+        part[name] = chunk["providerMetadata"]
     match move:
         case "input-start":
             part["state"] = "input-streaming"
