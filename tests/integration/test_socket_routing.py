@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import httpx
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 
 from tests.support.serving import run_body
-from tests.support.socket_workers import Worker, two_workers
-from tests.support.sockets import Tab, tab
+from tests.support.socket_workers import Worker, app_of, build, two_workers
+from tests.support.sockets import Tab, listening, tab
+from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
+from yai_nexus_agentkit.runs.routing import Connection, Question
+from yai_nexus_agentkit.server import create_app
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -337,3 +341,58 @@ async def test_calls_of_the_clients_tools_are_the_sources_too(hosts: tuple[str, 
         (call,) = (await source.whole(running))[-1]["outcome"]["pendingToolCallIds"]
         assert "outcome" not in theirs[-1]
         assert elsewhere(theirs)[0]["questions"] == [{"reason": "tool_call", "message": None, "toolCallId": call}]
+
+
+# ---------------------------------------------------------------- other policies and settings, in this process
+
+
+@asynccontextmanager
+async def three(**settings: Any) -> AsyncIterator[list[Tab]]:
+    """A laptop, a phone that may approve, and a tablet."""
+    async with listening(app_of(InMemorySaver(), **settings)) as host, AsyncExitStack() as stack:
+        names = ["laptop", "phone&abilities=approve", "tablet"]
+        yield [await stack.enter_async_context(tab(host, f"/ws?device={name}")) for name in names]
+
+
+def tablets(question: Question, connections: Sequence[Connection]) -> list[str]:
+    return [one.id for one in connections if one.device == "tablet"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "devices"),
+    [("source", [0]), ("all", [0, 1, 2]), ("ability", [1]), (tablets, [2])],
+    ids=["source", "all", "ability", "function"],
+)
+async def test_the_policy_decides(policy: Any, devices: list[int]) -> None:
+    async with three(approvals=policy) as tabs:
+        seen = [await tabs[0].played("transfer"), await looks(tabs[1]), await looks(tabs[2])]
+        assert [number for number, events in enumerate(seen) if interrupts(events)] == devices
+        for number in set(devices) - {0}:
+            await tabs[number].until(lambda number=number: tabs[number].frames)  # type: ignore[misc]
+        asked = interrupts(seen[devices[0]])
+        assert "moved 5" in str(await tabs[devices[0]].played(None, **answer(asked, {"approved": True})))
+
+
+async def test_what_is_asked_elsewhere_can_be_hidden() -> None:
+    async with three(show_elsewhere=False) as (laptop, phone, _):
+        asked = interrupts(await laptop.played("transfer"))
+        (waits,) = elsewhere(await looks(phone))
+        assert waits == {"count": 1, "device": "laptop"}
+        assert asked[0]["message"] not in str(phone.frames)
+
+
+@pytest.mark.parametrize("source", ["events", "callbacks"])
+@pytest.mark.parametrize("interrupts_as", ["outcome", "custom", "both"])
+async def test_questions_in_each_form_are_kept_from_the_others(source: Any, interrupts_as: Any) -> None:
+    options = AdapterOptions(source=source, interrupts=interrupts_as)
+    app = create_app(AGUIAdapter(build(InMemorySaver()), options=options))
+    async with listening(app) as host, tab(host) as asking, tab(host) as other:
+        running = await asking.ask("run", "transfer")
+        during = await looks(other)
+        seen = await asking.whole(running)
+        shown = [event for event in seen if event.get("name") == "on_interrupt"]
+        assert (len(shown), len(interrupts(seen))) == (interrupts_as != "outcome", interrupts_as != "custom")
+        for theirs in (during, await looks(other)):
+            assert not [event for event in theirs if event.get("name") == "on_interrupt"]
+            assert interrupts(theirs) == []
+        assert elsewhere(await looks(other))[0]["count"] == 1

@@ -5,17 +5,25 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import re
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
+from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus
 
+from tests.support.graphs import chat
 from tests.support.serving import call, run_body, talker
 from tests.support.sockets import listening, tab
 from yai_nexus_agentkit import AGUIAdapter
 from yai_nexus_agentkit.server import Identity, ServerSettings, SocketSettings, create_app
+from yai_nexus_agentkit.server.sockets.channel import Close
+from yai_nexus_agentkit.testing import ScriptedChatModel
 
 TALK = "TEXT_MESSAGE_CONTENT"
 
@@ -347,17 +355,39 @@ async def test_an_old_socket_shows_again_who_it_is() -> None:
         assert await one.closed() == (4401, "show again who you are")
 
 
+@pytest.mark.slow
 async def test_a_slow_reader_is_dropped_and_resumes() -> None:
-    graph = talker(400, 0.001)
-    app = app_of(graph, disconnect="continue", max_buffer=0, stalled=0.5)
-    async with listening(app, ws_per_message_deflate=False) as host:
-        async with tab(host, compression=None, max_queue=1) as slow:
-            request = await slow.ask("run")
-            await slow.until(lambda: TALK in slow.types(request))
+    large = ScriptedChatModel(script=lambda messages: ["x" * 20_000 for _ in range(600)], pause=0.001)
+    app = app_of(chat(large), disconnect="continue", max_buffer=2000)
+    async with listening(app, ws_per_message_deflate=False) as host, tab(host) as watching:
+        tiny = {"compression": None, "max_queue": 1, "write_limit": 1, "sock": small_socket(host)}
+        async with connect(f"ws://{host}/ws", **tiny) as slow:
+            await slow.recv()
+            await slow.send(json.dumps({"type": "run", "requestId": "q", "input": run_body()}))
+            await slow.recv()  # and no further: what follows fills the buffers
+            joined = await watching.ask("connect", None)
+            await watching.whole(joined)
+            assert len(watching.text(joined)) == 12_000_000
+            frames = [json.loads(text) async for text in until_done(slow)]
+        assert frames[-1]["events"][-1]["code"] == "OVERLOADED"
         async with tab(host) as after:
-            joined = await after.ask("connect", None)
-            await after.whole(joined)
-    assert after.types(joined)[-1] == "RUN_FINISHED"
+            assert (await after.whole(await after.ask("connect", None)))[-1]["type"] == "RUN_FINISHED"
+
+
+def small_socket(host: str) -> socket.socket:
+    """A connection whose buffer holds little."""
+    made = socket.socket()
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    address, _, port = host.partition(":")
+    made.connect((address, int(port)))
+    return made
+
+
+async def until_done(one: ClientConnection) -> AsyncIterator[str]:
+    async for text in one:
+        yield str(text)
+        if '"done":true' in str(text):
+            return
 
 
 async def test_without_sockets_there_is_no_route() -> None:
@@ -366,3 +396,9 @@ async def test_without_sockets_there_is_no_route() -> None:
         with pytest.raises(InvalidStatus):
             async with tab(host):
                 pass
+
+
+def test_the_page_lists_the_closing_codes() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "sockets.md").read_text()
+    listed = {int(code) for code in re.findall(r"(?m)^\| (\d{4}) \|", page)}
+    assert listed == {int(code) for code in Close} - {1000}

@@ -20,7 +20,13 @@ class StoppingServer(uvicorn.Server):
 
     def __init__(self, app: Starlette, *, patience: int) -> None:
         # A stream that is still open after `patience` is cut off at once.
-        super().__init__(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1))
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            timeout_graceful_shutdown=1,
+            ws_per_message_deflate=False,  # tokens are too short to gain from it
+        )
+        super().__init__(config)
         self._runs, self._patience = app.state.agui, patience
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -49,7 +49,7 @@ class Connection:
     device: str = ""
     """The device's name, as the client says it."""
     abilities: tuple[str, ...] = ()
-    """What the device can do, as the client says it: ``geolocation``, ``camera``, ..."""
+    """Things that the device can do, as the client says: ``geolocation``, ``camera``, ..."""
     thread: str = ""
     """The thread that the user looks at, by the client's id: that of the newest request."""
     since: float = 0.0
@@ -77,11 +77,11 @@ class Question:
     asked: float = 0.0
     """Seconds since the epoch."""
     answer: str = ""
-    """What the answers were (`answer_of`), once they were taken."""
+    """`answer_of` the answers that were taken; empty before that."""
 
 
 Policy: TypeAlias = Literal["source", "all", "ability"] | Callable[[Question, Sequence[Connection]], Collection[str]]
-"""Who is asked. A function gets the user's open connections, and returns the ids of those that are."""
+"""The choice of who is asked. A function gets the user's open connections, and returns the ids of those that are."""
 
 
 def receivers(

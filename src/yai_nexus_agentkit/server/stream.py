@@ -125,7 +125,7 @@ async def show(run: LiveRun, view: View, launch: Launch, viewer: Viewer | None =
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What a further viewer gets to see: a run, or the thread as it stands."""
+    """The view of a further viewer: a run, or the thread as it stands."""
 
     encoder: Encoder
     kept: Kept

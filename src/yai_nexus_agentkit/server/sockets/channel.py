@@ -24,13 +24,14 @@ class Close(IntEnum):
     FAILED = 1011
     """A fault of the server; its log has more."""
     COME_AGAIN = 1012
-    """The server ends, or a run went to another worker: connect again."""
+    """The server ends, a run went to another worker, or the client took nothing for `ServerSettings.stalled`: connect
+    again."""
     UNIDENTIFIED = 4401
     """Nobody is known by these credentials, or `SocketSettings.max_age` is over."""
     FORBIDDEN = 4403
     """The user may not use this agent."""
     SILENT = 4408
-    """The client answered no ``ping``, or took nothing for `ServerSettings.stalled`."""
+    """The client answered no ``ping``."""
     TOO_MANY = 4429
     """Too many frames, or too many sockets: of the user, or of the process."""
 

@@ -74,7 +74,7 @@ def subprotocol_token(scope: Scope) -> str | None:
 async def identified(
     scope: Scope, token: str | None, agent: ServedAgent, settings: ServerSettings, end: str
 ) -> Caller | None:
-    """Who opened the socket, whose path has `end` after the agent's; None if the resolver knows nobody (401).
+    """The sender of a handshake, whose path has `end` after the agent's; None if the resolver knows nobody (401).
 
     `token`: stands for the header ``Authorization: Bearer``. Raises ValueError for a token that is no header, and what
     else the resolver raises.
