@@ -139,7 +139,7 @@ def check_command(command: Command, block: Block, capsys: pytest.CaptureFixture[
 
 
 def check_own(words: list[str], command: Command, capsys: pytest.CaptureFixture[str]) -> None:
-    if words[1:2] and words[1] == "serve":
+    if words[1:2] and words[1] in ("serve", "chat"):
         check_loads(words)
         return
     capsys.readouterr()

@@ -293,3 +293,20 @@ def test_a_node_that_prints_does_not_disturb_the_json(project: Project) -> None:
 
     assert result.types[-1] == "RUN_FINISHED"
     assert result.err == "a node prints\n"
+
+
+def test_steps_are_shown_on_request(project: Project) -> None:
+    hidden = project.run("my_agent:echoing", "hi").out.splitlines()
+    shown = project.run("my_agent:echoing", "hi", "--steps").out.splitlines()
+
+    assert "TEXT_MESSAGE       None: hi" in hidden
+    assert hidden[-1].endswith("; --steps shows 1 step")
+    at = shown.index("STEP_STARTED       ┌ work")
+    assert shown[at : at + 3] == ["STEP_STARTED       ┌ work", "TEXT_MESSAGE       │ None: hi", "STEP_FINISHED      └"]
+    assert "--steps" not in shown[-1]
+
+
+def test_answers_that_nothing_asked_for_are_warned_about(project: Project) -> None:
+    result = project.run("my_agent:echoing", "hi", "--answer", "yes")
+
+    assert "warning: --answer: nothing asked for 'yes'\n" in result.err

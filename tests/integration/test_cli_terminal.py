@@ -56,7 +56,7 @@ def test_questions_are_asked_in_the_terminal(folder: Path) -> None:
             "? And a city?\n                   type an answer as JSON (true, 7, ...) or text, or /cancel\n> "
         )
         screen.type("Köln\n")
-        screen.wait_for("TEXT_MESSAGE       │ Köln 42\n")
+        screen.wait_for("TEXT_MESSAGE       Köln 42\n")
         screen.wait_for("RUN_FINISHED       success\n")
         assert process.wait(timeout=30) == 0
 

@@ -27,7 +27,7 @@ def shown(*events: Event, width: int = 60, colour: bool = False, full: bool = Fa
 def tracing(width: int = 80, *, colour: bool = False, full: bool = False) -> tuple[Callable[[Event], str], Page]:
     """A trace as `run` makes it, and its page."""
     page, client, unchunked = Page(width, colour=colour), Client({}), Unchunked()
-    trace = Trace(page, client, full=full)
+    trace = Trace(page, client, full=full, steps=True)
 
     def feed(event: Event) -> str:
         out = ""

@@ -34,6 +34,11 @@ class Client:
         self._calls: dict[str, Json] = {}
         """Tool calls of the messages by id."""
 
+    @property
+    def thread(self) -> str:
+        """The thread's id."""
+        return str(self._base["threadId"])
+
     def request(self, messages: Iterable[Json] = (), *, resume: Sequence[Json] = ()) -> Json:
         """The next request, with new messages, or with answers to the open questions."""
         self.messages += messages

@@ -75,9 +75,9 @@ class Page:
     new line.
     """
 
-    def __init__(self, width: int, *, colour: bool) -> None:
-        """`width`: columns of the terminal."""
-        self._width = max(width, _NARROWEST)
+    def __init__(self, width: int, *, colour: bool, label_width: int = LABEL_WIDTH) -> None:
+        """`width`: columns of the terminal. `label_width`: columns of the longest label, and a space."""
+        self._width, self._label_width = max(width, _NARROWEST), label_width
         self._colour = colour
         self._bars: dict[Hashable, str] = {}
         """Style of each open bar by its key, in the order of opening."""
@@ -138,17 +138,17 @@ class Page:
 
     @property
     def _room_for_bars(self) -> int:
-        return (self._width - LABEL_WIDTH - _TEXT_WIDTH) // 2
+        return (self._width - self._label_width - _TEXT_WIDTH) // 2
 
     @property
     def _indent(self) -> int:
-        return LABEL_WIDTH + 2 * min(len(self._bars), self._room_for_bars)
+        return self._label_width + 2 * min(len(self._bars), self._room_for_bars)
 
     def _paint(self, text: str, style: str) -> str:
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if style and self._colour and text else text
 
     def _label(self, label: str, style: str) -> str:
-        return self._paint(label, style) + " " * max(1, LABEL_WIDTH - len(label))
+        return self._paint(label, style) + " " * max(1, self._label_width - len(label))
 
     def _drawn(self) -> str:
         """The open bars."""
@@ -185,4 +185,4 @@ class Page:
                 wrap()
             lines[-1] += piece
             self._column += width_of(piece)
-        return f"\n{' ' * LABEL_WIDTH}{self._drawn()}".join(self._paint(line, self._style) for line in lines)
+        return f"\n{' ' * self._label_width}{self._drawn()}".join(self._paint(line, self._style) for line in lines)

@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from yai_nexus_agentkit.cli.chunks import Event
 from yai_nexus_agentkit.cli.client import Client
+from yai_nexus_agentkit.cli.trace import compact
 from yai_nexus_agentkit.protocol.typed_answers import decision, payload
 
 __all__ = ["Question", "questions"]
@@ -68,4 +69,6 @@ def questions(finished: Event, client: Client) -> list[Question]:
             for asked in outcome["interrupts"]
         ]
     pending = [(call_id, client.call(call_id)) for call_id in outcome.get("pendingToolCallIds") or ()]
-    return [Question(call_id, f"{call['name']}({call['arguments']})", True) for call_id, call in pending if call]
+    return [
+        Question(call_id, f"{call['name']}({compact(call['arguments'])})", True) for call_id, call in pending if call
+    ]

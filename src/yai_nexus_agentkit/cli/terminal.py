@@ -46,13 +46,18 @@ class Terminal:
             self._out.flush()
 
     async def ask(self, prompt: str) -> str | None:
-        """A typed line without its line break; None at the end of the input."""
-        self.write(prompt)
-        line = await _typed()
-        if not line:
-            self.write("\n")
-            return None
-        return line.decode(sys.stdin.encoding or "utf-8", "replace").strip()
+        """The next typed line that is not empty, without spaces around it; None at the end of the input."""
+        while True:
+            self.write(prompt)
+            typed = sys.stdin.isatty()
+            line = (await _typed()).decode(sys.stdin.encoding or "utf-8", "replace") if typed else sys.stdin.readline()
+            if not line:
+                self.write("\n")
+                return None
+            if not typed:  # a terminal shows what is typed
+                self.write(line if line.endswith("\n") else f"{line}\n")
+            if line.strip():
+                return line.strip()
 
 
 async def _typed() -> bytes:

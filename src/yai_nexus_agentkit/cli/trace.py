@@ -1,7 +1,7 @@
 """Pure. How each AG-UI event looks in a terminal.
 
 - Text and reasoning are streamed. A second text waits until the first one has ended, so that their words do not mix.
-- Steps, subagents and titled reasoning are bars at the start of every line inside them.
+- Subagents, titled reasoning and, if they are wanted, steps are bars at the start of every line inside them.
 - A tool call is one line, written at its end, with all of its arguments.
 - Everything else is one line, by the table `_LINES`. A type that is not in it is shown as its JSON.
 """
@@ -21,7 +21,7 @@ from yai_nexus_agentkit.cli.layout import Page, shortened
 from yai_nexus_agentkit.protocol import events
 from yai_nexus_agentkit.protocol.events import Entity, Move, row_of
 
-__all__ = ["Trace"]
+__all__ = ["BRIEF", "Trace", "compact"]
 
 _TEXTS: Mapping[Entity, tuple[str, str]] = {
     events.TEXT: ("TEXT_MESSAGE", ""),
@@ -30,6 +30,22 @@ _TEXTS: Mapping[Entity, tuple[str, str]] = {
 }
 """Label and style of streamed text."""
 _BARS = (events.STEP, events.SUBAGENT, events.SPAN, events.THINKING)
+
+BRIEF: Mapping[str, str] = {
+    "TEXT_MESSAGE": "",
+    "REASONING": "~",
+    "THINKING": "~",
+    "TOOL_CALL": "*",
+    "TOOL_CALL_RESULT": "=",
+    "SUBAGENT_STARTED": "",
+    "SUBAGENT_FINISHED": "",
+    "SUBAGENT_ERROR": "!",
+    "ACTIVITY_SNAPSHOT": "+",
+    "ACTIVITY_DELTA": "+",
+    "CUSTOM": "+",
+    "RUN_ERROR": "!",
+}
+"""Labels in a conversation. Events with other labels are not shown there."""
 
 _LIMIT = 400
 """Characters of a value that are shown, without `full`."""
@@ -53,10 +69,22 @@ class _Text:
 class Trace:
     """The trace of the runs of one thread. `feed` returns the text to write for an event."""
 
-    def __init__(self, page: Page, client: Client, *, full: bool = False) -> None:
-        """`client` has got every event that `feed` gets. `full`: show values in their whole length."""
+    def __init__(
+        self,
+        page: Page,
+        client: Client,
+        *,
+        full: bool = False,
+        steps: bool = False,
+        marks: Mapping[str, str] | None = None,
+    ) -> None:
+        """`client` has got every event that `feed` gets. `full`: show values in their whole length. `steps`: show
+        steps. `marks`: the labels to show, as in `BRIEF`; default: all, with the events' types."""
         self._page, self._client = page, client
         self._limit = None if full else _LIMIT
+        self._steps, self._marks = steps, marks
+        self._hidden = 0
+        """Steps of this run that were not shown. Counted by `feed`, reset by `summary`."""
         self._texts: dict[str, _Text] = {}
         """Open texts and those that wait, in the order of their start; the first one has the line."""
         self._growing: dict[str, str] = {}
@@ -68,21 +96,53 @@ class Trace:
         entity, move = row_of(kind).entity, row_of(kind).move
         if entity in _TEXTS:
             return self._streamed(event, entity, move)
+        if entity is events.STEP and not self._steps:
+            self._hidden += move == "opens"
+            return ""
         if entity in _BARS:
             return self._bar(event, entity, move)
         if entity is events.CALL and move in ("opens", "continues"):
             return ""
         if kind == "RUN_STARTED":
             self._texts.clear()
-        out = "".join(self._page.line("usage", _usage(usage), style="dim") for usage in event.get("usage") or ())
         colour, style, text, label = _LINES.get(kind, _OTHER)
+        if (shown := self._label(label or kind)) is None:
+            return ""
+        out = "".join(self._page.line("usage", _usage(usage), style="dim") for usage in event.get("usage") or ())
         style = _unusual_style(event) or style
-        return out + self._page.line(label or kind, text(self, event), label_style=colour, style=style)
+        return out + self._page.line(shown, text(self, event), label_style=colour, style=style)
+
+    def note(self, text: str, style: str = "", label: str = "") -> str:
+        """A line that is no event."""
+        return self._page.line(label, text, style=style)
+
+    def break_line(self) -> str:
+        """End a line that is unfinished."""
+        return self._page.break_line()
+
+    def summary(self, count: int, seconds: float) -> str:
+        """The line after a run of so many events; none in a conversation."""
+        hidden, self._hidden = self._hidden, 0
+        if self._marks is not None:
+            return ""
+        steps = f"; --steps shows {hidden} step{'s' * (hidden > 1)}" if hidden else ""
+        return self.note(f"{count} events in {seconds:.1f} s{steps}", "dim")
+
+    def conversation(self) -> str:
+        """What user and agent have said in the thread."""
+        labels = {"user": ">", "assistant": ""}
+        said = [(m["role"], _content(m.get("content") or "")) for m in self._client.messages]
+        return "".join(self.note(text, label=labels[role]) for role, text in said if text and role in labels)
+
+    def _label(self, label: str) -> str | None:
+        """The label as it is shown; None if the event is not."""
+        return label if self._marks is None else self._marks.get(label)
 
     def _streamed(self, event: Event, entity: Entity, move: Move | None) -> str:
         key = event.get("messageId", "thinking")  # THINKING_* has no ids: one thought at a time
         if move == "opens":
             label, style = _TEXTS[entity]
+            label = self._label(label) or ""
             role = event.get("role", "assistant")
             self._texts[key] = _Text(label if role in ("assistant", "reasoning") else f"{label} {role}", style)
         elif (text := self._texts.get(key)) is not None:
@@ -110,11 +170,12 @@ class Trace:
             title = event.get("stepName") or event.get("name") or event.get("title")
             title = title or (event.get("metadata") or {}).get("title", "")
             title += f": {event['description']}" if event.get("description") else ""
-            return self._page.open_bar(key, event["type"], shortened(title, _TITLE)) if title else ""
+            label = self._label(event["type"])
+            return "" if not title or label is None else self._page.open_bar(key, label, shortened(title, _TITLE))
         suspended = (event.get("outcome") or {}).get("type") == "suspended"
         note = event.get("message", "suspended" if suspended else "")
         style = "red" if event["type"] == "SUBAGENT_ERROR" else "dim"
-        return self._page.close_bar(key, event["type"], shortened(note, _TITLE), style=style)
+        return self._page.close_bar(key, self._label(event["type"]) or "", shortened(note, _TITLE), style=style)
 
     # ---------------------------------------------------------------- the text of a line
 
@@ -122,15 +183,15 @@ class Trace:
         """How the run ended."""
         outcome = event.get("outcome") or {}
         text = {"interrupt": "paused with a question", "cancelled": "cancelled"}.get(outcome.get("type", ""), "success")
-        if waiting := outcome.get("pendingToolCallIds"):
-            text += f", the client executes {', '.join(map(self.call, waiting))}"
+        if outcome.get("pendingToolCallIds"):
+            text += ", waits for tools of the client"
         return text if event.get("result") is None else f"{text}: {self.value(event['result'])}"
 
     def call(self, call_id: str, *, brief: bool = True) -> str:
         """``get_weather(place="Berlin")``, or the id of an unknown call."""
         if (call := self._client.call(call_id)) is None:
             return call_id
-        name, arguments = call["name"], _compact(call["arguments"])
+        name, arguments = call["name"], compact(call["arguments"])
         if brief:
             arguments = arguments if len(arguments) <= _CALL else f"{arguments[:_CALL]}…"
         return f"{name}({shortened(arguments, self._limit)})"
@@ -175,7 +236,7 @@ class Trace:
         return shortened(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), self._limit)
 
 
-def _compact(arguments: str) -> str:
+def compact(arguments: str) -> str:
     """``place="Berlin", days=3``; anything but a JSON object as it is."""
     try:
         values = json.loads(arguments or "{}")
