@@ -49,7 +49,7 @@ class Calls:
 
     def __init__(self, version: int, earlier: Sequence[Message], verdicts: Mapping[str, bool | None]) -> None:
         self._denies = version > 5
-        self._earlier, self._verdicts = earlier, verdicts
+        self.earlier, self._verdicts = earlier, verdicts
         self._calls: dict[str, _Call] = {}
 
     def __contains__(self, call_id: str) -> bool:
@@ -139,7 +139,7 @@ class Calls:
         return self._input(call)
 
     def _older(self, call_id: str) -> tuple[str, str] | None:
-        for message in reversed(self._earlier):
+        for message in reversed(self.earlier):
             for call in (message.tool_calls or ()) if isinstance(message, AssistantMessage) else ():
                 if call.id == call_id:
                     return call.function.name, call.function.arguments

@@ -140,7 +140,7 @@ class UIMessageStream:
         yield from self._into(message)
         self._seen.add((kind, own))
         self._open[kind, own] = facts
-        yield {"type": f"{kind}-start", "id": own, "providerMetadata": {"agui": facts}}
+        yield {"type": f"{kind}-start", "id": own, "providerMetadata": {"agui": dict(facts)}}
 
     def _delta(self, kind: str, own: str, delta: str) -> Iterator[Chunk]:
         if (kind, own) in self._open:
@@ -274,6 +274,7 @@ class UIMessageStream:
                 yield {"type": "reset-step"}
             else:
                 yield from self._leave()
+        self._calls.earlier = event.messages
         messages = since(event.messages, self._turn)
         self._places = {self._turn, *(message.id for message in messages)}
         for past in events_of(messages):
