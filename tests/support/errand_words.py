@@ -84,6 +84,7 @@ def script(messages: list[AnyMessage]) -> tuple[list[Any], float]:
     return {
         "think": ([*thoughts("Let me see now."), *words("Thought about it.")], 0.002),
         "backend": (call("lookup", {"q": "it"}), 0.002),
+        "act": (call("lookup", {"q": "it"}), 0.002),
         "ask": (call("confirm", {"question": "sure?"}), 0.002),
         "approve": (call("transfer", {"amount": 5}), 0.002),
         "approve two": ([*call("transfer", {"amount": 5}), *call("transfer", {"amount": 6}, index=1)], 0.002),
@@ -148,6 +149,11 @@ def after_model(state: State) -> Any:
     return [Send("tools", [c]) for c in calls] or END  # each a task of its own: all questions are asked at once
 
 
+def after_tools(state: State) -> str:
+    users = [m for m in state["messages"] if isinstance(m, HumanMessage)]
+    return END if users and users[-1].text == "act" else "model"
+
+
 def build(checkpointer: Any) -> Any:
     graph = StateGraph(State)
     for node in (prepare, model, first, fast_task, slow_task, answer):
@@ -156,7 +162,7 @@ def build(checkpointer: Any) -> Any:
     graph.add_conditional_edges(START, begin, ["first", "prepare"])
     graph.add_edge("prepare", "model")
     graph.add_conditional_edges("model", after_model, ["tools", END])
-    graph.add_edge("tools", "model")
+    graph.add_conditional_edges("tools", after_tools, ["model", END])
     graph.add_edge("first", "fast_task")
     graph.add_edge("first", "slow_task")
     graph.add_edge(["fast_task", "slow_task"], "answer")
