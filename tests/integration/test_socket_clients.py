@@ -9,8 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from websockets.asyncio.client import connect
 
+from tests.support.errand_words import build
 from tests.support.serving import served
+from tests.support.sockets import listening
+from yai_nexus_agentkit import AGUIAdapter
+from yai_nexus_agentkit.server import ServerSettings, add_ai_sdk_routes, create_app
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES, AI = ROOT / "tests" / "js" / "node_modules", ROOT / "tests" / "js" / "ai-sdk"
@@ -143,3 +149,37 @@ def test_the_judge_is_content(server: str, frames: str, version: int) -> None:
     report = json.loads(done.stdout)
     assert [one for one in report["results"] if not one.get("ok", "note" in one)] == []
     assert report["ok"]
+
+
+async def test_a_chat_of_another_device_is_not_asked() -> None:
+    """The AI SDK's frames by hand: two sockets of one user show one chat."""
+    settings = ServerSettings()
+    app = create_app({"other": AGUIAdapter(build(InMemorySaver()))}, settings=settings)
+    add_ai_sdk_routes(app, AGUIAdapter(build(InMemorySaver())), "/chat", settings=settings, service=app.state.agui)
+
+    async def next_of(socket: Any, *kinds: str) -> dict[str, Any]:
+        while (frame := json.loads(await socket.recv()))["type"] not in kinds:
+            pass
+        found: dict[str, Any] = frame
+        return found
+
+    async def chunks(socket: Any) -> list[dict[str, Any]]:
+        found = []
+        while (frame := await next_of(socket, "chunk", "end", "no-active"))["type"] == "chunk":
+            found.append(frame["chunk"])
+        return found
+
+    message = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": "slowask"}]}
+    asked = {"id": "c1", "messages": [message], "trigger": "submit-message"}
+    async with listening(app) as host, connect(f"ws://{host}/chat/ws?device=phone") as one:
+        async with connect(f"ws://{host}/chat/ws") as two:
+            await one.send(json.dumps({"type": "send", "requestId": "a", **asked}))
+            await next_of(one, "chunk")
+            await two.send(json.dumps({"type": "resume", "requestId": "b", "id": "c1"}))
+            own, theirs = await chunks(one), await chunks(two)
+            connections = await app.state.agui.connections.of("chat", "")
+    waits = [chunk["data"] for chunk in theirs if chunk["type"] == "data-waits_elsewhere"]
+    assert [(wait["count"], wait["device"]) for wait in waits] == [(1, "phone")]
+    assert not [chunk for chunk in own if chunk["type"] == "data-waits_elsewhere"]
+    assert (own[-1]["finishReason"], theirs[-1]["finishReason"]) == ("tool-calls", "stop")
+    assert [one.thread for one in connections] == ["c1", "c1"]

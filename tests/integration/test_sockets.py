@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import logging
 import re
 import socket
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -388,6 +390,21 @@ async def until_done(one: ClientConnection) -> AsyncIterator[str]:
         yield str(text)
         if '"done":true' in str(text):
             return
+
+
+async def test_the_end_of_the_server_closes_sockets() -> None:
+    async with AsyncExitStack() as stack:
+        async with listening(app_of()) as host:
+            one = await stack.enter_async_context(tab(host))
+        assert (await one.closed())[0] == 1012
+
+
+async def test_a_socket_is_logged_with_its_duration(caplog: Any) -> None:
+    with caplog.at_level(logging.INFO, "yai_nexus_agentkit"):
+        async with listening(app_of()) as host, tab(host) as one:
+            name = (await one.frame("connected"))["connectionId"]
+    assert f"web socket {name} of user '' (agent) is open" in caplog.text
+    assert re.search(rf"web socket {name} was open for \d+\.\d{{3}} s", caplog.text)
 
 
 async def test_without_sockets_there_is_no_route() -> None:

@@ -70,9 +70,10 @@ class _AISDKDialect:
 
     async def take(self, data: Any, raw: bytes) -> None:
         """Do what a frame says."""
-        if self._older is None and isinstance(data, Mapping) and "type" in data:
+        kind = data.get("type") if isinstance(data, Mapping) else None
+        if self._older is None and kind in ("submit", "send", "resume"):
             self._older = is_older(data)
-        if self._older:
+        if self._older or (self._older is None and kind == "ping"):
             await self._take_older(data, raw)
         elif isinstance(data, Mapping) and isinstance(data.get("requestId"), str):
             try:
@@ -91,6 +92,7 @@ class _AISDKDialect:
                 asked |= {name: data[name] for name in _ASKED & data.keys()}
                 posted = await self._official.posted(session.caller, Body(asked, raw))
                 session.begin(request_id, OfficialFrames(request_id), lambda request: request.start(posted))
+                await session.looks_at(posted.run_input.thread_id)
             case "resume":
                 thread = session.caller.thread(str(data.get("id") or ""))
                 run = await session.endpoints.current(thread)
@@ -99,6 +101,7 @@ class _AISDKDialect:
                     return
                 joining = self._wire.joining(run.run_input)
                 session.begin(request_id, OfficialFrames(request_id), lambda request: request.join(joining))
+                await session.looks_at(thread.id)
             case "abort":
                 await self._abort(request_id, leave=True)
             case kind:
@@ -110,6 +113,7 @@ class _AISDKDialect:
             case "submit":
                 posted = await session.endpoints.posted(session.caller, Body(data, raw))
                 session.begin(_TURN, older_frames, lambda request: request.start(posted))
+                await session.looks_at(posted.run_input.thread_id)
             case "abort":
                 await self._abort(_TURN, leave=False)
             case "ping":

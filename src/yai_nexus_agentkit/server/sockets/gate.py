@@ -15,6 +15,8 @@ from yai_nexus_agentkit.server.view import View
 __all__ = ["Gate"]
 
 _logger = logging.getLogger(__name__)
+_KNOWN_WITHIN = 5.0
+"""Seconds that the board may take to say who is asked."""
 
 
 class Gate:
@@ -63,7 +65,8 @@ class Gate:
 
     async def _decide(self) -> None:
         try:
-            here, device = await self._asked()
+            async with asyncio.timeout(_KNOWN_WITHIN):
+                here, device = await self._asked()
             shown = self._held if here else elsewhere(self._held[-1], device, shown=self._shown)
             for event in shown[:-1]:
                 self._view.put(event)

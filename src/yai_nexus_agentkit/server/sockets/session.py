@@ -125,11 +125,13 @@ class Session:
         try:
             async with connections.opened(self.connection, self.dialect.news, previous=previous) as known:
                 self.connection = known
+                _logger.info("web socket %s of user %r (%s) is open", known.id, known.user, known.agent)
                 try:
                     await self.dialect.connected()
                     await self._read()
                 finally:
                     await self._leave_all()
+                    _logger.info("web socket %s was open for %.3f s", known.id, time.time() - known.since)
         except OverloadedError as full:
             raise ClosedError(Close.TOO_MANY, "too many sockets are open") from full
 
