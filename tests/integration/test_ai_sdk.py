@@ -162,7 +162,7 @@ USER: dict[str, Any] = {"id": "u1", "role": "user", "parts": [{"type": "text", "
         ({"id": "c1"}, 422, "messages"),
         ({"id": "c1", "messages": []}, 422, "messages"),
         ({"id": "c1", "messages": [USER] * 4}, 422, "at most 3"),
-        ({"id": "c1", "messages": ["hi"]}, 422, "needs an id"),
+        ({"id": "c1", "messages": ["hi"]}, 422, "/messages/0: a message needs an id"),
         ({"id": "c1", "messages": [{**USER, "id": 7}]}, 422, "needs an id"),
         ({"id": "c1", "messages": [{**USER, "parts": "hi"}]}, 422, "list of parts"),
         ({"id": "c1", "messages": [{**USER, "parts": [{"text": "hi"}]}]}, 422, "with a type"),

@@ -68,8 +68,9 @@ class Answer(NamedTuple):
 
 
 def short_refusal(refusal: Refusal, trace_id: str) -> Answer:
-    """A refusal as ``{"error", "message", "traceId"}``."""
-    body = {"error": refusal.code, "message": clean_text(refusal.description), "traceId": trace_id}
+    """A refusal as ``{"error", "message", "traceId"}``. The message begins with the place, if there is one."""
+    text = f"{refusal.path}: {refusal.description}" if refusal.path else refusal.description
+    body = {"error": refusal.code, "message": clean_text(text), "traceId": trace_id}
     return Answer(refusal.status, {"content-type": "application/json", **refusal.headers}, to_json(body))
 
 
