@@ -69,7 +69,7 @@ def test_its_client_is_content(judges: dict[tuple[str, int], Any], check: str, v
 
 
 async def test_chats_are_the_threads_of_the_other_routes() -> None:
-    app = create_app({"a": AGUIAdapter(talker(2)), "b": AGUIAdapter(talker(3))}, ai_sdk="/api/chat")
+    app = create_app({"a": AGUIAdapter(talker(2)), "b": AGUIAdapter(talker(3))}, ai_sdk="/api/chat/")
     assert texts(await say(app, "/api/chat/a")) == "w0 w1 "
     assert texts(await say(app, "/api/chat/b/")) == "w0 w1 w2 "
     assert [thread["threadId"] for thread in (await call(app, "GET", "/a/threads")).json] == ["c1"]

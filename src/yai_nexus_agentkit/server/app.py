@@ -104,7 +104,7 @@ def create_app(
         add_openai_routes(app, agents, openai, settings=settings, service=service)
     if ai_sdk is not None:
         for name, agent in named.items():
-            path = f"{ai_sdk}/{name}" if isinstance(agents, Mapping) else ai_sdk
+            path = f"{ai_sdk.rstrip('/')}/{name}" if isinstance(agents, Mapping) else ai_sdk
             add_ai_sdk_routes(app, agent, path, settings=settings, name=name, service=service)
     return app
 
