@@ -110,6 +110,31 @@ def test_half_an_answer_is_taken_back_when_another_worker_goes_on(ai: Client, ve
     assert texts == (whole if version == 7 else [whole[0], "Half a", whole[1]])
 
 
+@pytest.mark.parametrize("version", [5, 6, 7])
+async def test_a_page_that_reloads_behind_a_finished_step_has_nothing_twice(ai: Client, version: int) -> None:
+    """Clients from 6 on forget what they had when the replay begins; 5 appends."""
+    gate = asyncio.Event()
+
+    async def wait(state: MessagesState) -> dict[str, Any]:
+        await gate.wait()
+        return {"messages": [("ai", "The end.")]}
+
+    page = page_of(in_a_row({"work": calls(), "wait": wait}), ai, version)
+    page.asked("hi")
+    running = page.start()
+    await running.until(lambda it: b"Sunny." in it.body)
+    await asyncio.sleep(0.05)
+    late = await page.reloaded()
+    assert len(late.messages) == (1 if version == 5 else 2)
+    joining = asyncio.create_task(call(page.app, "GET", "/chat/c1/stream"))
+    await asyncio.sleep(0.05)
+    gate.set()
+    page.take(chunks_of((await running.end()).body))
+    late.messages = late.messages[:1]
+    late.take(chunks_of((await joining).body))
+    assert without_data(late.messages) == without_data(page.messages) == without_data((await page.reloaded()).messages)
+
+
 # ---------------------------------------------------------------- events that are kept
 
 

@@ -84,9 +84,12 @@ class AISDK:
 
     @_answered
     async def messages(self, request: Request) -> Response:
-        """The chat's messages; none if there is no such chat."""
-        caller, history = await self.endpoints.caller(request), UIHistory(self.wire.version)
-        found = await self.endpoints.found(caller, history.of(request.path_params["thread_id"]), running=False)
+        """The chat's messages; none if there is no such chat. A page of version 5 appends the answer under way to what
+        it has of it, so it gets nothing of it here."""
+        caller, chat = await self.endpoints.caller(request), request.path_params["thread_id"]
+        appends = self.wire.version == 5 and await self.endpoints.current(caller.thread(chat)) is not None
+        history = UIHistory(self.wire.version, answered=not appends)
+        found = await self.endpoints.found(caller, history.of(chat), running=False)
         shown = b"".join([piece async for piece in found.whole()])
         if (failure := history.failure) is not None:
             raise Refusal(500, failure.code or "INTERNAL_ERROR", failure.message)

@@ -41,8 +41,10 @@ class UIHistory:
     headers: Mapping[str, str] = {"content-type": "application/json"}
     keep_alive = b""
 
-    def __init__(self, version: Version) -> None:
+    def __init__(self, version: Version, *, answered: bool = True) -> None:
+        """`answered`: False leaves out the answer to the newest message."""
         self._version: Version = version
+        self._answered = answered
         self._messages: Sequence[Message] = ()
         self._state: list[BaseEvent] = []
         self._kept: dict[str, list[CustomEvent]] = {}
@@ -89,6 +91,8 @@ class UIHistory:
             if asked is not None:
                 found.append(_user(asked))
             newest = n == len(turns) - 1
+            if newest and not self._answered:
+                break
             stream = UIMessageStream(self._version, asked.id if asked else "", earlier=self._messages)
             events = [*self._behind(asked), *(event for message in answer for event in self._shown(message))]
             chunks = [chunk for event in [*events, *(self._end if newest else ())] for chunk in stream.feed(event)]
