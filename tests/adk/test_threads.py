@@ -14,7 +14,7 @@ from google.adk.memory import InMemoryMemoryService
 from google.adk.sessions import BaseSessionService, DatabaseSessionService, InMemorySessionService
 from google.adk.tools import ToolContext
 
-from tests.adk.playing import Talk, calling, cleaner, get_weather, model, of, text_of, weather
+from tests.adk.playing import Talk, artist, calling, cleaner, get_weather, model, of, text_of, weather
 from tests.conftest import Judge
 from tests.support.postgres import postgres
 from tests.support.serving import call, living, post, run_body
@@ -311,3 +311,12 @@ async def test_a_tab_that_lost_an_answer_goes_on(judge: Judge) -> None:
     messages = [talk.messages[0], {"id": "u2", "role": "user", "content": "two"}]
     assert text_of(await talk.send(messages)) == "2: two"
     assert sorted(m["content"] for m in talk.messages) == ["1: one", "2: two", "one", "two"]
+
+
+async def test_a_file_is_there_after_a_reload() -> None:
+    app = create_app(AGUIAdapter(artist()))
+    async with living(app):
+        await call(app, "POST", "/", run_body("a cat", thread="t"))
+        again = await call(app, "POST", "/connect", run_body(None, thread="t"))
+    [file] = [event for event in again.events if event["type"] == "CUSTOM"]
+    assert (file["name"], file["value"]["filename"], file["value"]["data"]) == ("artifact", "cat.png", "iVBORw==")

@@ -18,6 +18,9 @@ from yai_nexus_agentkit.adapter.source import Source, check_honoured
 
 if TYPE_CHECKING:
     from ag_ui.core import AgentCapabilities
+    from google.adk.apps import App
+    from google.adk.runners import Runner
+    from google.adk.workflow import BaseNode
     from langchain_core.runnables import Runnable, RunnableConfig
 
     from yai_nexus_agentkit.adapter.control import RunControl
@@ -49,7 +52,7 @@ class AGUIAdapter:
 
     def __init__(
         self,
-        agent: Runnable[Any, Any] | Source,
+        agent: Runnable[Any, Any] | Source | BaseNode | App | Runner,
         *,
         options: AdapterOptions = _DEFAULTS,
         hooks: Hooks = _NO_HOOKS,
