@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import json
 import re
@@ -16,7 +17,7 @@ from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
 from yai_nexus_agentkit.server import ServerSettings, create_app
 from yai_nexus_agentkit.testing import parse_sse
 
-__all__ = ["Client", "Page", "brief", "chunks_of", "client", "page_of", "without_data"]
+__all__ = ["Client", "Page", "brief", "chunks_of", "client", "page_of", "watched", "without_data"]
 
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{32}\b")
 JUDGE = Path(__file__).resolve().parent.parent / "js" / "ai-sdk"
@@ -155,6 +156,13 @@ def page_of(
     agent = AGUIAdapter(graph, options=AdapterOptions(**options))
     given: Any = {"ai_sdk_version": version, **(settings or {})}
     return Page(create_app(agent, settings=ServerSettings(**given), ai_sdk="/chat"), client, version)
+
+
+async def watched(app: Any, chat: str = "c1", viewers: int = 2) -> None:
+    """Wait until so many watch the run of a chat."""
+    async with asyncio.timeout(10):
+        while (await call(app, "GET", f"/threads/{chat}/runs")).json[0]["viewers"] < viewers:
+            await asyncio.sleep(0)
 
 
 def brief(chunks: Sequence[Mapping[str, Any]]) -> list[str]:
