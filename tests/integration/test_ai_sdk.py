@@ -10,15 +10,17 @@ from typing import Any
 
 import pytest
 from fastapi import APIRouter, Depends, FastAPI, Header, HTTPException
+from langchain_core.tools import tool
 from starlette.applications import Starlette
 from starlette.requests import Request
 
 from tests.support.ai_sdk_page import chunks_of
-from tests.support.graphs import chat, scripted
+from tests.support.graphs import chat, scripted, tool_loop
 from tests.support.serving import Exchange, call, post, run_body, served, talker
 from yai_nexus_agentkit import AGUIAdapter
 from yai_nexus_agentkit.runs.identity import Identity
 from yai_nexus_agentkit.server import ServerSettings, add_agui_routes, add_ai_sdk_routes, create_app
+from yai_nexus_agentkit.testing import tool_calls_part
 
 JUDGE = Path(__file__).resolve().parent.parent / "js" / "ai-sdk"
 ANN, BOB = {"x-user": "ann"}, {"x-user": "bob"}
@@ -201,6 +203,22 @@ async def test_a_strange_part_costs_no_more_than_itself(part: Any) -> None:
     done = await call(chat_of(), "POST", "/chat", {**BODY, "messages": [USER, answer]})
     assert done.status in (200, 422)
     assert b"INTERNAL" not in done.body
+
+
+@pytest.mark.parametrize("made", ["[" * 100_000, "[" * 100_000 + "]" * 100_000, '{"a": NaN}', "\ud800", '["\\ud800"]'])
+async def test_results_and_arguments_that_are_hard_to_read_cost_no_run(made: str) -> None:
+    @tool
+    def look(q: str) -> str:
+        """Looks."""
+        return made
+
+    model = scripted([tool_calls_part(("look", {"q": "x"}, "c1"))], [tool_calls_part(("nothing", made, "c2"))], "Done.")
+    app = create_app(AGUIAdapter(tool_loop(model, [look])), ai_sdk="/chat")
+    chunks = chunks_of((await say(app, "/chat")).body)
+    outputs = [chunk for chunk in chunks if chunk["type"].startswith("tool-output")]
+    assert outputs[0]["type"] == "tool-output-available"
+    assert chunks[-1]["type"] == "finish"
+    assert len((await call(app, "GET", "/chat/c1")).json) == 2
 
 
 async def test_text_that_utf_8_cannot_hold_goes_through() -> None:

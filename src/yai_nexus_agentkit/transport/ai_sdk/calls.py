@@ -94,7 +94,7 @@ class Calls:
         more: dict[str, Any] = {"providerMetadata": {"agui": call.facts}} if call.facts else {}
         try:
             return call.chunk("tool-input-available", toolName=call.name, input=json.loads(text or "{}"), **more)
-        except ValueError:
+        except (ValueError, RecursionError):
             call.state = "over"
             error = "the arguments are not JSON"
             return call.chunk("tool-input-error", toolName=call.name, input=text, errorText=error, **more)
@@ -188,7 +188,7 @@ def _output(content: Any) -> Any:
     if content[:1] in ("{", "["):
         try:
             return json.loads(content)
-        except ValueError:
+        except (ValueError, RecursionError):
             return content
     return content
 

@@ -109,7 +109,7 @@ class UIHistory:
         return [*events_of([message]), *self._behind(message)]
 
     def _behind(self, message: Message | None) -> list[BaseEvent]:
-        """Without their place: they stand there."""
+        """The events of the application that stood behind a message, now without a note of it."""
         kept = self._kept.get(message.id if message is not None else "", ())
         return [event.model_copy(update={"metadata": {**(event.metadata or {}), AFTER: None}}) for event in kept]
 
