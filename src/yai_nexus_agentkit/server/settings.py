@@ -60,7 +60,8 @@ class ServerSettings:
 
     identity: Resolver = _anonymous
     """Who sends a request; may be a coroutine function. Raise Starlette's ``HTTPException`` (401, 403) or
-    `PermissionError` (403) to turn somebody away. The default knows nobody: all clients share one user's threads."""
+    `PermissionError` (403) to turn somebody away. The default knows nobody: all clients share one user's threads. A
+    web socket's handshake is an ``HTTPConnection``: a request without method and body."""
 
     thread_key: ThreadKey = thread_key
     """(agent's name, user, thread id) → the thread's id on the server: in the checkpointer, the locks and the index.

@@ -69,6 +69,8 @@ class SocketRequest:
         self.thread: ThreadRef | None = None
         """The thread that it shows."""
         self._run: LiveRun | RemoteRun | None = None
+        self.joining = False
+        """It shows what others started: nothing is lost if its task is cancelled."""
         self._stopped = False
         """The client wants no run, or no more of it."""
 
@@ -89,7 +91,7 @@ class SocketRequest:
 
     async def join(self, posted: Posted) -> None:
         """Show the thread's run under way, or the thread as it stands. Raises what makes that impossible."""
-        endpoints = self._endpoints
+        endpoints, self.joining = self._endpoints, True
         self.thread = thread = self._caller.thread(posted.run_input.thread_id)
         found = await endpoints.found(self._caller, posted, gate=self._gated)
         if found.run is None:

@@ -242,7 +242,7 @@ class Session:
             if not request.sink.complete:
                 self._end_with(ClosedError(Close.COME_AGAIN, "connect again"))
         except Exception as error:
-            with suppress(OSError):
+            with suppress(OSError, RuntimeError):  # the socket is closed
                 await self.dialect.failed(request_id, error)
         finally:
             del self._requests[request_id]
@@ -254,8 +254,10 @@ class Session:
 
     async def _leave_all(self) -> None:
         """The client is gone: leave every request. Runs that end with their viewers end here."""
-        for request, _ in self._requests.values():
+        for request, task in self._requests.values():
             request.sink.leave()
+            if request.joining:
+                task.cancel()
         tasks = [task for _, task in self._requests.values()]
         if tasks:
             await asyncio.wait(tasks)
