@@ -298,6 +298,28 @@ async def test_metadata_of_an_answer_is_a_custom_event(judge: Judge) -> None:
     assert [event["value"] for event in of(events, "CUSTOM")] == [{"source": "cache"}]
 
 
+async def test_an_answer_cites_its_sources(judge: Judge) -> None:
+    text = "Grüße: it is 25 °C."
+    segment = types.Segment(start_index=len("Grüße: ".encode()), end_index=len(text.encode()), text="it is 25 °C.")
+    grounding = types.GroundingMetadata(
+        grounding_chunks=[types.GroundingChunk(web=types.GroundingChunkWeb(uri="https://w.example/", title="Weather"))],
+        grounding_supports=[types.GroundingSupport(segment=segment, grounding_chunk_indices=[0])],
+    )
+    answer = LlmResponse(
+        content=types.Content(role="model", parts=[types.Part(text=text)]), grounding_metadata=grounding
+    )
+    talk = Talk(AGUIAdapter(Agent(name="root", model=model(answer))), judge)
+    events = await talk.say()
+    found = [{"url": "https://w.example/", "title": "Weather", "start_index": 7, "end_index": 19}]
+    assert of(events, "TEXT_MESSAGE_END")[0]["metadata"] == {"adk": {"citations": found}}
+    [activity] = of(events, "ACTIVITY_SNAPSHOT")
+    assert activity["content"] == {"messageId": of(events, "TEXT_MESSAGE_START")[0]["messageId"], "citations": found}
+    store = talk.adapter.source.thread_store()
+    assert store is not None
+    held = await store.messages("t", None)  # type: ignore[arg-type]
+    assert held[-1].metadata == {"adk": {"citations": found}}
+
+
 async def test_an_answer_that_a_callback_rewrote_is_corrected(judge: Judge) -> None:
     def rewritten(callback_context: Any, llm_response: LlmResponse) -> LlmResponse | None:
         if llm_response.partial:

@@ -12,10 +12,11 @@ from ag_ui.core import ContentPart, FileSource, TextPart, UrlSource
 from google.genai import types
 
 from yai_nexus_agentkit.errors import RunInputError
+from yai_nexus_agentkit.protocol.citations import Citation, grounded
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe, json_text
 from yai_nexus_agentkit.protocol.parts import part_from_block, parts_text
 
-__all__ = ["response_of", "result_text", "to_content", "user_content"]
+__all__ = ["cited", "response_of", "result_text", "to_content", "user_content"]
 
 
 def to_content(content: str | Sequence[ContentPart]) -> types.Content:
@@ -53,6 +54,12 @@ def user_content(parts: Sequence[Any]) -> str | list[ContentPart]:
         if made is not None:
             found.append(made)
     return parts_text(found, "") if all(isinstance(part, TextPart) for part in found) else found
+
+
+def cited(event: Any, text: str) -> list[Citation]:
+    """The sources that an answer rests on, by Gemini's grounding."""
+    given = event.grounding_metadata
+    return [] if given is None else json_safe(grounded(given.model_dump(exclude_none=True), text))
 
 
 def result_text(response: Any) -> str:

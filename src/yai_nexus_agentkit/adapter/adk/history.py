@@ -11,7 +11,7 @@ from typing import Any
 from ag_ui.core import AssistantMessage, FunctionCall, Message, ReasoningMessage, ToolCall, ToolMessage, UserMessage
 
 from yai_nexus_agentkit.adapter.adk.code_runs import CodeRuns
-from yai_nexus_agentkit.adapter.adk.content import result_text, user_content
+from yai_nexus_agentkit.adapter.adk.content import cited, result_text, user_content
 from yai_nexus_agentkit.adapter.adk.questions import ASKING, CREDENTIAL, Question
 from yai_nexus_agentkit.protocol.calls import ThreadCalls
 from yai_nexus_agentkit.protocol.fetched_media import read_sent_form
@@ -220,6 +220,7 @@ class History:
                 content=text or None,
                 tool_calls=made or None,
                 subagent_run_id=owner,
+                metadata=cited_facts(event, text),
             )
         for call_id, result in code.results(event):
             text = result_text(result)
@@ -254,6 +255,12 @@ class History:
                 content=texts.get(response.id, result_text(response.response)),
                 subagent_run_id=owner_of(event) if event.author != "user" else None,
             )
+
+
+def cited_facts(event: Any, text: str) -> dict[str, Any] | None:
+    """The metadata of an answer that cites sources."""
+    citations = cited(event, text)
+    return {"adk": {"citations": citations}} if citations else None
 
 
 def owner_of(event: Any) -> str | None:

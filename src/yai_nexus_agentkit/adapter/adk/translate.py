@@ -21,6 +21,7 @@ from yai_nexus_agentkit.adapter.adk.history import (
     History,
     arguments,
     calls_of,
+    cited_facts,
     interim,
     owner_of,
     parts_of,
@@ -185,7 +186,7 @@ class AdkTranslator(Translator):
                 answer, events = self._began(event)
             events += self._rest(event, answer)
             del self._answers[event.id]
-            events += [*self._calls(event), *self._life.end_lane(event.id), *self._results(event)]
+            events += [*self._calls(event), *self._ended(event), *self._results(event)]
         self._count(event)
         return [*events, *self._changed(event), *self._custom(event)]
 
@@ -203,7 +204,17 @@ class AdkTranslator(Translator):
             events += self._life.text(event.id, event.id, text[len(answer.text) :])
         elif text != answer.text:
             self._lacks = True  # a callback rewrote the answer
-        return [*events, *self._life.end_text(event.id)]
+        return events if event.grounding_metadata is not None else [*events, *self._life.end_text(event.id)]
+
+    def _ended(self, event: Any) -> list[BaseEvent]:
+        """The answer is over. Its sources stand in its metadata, and beside it."""
+        facts = cited_facts(event, texts_of(event)[0]) if event.grounding_metadata is not None else None
+        shown = self._life.message_id(event.id)
+        events = self._life.end_lane(event.id, facts)
+        if facts is None or shown is None:
+            return events
+        content = {"messageId": shown, "citations": facts["adk"]["citations"]}
+        return [*events, *self._life.activity(f"{shown}-citations", "citations", content, owner=owner_of(event))]
 
     def _count(self, event: Any) -> None:
         """Tokens, and how the answer ended."""
