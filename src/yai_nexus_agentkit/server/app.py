@@ -67,54 +67,59 @@ def create_app(
 
     Raises ValueError for names that cannot stand in a path.
     """
-    named = agents if isinstance(agents, Mapping) else {_ONLY: agents}
     _require(settings)
-    taken: dict[str | None, str] = {copilotkit: "CopilotKit's path"}
-    if openai is not None:
-        openai = OpenAISettings(path=openai) if isinstance(openai, str) else openai
-        taken[openai.path] = "the path of the models"
-    if ai_sdk is not None:
-        taken["/".join(ai_sdk.split("/")[:2])] = "the beginning of the AI SDK's path"
-    for name in named:
-        _check_name(name, taken if isinstance(agents, Mapping) else {})
+    openai = OpenAISettings(path=openai) if isinstance(openai, str) else openai
+    named = agents if isinstance(agents, Mapping) else {_ONLY: agents}
+    _check_names(agents, copilotkit, openai, ai_sdk)
     spoken = wire or AGUIWire(settings.event_lines)
 
     def wire_at(path: str) -> Wire:
         models = openai is not None and f"{path}/".startswith(f"{openai.path.rstrip('/')}/")
         return OpenAIWire() if models else spoken
 
-    async def no_route(request: Request, error: Exception) -> Response:
-        return refused(error, wire_at(request.scope["path"]), settings)
-
-    middleware = [Middleware(HostCheck, settings=settings, wire_at=wire_at)] if settings.hosts else []
-    app = Starlette(
-        middleware=[*middleware, _cors(settings)] if settings.cors else middleware,
-        exception_handlers={HTTPException: no_route},
-    )
-    service = service_of(settings)
+    app, service = _empty(settings, wire_at), service_of(settings)
     _live_with(app.router, partial(working, service, settings))
     _live_with(app.router, _heap_frozen)
     app.state.agui = service
     for name, agent in named.items():
-        path = f"/{name}" if isinstance(agents, Mapping) else ""
-        add_agui_routes(app, agent, path or "/", settings=settings, name=name, service=service, wire=spoken)
+        under = f"/{name}" if isinstance(agents, Mapping) else ""
+        add_agui_routes(app, agent, under or "/", settings=settings, name=name, service=service, wire=spoken)
+        if ai_sdk is not None:
+            add_ai_sdk_routes(app, agent, f"{ai_sdk.rstrip('/')}{under}", settings=settings, name=name, service=service)
     if copilotkit is not None:
         add_copilotkit_routes(app, agents, copilotkit, settings=settings, service=service)
     if openai is not None:
         add_openai_routes(app, agents, openai, settings=settings, service=service)
-    if ai_sdk is not None:
-        for name, agent in named.items():
-            path = f"{ai_sdk.rstrip('/')}/{name}" if isinstance(agents, Mapping) else ai_sdk
-            add_ai_sdk_routes(app, agent, path, settings=settings, name=name, service=service)
     return app
 
 
-def _check_name(name: str, taken: Mapping[str | None, str]) -> None:
-    """Raise ValueError for a name that cannot stand in a path, or whose path is another wire's."""
-    if not _NAME.fullmatch(name):
-        raise ValueError(f"{name!r} cannot be an agent's name: letters, digits, '.', '_', '~' and '-' only")
-    if other := taken.get(f"/{name}"):
-        raise ValueError(f"{name!r} cannot be an agent's name: /{name} is {other}")
+def _check_names(
+    agents: Agent | Mapping[str, Agent], copilotkit: str | None, openai: OpenAISettings | None, ai_sdk: str | None
+) -> None:
+    """Raises ValueError for names of agents that cannot stand in a path, or that are the path of another wire."""
+    taken = {copilotkit: "CopilotKit's path"}
+    if openai is not None:
+        taken[openai.path] = "the path of the models"
+    if ai_sdk is not None:
+        taken["/".join(ai_sdk.split("/")[:2])] = "the beginning of the AI SDK's path"
+    for name in agents if isinstance(agents, Mapping) else ():
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"{name!r} cannot be an agent's name: letters, digits, '.', '_', '~' and '-' only")
+        if other := taken.get(f"/{name}"):
+            raise ValueError(f"{name!r} cannot be an agent's name: /{name} is {other}")
+
+
+def _empty(settings: ServerSettings, wire_at: Callable[[str], Wire]) -> Starlette:
+    """An application without routes. `wire_at` writes what is refused under a path."""
+
+    async def no_route(request: Request, error: Exception) -> Response:
+        return refused(error, wire_at(request.scope["path"]), settings)
+
+    middleware = [Middleware(HostCheck, settings=settings, wire_at=wire_at)] if settings.hosts else []
+    return Starlette(
+        middleware=[*middleware, _cors(settings)] if settings.cors else middleware,
+        exception_handlers={HTTPException: no_route},
+    )
 
 
 def add_agui_routes(
