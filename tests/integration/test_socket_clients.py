@@ -15,6 +15,7 @@ from websockets.asyncio.client import connect
 from tests.support.errand_words import build
 from tests.support.serving import served
 from tests.support.sockets import listening
+from tests.support.workers import workers
 from yai_nexus_agentkit import AGUIAdapter
 from yai_nexus_agentkit.server import ServerSettings, add_ai_sdk_routes, create_app
 
@@ -139,14 +140,34 @@ def test_chats_share_a_socket(server: str, tmp_path: Path, version: int) -> None
     assert shown["alive"]
 
 
+JUDGED = [("official", 7), ("older", 5), ("older", 6), ("older", 7), ("on two workers", 7)]
+
+
+@pytest.fixture(scope="module")
+def judges(server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[Any, subprocess.Popen[str]]]:
+    """All at once: each waits most of its time."""
+    with workers(tmp_path_factory.mktemp("two"), "", AI="7") as both:
+        first, second = (f"{worker.url.replace('http', 'ws')}/api/chat/ws" for worker in both)
+        started: dict[Any, subprocess.Popen[str]] = {}
+        for frames, version in JUDGED:
+            at = ["--ws", f"{server}/ai/{version}/ws", "--frames", frames, "--older-ai", str(version)]
+            if frames == "on two workers":
+                at = ["--ws", first, "--ws2", second, "--frames", "official"]
+            command = ["node", "check-websocket.mjs", *at, "--timeout", "60", "--json"]
+            started[frames, version] = subprocess.Popen(command, cwd=AI, stdout=subprocess.PIPE, text=True)
+        try:
+            yield started
+        finally:
+            for judge in started.values():
+                judge.kill()
+                judge.wait()
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("frames", "version"), [("official", 7), ("older", 5), ("older", 6), ("older", 7)])
-def test_the_judge_is_content(server: str, frames: str, version: int) -> None:
-    at = ["--ws", f"{server}/ai/{version}/ws", "--frames", frames, "--older-ai", str(version), "--timeout", "60"]
-    done = subprocess.run(
-        ["node", "check-websocket.mjs", *at, "--json"], cwd=AI, capture_output=True, text=True, timeout=110, check=False
-    )
-    report = json.loads(done.stdout)
+@pytest.mark.parametrize(("frames", "version"), JUDGED)
+def test_the_judge_is_content(judges: dict[Any, subprocess.Popen[str]], frames: str, version: int) -> None:
+    shown, _ = judges[frames, version].communicate(timeout=110)
+    report = json.loads(shown)
     assert [one for one in report["results"] if not one.get("ok", "note" in one)] == []
     assert report["ok"]
 

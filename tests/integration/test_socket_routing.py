@@ -13,8 +13,9 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from tests.support.serving import run_body
-from tests.support.socket_workers import Worker, app_of, build, two_workers
+from tests.support.socket_workers import app_of, build, two_workers
 from tests.support.sockets import Tab, listening, tab
+from tests.support.workers import Worker
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
 from yai_nexus_agentkit.runs.routing import Connection, Question
 from yai_nexus_agentkit.server import create_app
@@ -26,13 +27,13 @@ _USERS = itertools.count()
 
 
 @pytest.fixture(scope="module")
-def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Worker, Worker]]:
+def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Worker]]:
     with two_workers(tmp_path_factory.mktemp("workers"), grace=GRACE) as both:
         yield both
 
 
 @pytest.fixture(params=["one worker", "two workers"])
-def hosts(request: pytest.FixtureRequest, workers: tuple[Worker, Worker]) -> tuple[str, str]:
+def hosts(request: pytest.FixtureRequest, workers: list[Worker]) -> tuple[str, str]:
     first, second = workers
     return first.host, (first if request.param == "one worker" else second).host
 

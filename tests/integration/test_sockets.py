@@ -22,7 +22,7 @@ from websockets.exceptions import InvalidStatus
 from tests.support.graphs import chat
 from tests.support.serving import call, run_body, talker
 from tests.support.sockets import listening, tab
-from yai_nexus_agentkit import AGUIAdapter
+from yai_nexus_agentkit import AGUIAdapter, Hooks, RunContext
 from yai_nexus_agentkit.server import Identity, ServerSettings, SocketSettings, create_app
 from yai_nexus_agentkit.server.sockets.channel import Close
 from yai_nexus_agentkit.testing import ScriptedChatModel
@@ -182,6 +182,18 @@ async def test_a_busy_thread_and_an_id_in_use_are_refused() -> None:
         refused = next(f for f in one.of(running) if f["type"] == "error")
         assert refused["error"]["error"] == "REQUEST_EXISTS"
         assert TALK in one.types(running)
+
+
+async def test_an_id_is_free_with_the_last_frame() -> None:
+    async def slowly(run: RunContext, outcome: Any) -> None:
+        await asyncio.sleep(0.5)
+
+    adapter = AGUIAdapter(talker(), hooks=Hooks(after_run=slowly))
+    async with listening(create_app(adapter)) as host, tab(host) as one:
+        for number in (1, 2, 3):
+            await one.send(type="run", requestId="same", input=run_body(thread=f"t{number}"))
+            await one.until(lambda number=number: sum(f.get("done", False) for f in one.frames) == number)  # type: ignore[misc]
+    assert not [frame for frame in one.frames if frame["type"] == "error"]
 
 
 async def test_ping_is_answered_by_pong() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tests.support.trace_files import trace_turn
 
-PREPARATION = 34
+PREPARATION = 33
 """Before the first native event."""
-TURN = 49
+TURN = 47
 TOKEN = 7
 
 

@@ -7,13 +7,10 @@ names the user. The agent does what the word says: ``transfer`` asks for approva
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-import socket
-import subprocess
 import sys
-import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -26,13 +23,14 @@ from langgraph.prebuilt import ToolNode
 from langgraph.types import Send
 from starlette.requests import HTTPConnection
 
+from tests.support.workers import Worker, workers
 from yai_nexus_agentkit import AGUIAdapter
 from yai_nexus_agentkit.orchestration.approvals import require_approval
 from yai_nexus_agentkit.orchestration.device_tools import on_device
 from yai_nexus_agentkit.server import Identity, ServerSettings, SocketSettings, create_app
 from yai_nexus_agentkit.testing import ScriptedChatModel, tool_call_parts
 
-ROOT = Path(__file__).resolve().parents[2]
+_MODULE = "tests.support.socket_workers"
 
 
 def transfer(amount: int) -> str:
@@ -114,46 +112,11 @@ async def serve(port: int, folder: Path, store: str, sockets: dict[str, Any]) ->
         await uvicorn.Server(config).serve()
 
 
-class Worker:
-    """One worker process."""
-
-    def __init__(self, folder: Path, store: str = "", **sockets: Any) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        self.host = f"127.0.0.1:{self.port}"
-        command = [sys.executable, "-m", __name__, str(self.port), str(folder), store, json.dumps(sockets)]
-        self.process = subprocess.Popen(command, cwd=ROOT)
-
-    def wait(self) -> None:
-        for _ in range(300):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            assert self.process.poll() is None, "the worker did not start"
-            time.sleep(0.1)
-        raise AssertionError("the worker did not start in time")
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait()
-
-
-@contextlib.contextmanager
-def two_workers(folder: Path, store: str = "", **sockets: Any) -> Iterator[tuple[Worker, Worker]]:
+@contextmanager
+def two_workers(folder: Path, store: str = "", **sockets: Any) -> Iterator[list[Worker]]:
     """Two workers of one service."""
-    workers = Worker(folder, store, **sockets), Worker(folder, store, **sockets)
-    try:
-        for worker in workers:
-            worker.wait()
-        yield workers
-    finally:
-        for worker in workers:
-            worker.process.terminate()
-        for worker in workers:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                worker.process.wait(timeout=10)
-            worker.kill()
+    with workers(folder, store, arguments=[json.dumps(sockets)], module=_MODULE) as both:
+        yield both
 
 
 if __name__ == "__main__":

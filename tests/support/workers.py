@@ -14,9 +14,10 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
@@ -27,16 +28,21 @@ from yai_nexus_agentkit.server import ServerSettings, create_app
 
 __all__ = ["Worker", "workers"]
 
+_MODULE = "tests.support.workers"
+
 
 class Worker:
-    """A worker in a process of its own."""
+    """A worker in a process of its own. `arguments`: further ones of its module."""
 
-    def __init__(self, folder: Path, store: str, **environment: str) -> None:
+    def __init__(
+        self, folder: Path, store: str, arguments: Sequence[str] = (), module: str = _MODULE, **environment: str
+    ) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         self.url = f"http://127.0.0.1:{port}"
-        command = [sys.executable, "-m", "tests.support.workers", str(port), str(folder), store]
+        command = [sys.executable, "-m", module, str(port), str(folder), store, *arguments]
+        self.host = self.url.removeprefix("http://")
         self.process = subprocess.Popen(command, env={**os.environ, **environment})
 
     def wait(self) -> None:
@@ -54,10 +60,10 @@ class Worker:
 
 
 @contextmanager
-def workers(folder: Path, store: str, count: int = 2, **environment: str) -> Iterator[list[Worker]]:
+def workers(folder: Path, store: str, count: int = 2, **more: Any) -> Iterator[list[Worker]]:
     """Workers that share the threads of `folder` and the store, until the end of the block."""
     with ExitStack() as stack:
-        started = [Worker(folder, store, **environment) for _ in range(count)]
+        started = [Worker(folder, store, **more) for _ in range(count)]
         for one in started:
             stack.callback(one.kill)
         for one in started:

@@ -199,7 +199,7 @@ class EventEmitter:
 
 
 class _Route(NamedTuple):
-    """The targets of one emit."""
+    """Where one emit goes."""
 
     listeners: list[tuple[Any, str]]
     """Handlers to call, each with its role, in order. If none streams, the stream writer is tried as well."""

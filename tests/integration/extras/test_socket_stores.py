@@ -15,16 +15,14 @@ from tests.support.socket_workers import two_workers
 from tests.support.sockets import Tab, tab
 
 
-@pytest.fixture(params=["sqlite", "redis", "postgres"])
+@pytest.fixture(params=["redis", "postgres"])
 def store(request: pytest.FixtureRequest) -> Any:
     if request.param == "redis":
         with redis_server() as server:
             yield server.address
-    elif request.param == "postgres":
+    else:
         with postgres() as address:
             yield address
-    else:
-        yield ""
 
 
 async def looks(one: Tab) -> list[dict[str, Any]]:

@@ -1,1 +1,1 @@
-"""Stores of runs and threads: in this process, or in a store that several workers share."""
+"""Where runs and threads are kept: in this process, or in a store that several workers share."""

@@ -24,7 +24,7 @@ _RETRY = 1.0
 
 
 class News(Protocol):
-    """A store's news of new entries, for its processes."""
+    """What a store sends to its processes about new entries."""
 
     async def watch(self, run: str) -> None:
         """Somebody follows this run from now on. Never raises."""

@@ -87,7 +87,7 @@ class Files:
 
 @dataclass(slots=True)
 class _Left:
-    """The budget of one request."""
+    """What one request may still fetch."""
 
     size: int
     deadline: float
@@ -241,7 +241,7 @@ class Fetcher:
         return url
 
     def _next(self, url: httpx.URL, response: httpx.Response) -> httpx.URL:
-        """The target of a redirect."""
+        """Where a redirect leads."""
         further = self._checked(response.headers.get("location", ""), url)
         if url.scheme == "https" and further.scheme != "https":
             raise MediaError("it has a redirect from https to http")

@@ -43,13 +43,13 @@ class SocketSink:
 
     async def write(self, body: bytes, *, last: bool) -> None:
         """Send what came."""
+        self.complete = self.complete or last  # first: the client may answer while this still waits
         frames = self._framed(body, last)
         if isinstance(frames, str):  # it happens for every token
             await self._send({"type": "websocket.send", "text": frames})
         else:
             for frame in frames:
                 await self._send({"type": "websocket.send", "text": frame})
-        self.complete = last
 
     async def gone(self) -> None:
         """Returns when the client has left this request."""

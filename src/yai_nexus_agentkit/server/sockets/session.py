@@ -72,8 +72,10 @@ class Session:
         self.channel = Channel(scope, receive, send, self.limits)
         self.connection = Connection(id=uuid4().hex, agent=endpoints.agent.name, user="", since=time.time())
         self.dialect: Dialect = dialect(self)
-        self._requests: dict[str, tuple[SocketRequest, asyncio.Task[None]]] = {}
-        """By the client's id, until the last frame was sent."""
+        self._requests: dict[str, SocketRequest] = {}
+        """By the client's id, which is free again when the last frame was sent."""
+        self._tasks: dict[asyncio.Task[None], SocketRequest] = {}
+        """Those of the requests, until all of each has ended."""
         self._runs = Rate(self.limits.runs_per_second)
         self._scope = asyncio.timeout(self.limits.max_age)
         self._why = ClosedError(Close.UNIDENTIFIED, "show again who you are")
@@ -215,24 +217,25 @@ class Session:
 
     def begin(self, request_id: str, framed: Framed, work: Callable[[SocketRequest], Awaitable[None]]) -> None:
         """Answer a request in a task of its own. Raises `Refusal`, and `OverloadedError` for too many."""
-        if request_id in self._requests:
+        if request_id in self._requests and not self._requests[request_id].sink.complete:
             raise Refusal(409, "REQUEST_EXISTS", "a request with this id is under way")
-        if len(self._requests) >= self.limits.max_requests:
-            raise OverloadedError(f"{len(self._requests)} requests are under way on this socket")
+        if len(self._tasks) >= self.limits.max_requests:
+            raise OverloadedError(f"{len(self._tasks)} requests are under way on this socket")
         if not self._runs.take(asyncio.get_running_loop().time()):
             raise OverloadedError(f"at most {self.limits.runs_per_second:g} runs per second")
         request = SocketRequest(self.endpoints, self.caller, self.connection, SocketSink(self.channel.raw_send, framed))
         task = asyncio.create_task(self._answer(request_id, request, work), name="agui-socket-request")
-        self._requests[request_id] = request, task
+        self._requests[request_id], self._tasks[task] = request, request
+        task.add_done_callback(self._tasks.pop)
 
     def shows(self, thread_id: str) -> bool:
         """A request under way is about this thread."""
-        shown = [request.thread for request, _ in self._requests.values()]
+        shown = [request.thread for request in self._requests.values()]
         return any(thread is not None and thread.id == thread_id for thread in shown)
 
     def request(self, request_id: str) -> SocketRequest | None:
         """A request that is under way."""
-        return self._requests[request_id][0] if request_id in self._requests else None
+        return self._requests.get(request_id)
 
     async def _answer(
         self, request_id: str, request: SocketRequest, work: Callable[[SocketRequest], Awaitable[None]]
@@ -245,7 +248,8 @@ class Session:
             with suppress(OSError, RuntimeError):  # the socket is closed
                 await self.dialect.failed(request_id, error)
         finally:
-            del self._requests[request_id]
+            if self._requests.get(request_id) is request:
+                del self._requests[request_id]
 
     def _end_with(self, why: ClosedError) -> None:
         if not self._scope.expired():
@@ -254,10 +258,9 @@ class Session:
 
     async def _leave_all(self) -> None:
         """The client is gone: leave every request. Runs that end with their viewers end here."""
-        for request, task in self._requests.values():
+        for task, request in self._tasks.items():
             request.sink.leave()
             if request.joining:
                 task.cancel()
-        tasks = [task for _, task in self._requests.values()]
-        if tasks:
-            await asyncio.wait(tasks)
+        if self._tasks:
+            await asyncio.wait(list(self._tasks))

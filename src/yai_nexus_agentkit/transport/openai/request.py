@@ -30,7 +30,7 @@ _OWN = frozenset({"messages", "model", "tools", "stream", "stream_options", "n"}
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """A body, understood."""
+    """What a body asks for."""
 
     model: str
     """Empty: the default."""
