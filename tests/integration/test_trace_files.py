@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tests.support.trace_files import trace_turn
 
-PREPARATION = 33
+PREPARATION = 34
 """Before the first native event."""
-TURN = 47
+TURN = 49
 TOKEN = 7
 
 

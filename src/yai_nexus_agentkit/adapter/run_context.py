@@ -23,8 +23,9 @@ Outcome = Literal["success", "interrupt", "error", "cancelled", "abandoned"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hooks:
-    """Where an application may step into a run. The set is closed. Each hook is a plain function; those marked *async*
-    may be coroutine functions. A hook that raises, or returns a wrong value, ends the run with ``HOOK_ERROR``."""
+    """The steps of a run that an application may take part in. The set is closed. Each hook is a plain function; those
+    marked *async* may be coroutine functions. A hook that raises, or returns a wrong value, ends the run with
+    ``HOOK_ERROR``."""
 
     before_run: Callable[[RunContext], RunAgentInput | Awaitable[RunAgentInput | None] | None] | None = None
     """*async.* Called before anything is read. Returns another request, or None to keep this one. Raises

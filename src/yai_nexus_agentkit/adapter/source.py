@@ -53,7 +53,7 @@ class Translator(Protocol):
     """Native events in, AG-UI events out. A state machine without I/O; one per run."""
 
     reports: Reports
-    """Where the run's facts are reported; it returns the events. The driver ends a failed or stopped run by it."""
+    """Takes reports of the run's facts and returns the events. The driver ends a failed or stopped run by it."""
 
     def start(self) -> list[BaseEvent]:
         """The events before the agent runs, such as the state. The driver has sent ``RUN_STARTED``."""

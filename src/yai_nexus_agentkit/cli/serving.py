@@ -148,7 +148,7 @@ def _resolver(args: argparse.Namespace) -> Resolver:
 
 
 def _common(args: argparse.Namespace) -> Identity:
-    """What all identities have by the command line."""
+    """The facts of every identity, by the command line."""
     from yai_nexus_agentkit.server import Identity
 
     config, context = run_arguments(args).values()

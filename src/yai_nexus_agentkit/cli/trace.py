@@ -129,7 +129,7 @@ class Trace:
         return self.note(f"{count} events in {seconds:.1f} s{steps}", "dim")
 
     def conversation(self) -> str:
-        """What user and agent have said in the thread."""
+        """The conversation of the thread so far."""
         labels = {"user": ">", "assistant": ""}
         said = [(m["role"], _content(m.get("content") or "")) for m in self._client.messages]
         return "".join(self.note(text, label=labels[role]) for role, text in said if text and role in labels)

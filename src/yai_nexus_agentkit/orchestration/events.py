@@ -199,7 +199,7 @@ class EventEmitter:
 
 
 class _Route(NamedTuple):
-    """Where one emit goes."""
+    """The targets of one emit."""
 
     listeners: list[tuple[Any, str]]
     """Handlers to call, each with its role, in order. If none streams, the stream writer is tried as well."""

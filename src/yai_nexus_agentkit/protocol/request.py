@@ -286,7 +286,7 @@ def _faults(error: ValidationError, data: Any, key: str, origins: Sequence[int])
 
 
 def _path(detail: ErrorDetails, data: Any) -> tuple[str | int, ...]:
-    """Where a fault is. Pydantic's locations also name members of unions, which the data does not contain."""
+    """The place of a fault. Pydantic's locations also name members of unions, which the data does not contain."""
     path: list[str | int] = []
     node = data
     for position, part in enumerate(detail["loc"]):

@@ -49,7 +49,7 @@ _BRANCHES = 4
 """Threads that are looked at for one conversation; one that took even more other ways begins anew."""
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 _UNNAMED = frozenset({"", "new", "null", "undefined", "none"})
-"""What a client may send in place of a conversation's name while it has none."""
+"""Names that clients send while a conversation has none."""
 
 
 def plain(agent: AGUIAdapter) -> AGUIAdapter:

@@ -34,8 +34,8 @@ class OpenAISettings:
     """The agent of a request without a model. None: the first one."""
 
     sessions: Literal["conversation", "user", "header", "none"] = "conversation"
-    """What keeps a conversation in one thread, where no header names it: its beginning (the user and their first
-    message), the user alone (one thread for each, in which only new messages count), or nothing: each request gets a
+    """The sign of a conversation, where no header names it: its beginning (the user and their first message), the user
+    alone (one thread for each, in which only new messages count), or nothing: each request gets a
     thread of its own, with the posted messages. ``"none"`` ignores headers too. The first two do so for requests
     without a user: a ``user`` in the body, or a user of the key or `ServerSettings.identity`."""
 

@@ -216,8 +216,8 @@ class ServerSettings:
     """Time between two rounds of the janitor, which works only if one of the two limits is set."""
 
     store: str | Store = "memory:"
-    """Where locks, the list of threads and the runs are kept: ``memory:`` (one process), ``sqlite:PATH`` (the workers
-    of one machine), ``redis://...`` or ``postgresql://...``. It is opened with the application. With another one than
+    """The store of locks, the list of threads and the runs: ``memory:`` (one process), ``sqlite:PATH`` (the workers of
+    one machine), ``redis://...`` or ``postgresql://...``. It is opened with the application. With another one than
     memory, workers share threads and runs: a run is watched and cancelled from any of them."""
 
     flush: PositiveFloat = 0.02

@@ -29,7 +29,7 @@ _logger = logging.getLogger(__name__)
 
 
 class Sink(Protocol):
-    """Where the bytes of one response go: an HTTP response, or one conversation on a web socket."""
+    """The receiver of one response's bytes: an HTTP response, or one conversation on a web socket."""
 
     async def begin(self) -> None:
         """Send what comes before the bytes, status and headers, unless it was sent."""

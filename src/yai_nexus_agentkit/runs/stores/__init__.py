@@ -1,1 +1,1 @@
-"""Where runs and threads are kept: in this process, or in a store that several workers share."""
+"""Stores of runs and threads: in this process, or in a store that several workers share."""

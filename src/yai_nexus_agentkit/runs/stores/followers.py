@@ -24,7 +24,7 @@ _RETRY = 1.0
 
 
 class News(Protocol):
-    """What a store sends to its processes about new entries."""
+    """A store's news of new entries, for its processes."""
 
     async def watch(self, run: str) -> None:
         """Somebody follows this run from now on. Never raises."""

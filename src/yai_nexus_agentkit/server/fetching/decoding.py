@@ -11,7 +11,7 @@ __all__ = ["Decoder"]
 
 _STEP = 64 * 1024
 _WINDOWS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
-"""What zlib calls the formats (RFC 9110, 8.4.1)."""
+"""Zlib's names of the formats (RFC 9110, 8.4.1)."""
 
 
 class Decoder:

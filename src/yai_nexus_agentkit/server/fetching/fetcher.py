@@ -87,7 +87,7 @@ class Files:
 
 @dataclass(slots=True)
 class _Left:
-    """What one request may still fetch."""
+    """The budget of one request."""
 
     size: int
     deadline: float
@@ -241,7 +241,7 @@ class Fetcher:
         return url
 
     def _next(self, url: httpx.URL, response: httpx.Response) -> httpx.URL:
-        """Where a redirect leads."""
+        """The target of a redirect."""
         further = self._checked(response.headers.get("location", ""), url)
         if url.scheme == "https" and further.scheme != "https":
             raise MediaError("it has a redirect from https to http")

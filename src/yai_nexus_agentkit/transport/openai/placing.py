@@ -152,7 +152,7 @@ def _tail(posted: Conversation, history: Sequence[Any]) -> Placed:
 
 
 def _further(asked: Sequence[_Turn], held: Sequence[_Turn], thread_id: str) -> list[Any]:
-    """What the posted conversation adds to the thread's newest turn: results of the caller's tools, or an answer."""
+    """The posted conversation's additions to the thread's newest turn: results of the caller's tools, or an answer."""
     newest, known = asked[-1], len(held) == len(asked) and _alike(asked[-1], held[-1])
     results = {message.tool_call_id for message in held[-1].rest if _role(message) == "tool"} if known else set()
     new = [m for m in newest.rest if _role(m) == "tool" and m["toolCallId"] not in results]
@@ -218,7 +218,7 @@ def _instructions(posted: Sequence[Mapping[str, Any]], history: Sequence[Any]) -
 
 
 def _elsewhere(thread_id: str, asked: Sequence[_Turn], held: Sequence[_Turn]) -> Elsewhere:
-    """Where a conversation is that leaves the thread in the last one of these turns."""
+    """The place of a conversation that leaves the thread in the last one of these turns."""
     last, n = asked[-1], len(asked)
     answer = last.said if n <= len(held) and _same(last.asked, held[n - 1].asked) else ""
     return Elsewhere(conversation_key(thread_id, n, _shown(last.asked) if last.asked else None, answer))

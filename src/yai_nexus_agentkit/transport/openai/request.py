@@ -30,7 +30,7 @@ _OWN = frozenset({"messages", "model", "tools", "stream", "stream_options", "n"}
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """What a body asks for."""
+    """A body, understood."""
 
     model: str
     """Empty: the default."""

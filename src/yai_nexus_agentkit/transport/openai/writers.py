@@ -113,7 +113,7 @@ class Completion(ChatAnswer):
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The agent ran: nobody shall ask again without being told to."""
+        """The agent ran: clients shall not ask again by themselves."""
         return {"content-type": "application/json", "x-should-retry": "false"}
 
     def finish(self) -> bytes:

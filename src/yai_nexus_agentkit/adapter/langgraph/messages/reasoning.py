@@ -107,13 +107,13 @@ class Thought:
     form: Form
     provider: Any
     place: Place | None = None
-    """Where it stands in the answer."""
+    """Its place in the answer."""
     kind: str | None = None
     lengths: dict[int, int] = field(default_factory=dict)
     """Of its sections so far."""
     section: int = 0
     grows: str = ""
-    """Where the text of the next chunk is, if it is like the last one."""
+    """The place of the next chunk's text, if it is like the last one."""
     block: dict[str, Any] | None = None
     """The only block of the last chunk's content, without its text; None if the text is in ``additional_kwargs``."""
 

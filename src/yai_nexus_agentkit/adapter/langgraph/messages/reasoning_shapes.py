@@ -17,7 +17,7 @@ SEPARATOR = "\n\n"
 
 
 class Form(NamedTuple):
-    """Where in a LangChain message a reasoning block was found, to put it back there."""
+    """The place of a reasoning block in a LangChain message, to put it back there."""
 
     name: str
     """Of the shape."""
@@ -36,7 +36,7 @@ class Block(NamedTuple):
     number: int = 0
     """Its number among the blocks of the message."""
     place: tuple[int, int] | None = None
-    """Where it stands in the answer (`layout.Place`); None in front of everything."""
+    """Its place in the answer (`layout.Place`); None in front of everything."""
 
     @property
     def text(self) -> str:

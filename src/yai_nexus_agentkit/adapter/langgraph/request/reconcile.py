@@ -134,7 +134,7 @@ class _Comparison:
         self._at = {m.id: n for n, m in enumerate(shown) if m.id}
         self.found = Reconciliation()
         self.known = [n for n, m in enumerate(own) if m.id in self._at]
-        """Where the thread's messages stand in the request."""
+        """Places of the thread's messages in the request."""
         self._differing: list[tuple[Message, BaseMessage]] = []
         """Messages that the client has otherwise, and not because they were redacted or could not be stored."""
         for message in (own[n] for n in self.known):

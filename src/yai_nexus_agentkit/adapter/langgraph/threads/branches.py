@@ -117,7 +117,7 @@ class History:
         return (newest and await self._walk(search, newest)) or await self._walk(search, await self.place(head))
 
     async def _entry(self, search: _Search, saved: CheckpointTuple) -> Place | None:
-        """Where the message came in, if this checkpoint was made by that."""
+        """The place at which the message came in, if this checkpoint was made by that."""
         here = await self.place(saved)
         if search.message_id not in here.ids:  # an input's checkpoint: what comes in waits in a channel of its own
             came = _applied(here.ids, self._shape.messages_of(saved.checkpoint["channel_values"].get(_INPUT)))

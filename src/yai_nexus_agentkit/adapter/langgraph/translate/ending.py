@@ -34,7 +34,7 @@ class Ending:
 
     @property
     def breakpoints(self) -> list[Breakpoint]:
-        """Where the graph stopped at a static interrupt."""
+        """The static interrupts at which the graph stopped."""
         return self._breakpoints
 
     @property
@@ -54,7 +54,7 @@ class Ending:
                 self._asked[interrupt.id] = (interrupt, tuple(namespace))
 
     def stopped_at(self, breakpoints: Sequence[Breakpoint]) -> None:
-        """Where the graph stopped, as its state says."""
+        """Take the places at which the graph stopped, as its state says."""
         self._breakpoints = list(breakpoints)
 
     def interrupts(self, *, declared: bool) -> list[Interrupt]:
