@@ -22,6 +22,8 @@ Answer = str | Sequence[str | types.Part] | Exception | LlmResponse | Callable[[
 Events = list[WireEvent]
 HANGS = "hangs"
 """An answer that does not come."""
+hanging: list[str] = []
+"""The models that were asked for one."""
 
 
 class Scripted(BaseLlm):
@@ -43,6 +45,7 @@ class Scripted(BaseLlm):
         self.requests.append(llm_request)
         answer = self.answers.pop(0)
         if answer == HANGS:
+            hanging.append(self.model)
             await asyncio.sleep(60)
         if callable(answer):
             answer = answer(llm_request)

@@ -11,7 +11,7 @@ from google.adk.agents import Agent, SequentialAgent
 from google.adk.apps import App, ResumabilityConfig
 from google.adk.sessions import DatabaseSessionService, InMemorySessionService
 
-from tests.adk.playing import HANGS, calling, model, of, text_of
+from tests.adk.playing import HANGS, calling, hanging, model, of, text_of
 from yai_nexus_agentkit import AGUIAdapter
 from yai_nexus_agentkit.adapter.adk import AdkSource
 from yai_nexus_agentkit.adapter.run_context import Attempt
@@ -39,7 +39,8 @@ async def played(adapter: AGUIAdapter, attempt: int, *, until: str | None = None
         events.append(wire(event))
         if event.type == until:
             break
-    await asyncio.sleep(0.1 if until else 0)  # the agent goes on until it hangs
+    while until and not hanging:  # the agent goes on until then
+        await asyncio.sleep(0.01)
     await stream.aclose()
     return events
 
@@ -60,6 +61,7 @@ def steps(*, dies: bool = False) -> SequentialAgent:
 )
 async def test_the_next_worker_goes_on(build: Any, until: str, left: str, tmp_path: Path) -> None:
     ran.clear()
+    hanging.clear()
     address = f"sqlite+aiosqlite:///{tmp_path}/s.db"
     dead, alive = DatabaseSessionService(db_url=address), DatabaseSessionService(db_url=address)
     try:

@@ -98,11 +98,11 @@ def waiting() -> Agent:
 @pytest.mark.parametrize(
     ("options", "source", "code"),
     [
-        ({"execution_timeout": 0.2}, {}, "EXECUTION_TIMEOUT"),
-        ({"tool_timeout": 0.2}, {}, "TOOL_TIMEOUT"),
-        ({"idle_timeout": 0.2}, {}, "IDLE_TIMEOUT"),
-        ({}, {"execution_timeout": 0.2}, "EXECUTION_TIMEOUT"),
-        ({}, {"tool_timeout": 0.2}, "TOOL_TIMEOUT"),
+        ({"execution_timeout": 0.6}, {}, "EXECUTION_TIMEOUT"),
+        ({"tool_timeout": 0.6}, {}, "TOOL_TIMEOUT"),
+        ({"idle_timeout": 0.6}, {}, "IDLE_TIMEOUT"),
+        ({}, {"execution_timeout": 0.6}, "EXECUTION_TIMEOUT"),
+        ({}, {"tool_timeout": 0.6}, "TOOL_TIMEOUT"),
     ],
 )
 async def test_a_limit_ends_the_run_and_the_agent(options: Any, source: Any, code: str) -> None:
