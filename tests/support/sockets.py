@@ -104,7 +104,7 @@ class Tab:
     def is_over(self, request: str) -> bool:
         return any(frame.get("done") or frame["type"] in ("done", "error") for frame in self.of(request))
 
-    async def until(self, condition: Callable[[], Any], seconds: float = 10.0) -> None:
+    async def until(self, condition: Callable[[], Any], seconds: float = 40.0) -> None:
         async with asyncio.timeout(seconds), self._news:
             await self._news.wait_for(condition)
 
@@ -124,7 +124,7 @@ class Tab:
 
     async def closed(self) -> tuple[int, str]:
         """Code and reason of the server's closing."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(40):
             await self.socket.wait_closed()
         return self.socket.close_code or 0, self.socket.close_reason or ""
 

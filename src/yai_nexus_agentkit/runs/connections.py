@@ -48,7 +48,7 @@ _KEPT = 24 * 3600.0
 _QUESTION_KEPT = 30 * 24 * 3600.0
 _ANSWER_KEPT = 600.0
 """Seconds for which a second answer is recognised."""
-_TOLD_WITHIN = 5.0
+_SENT_WITHIN = 5.0
 _FIELDS = {made: [one.name for one in fields(made)] for made in (Connection, Question)}
 
 
@@ -353,7 +353,7 @@ class Connections:
 
 async def _notified(one: _Open, news: News) -> None:
     try:
-        async with asyncio.timeout(_TOLD_WITHIN):
+        async with asyncio.timeout(_SENT_WITHIN):
             await one.notify(news)
     except Exception:  # it is closing, or takes nothing
         _logger.debug("a connection got no news", exc_info=True)
