@@ -235,7 +235,7 @@ def test_a_model_for_a_graph_that_is_made_already_is_warned_about(project: Proje
     warned = project.run("my_agent:echoing", "hi", "--model", "provider:name")
     silent = project.run("made:graph", "hi", "--model", "provider:name")
 
-    assert "yai-nexus-agentkit: warning: --model: my_agent:echoing is made already" in warned.err
+    assert "WARNING: --model: my_agent:echoing is made already" in warned.err
     assert (warned.code, silent.code, silent.err) == (0, 0, "")
 
 
@@ -261,7 +261,7 @@ def test_a_run_that_fails_ends_with_1_and_says_where(project: Project) -> None:
     assert result.code == 1
     assert "RUN_ERROR          AGENT_ERROR: no luck\n" in result.out
     line = 1 + AGENT.split("\n").index('        raise ValueError("no luck")')
-    assert result.err == f"ValueError at my_agent.py:{line}, in fail; use --traceback for the full traceback\n"
+    assert result.err == f"WARNING: ValueError at my_agent.py:{line}, in fail; use --traceback for the full traceback\n"
 
 
 def test_the_traceback_of_a_run_that_fails(project: Project) -> None:
@@ -309,4 +309,4 @@ def test_steps_are_shown_on_request(project: Project) -> None:
 def test_answers_that_nothing_asked_for_are_warned_about(project: Project) -> None:
     result = project.run("my_agent:echoing", "hi", "--answer", "yes")
 
-    assert "warning: --answer: nothing asked for 'yes'\n" in result.err
+    assert "WARNING: --answer: nothing asked for 'yes'\n" in result.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import signal
 import socket
 import time
@@ -80,6 +81,8 @@ async def who(request):
     return Identity(user=request.headers["x-user"])
 not_a_function = 5
 """
+
+TWO = ["my_agent:graph", "--workers", "2", "--run-store", "sqlite:runs.db"]
 
 
 @pytest.fixture
@@ -183,6 +186,12 @@ def test_several_agents_have_names(folder: Path) -> None:
         [error] = [event for event in server.post("/bad") if event["type"] == "RUN_ERROR"]
         assert "secret" not in error["message"]
         server.wait_for("ValueError: secret")
+        server.wait_for("INFO: run 'r' of thread 't' (bad): AGENT_ERROR")
+    lines = server.shown.partition("/bad  my_agent:failing\n")[2].splitlines()
+    requests = [line for line in lines if '"POST /' in line]
+    assert len(requests) == 3
+    assert all(re.match(r"INFO: 127.0.0.1:\d+ - ", line) for line in requests)
+    assert {line.partition(":")[0] for line in lines if re.match("[A-Z]+:", line)} == {"INFO", "ERROR"}
 
 
 def test_pages_of_the_ai_sdk_are_served(folder: Path) -> None:
@@ -205,6 +214,16 @@ def test_an_agent_is_made_for_each_request_of_whoever_sends_it(folder: Path) -> 
         assert server.said(**{"x-user": "ada"}) == "hello ada, 1 messages"
         assert server.said(**{"x-user": "bob"}) == "hello bob, 1 messages"
         assert server.said(**{"x-user": "ada"}) == "hello ada, 3 messages"
+
+
+def test_what_is_ignored_is_warned_about(folder: Path) -> None:
+    with serving(folder, "my_agent:graph", "--ai-sdk-version", "7", "--per-request", "--model", "a:b") as server:
+        for warning in (
+            "--ai-sdk-version changes nothing without --ai-sdk\n",
+            "--per-request: my_agent:graph is made already, so that all requests share it\n",
+            "--model: my_agent:graph is made already; only nodes that read config['configurable']['model'] use it\n",
+        ):
+            assert f"WARNING: {warning}" in server.shown
 
 
 @pytest.mark.slow
@@ -244,6 +263,12 @@ def project(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
         (["my_agent:graph", "--checkpointer", "disk"], "--checkpointer takes memory, sqlite:PATH or postgres"),
         (["my_agent:graph", "--store", "disk"], "--store takes memory, sqlite:PATH or postgres"),
         (["my_agent:graph", "--allow-host", "dev.example:80"], "ServerSettings.hosts must hold names such as"),
+        (["my_agent:graph", "--workers", "2"], "--workers 2 needs a store that the workers share: --run-store sqlite"),
+        ([*TWO, "--checkpointer", "memory"], "--checkpointer memory is the memory of one worker: use sqlite:PATH"),
+        ([*TWO, "--store", "memory"], "--store memory is the memory of one worker: use sqlite:PATH"),
+        ([*TWO, "--reload"], "--reload is for one worker: leave --workers out"),
+        (["my_agent:graph", "--open", "--no-inspector"], "--open needs a page: pip install"),
+        (["my_agent:graph", "--env-file", "none.env"], "--env-file: none.env cannot be read: No such file"),
         (["my_agent:graph", "--host", "256.1.1.1"], "cannot listen on 256.1.1.1:0: "),
     ],
 )  # fmt: skip

@@ -292,6 +292,29 @@ def test_colours_are_for_terminals() -> None:
     assert [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in coloured] == shown(*events)
 
 
+def luminance(colour: int) -> float:
+    """Of one of the 216 colours of xterm's cube, as WCAG 2 has it."""
+    levels = (0, 95, 135, 175, 215, 255)
+    shares = [levels[(colour - 16) // step % 6] / 255 for step in (36, 6, 1)]
+    linear = [s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in shares]
+    return sum(weight * value for weight, value in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def test_colours_can_be_read_on_black_and_on_white() -> None:
+    """WCAG asks for 3 : 1 for what is large or bold; text in a terminal gets more."""
+    events: list[Event] = [step("STARTED", f"{n}") for n in range(8)]
+    events += [*text("m", "hello"), *call("c", "look", "{}"), result("c", "seen"), {"type": "STATE_DELTA", "delta": []}]
+    events += [{"type": "CUSTOM", "name": "x", "value": 1}, {"type": "RUN_ERROR", "message": "broken"}]
+    found = set(re.findall("\x1b\\[([0-9;]+)m", "".join(shown(*events, colour=True, width=90))))
+    colours = {int(code.removeprefix("38;5;")) for code in found if code.startswith("38;5;")}
+
+    assert len(colours) == 6, "all of them"
+    assert found <= {"0", "1", "2", "2;3", *(f"38;5;{colour}" for colour in colours)}
+    for colour in colours:
+        assert (luminance(colour) + 0.05) / 0.05 >= 3.8, colour
+        assert 1.05 / (luminance(colour) + 0.05) >= 3.8, colour
+
+
 @pytest.mark.parametrize("word", ["界" * 60, "😀" * 60, "e\u0301" * 120])
 def test_wide_and_combined_characters_fit(word: str) -> None:
     lines = shown(*text("m", word))

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 __all__ = ["Screen", "command", "in_a_terminal"]
@@ -34,15 +34,23 @@ class Screen:
             assert ready, f"waited for {text!r}, saw {self.shown!r}"
             self.shown += os.read(self._descriptor, 65536).decode().replace("\r\n", "\n")
 
+    def wait_for_end(self) -> None:
+        """Read until the program has closed the terminal."""
+        with suppress(OSError):  # EIO: nobody writes any more
+            while piece := os.read(self._descriptor, 65536):
+                self.shown += piece.decode().replace("\r\n", "\n")
+
     def type(self, text: str) -> None:
         self.shown = ""
         os.write(self._descriptor, text.encode())
 
 
 @contextmanager
-def in_a_terminal(folder: Path, *args: str) -> Iterator[tuple[Screen, subprocess.Popen[bytes]]]:
+def in_a_terminal(
+    folder: Path, *args: str, columns: int = 100, **environment: str
+) -> Iterator[tuple[Screen, subprocess.Popen[bytes]]]:
     ours, theirs = pty.openpty()
-    env = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100"}
+    env = {**os.environ, "NO_COLOR": "1", "COLUMNS": str(columns), **environment}
     process = subprocess.Popen(command(*args), cwd=folder, env=env, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     try:

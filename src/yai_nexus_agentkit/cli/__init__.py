@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Protocol, cast
 
 from yai_nexus_agentkit import __version__
+from yai_nexus_agentkit.cli.arguments import read_environment
 from yai_nexus_agentkit.cli.failures import PROGRAM, CommandError, report
 
 __all__ = ["COMMANDS", "Command", "main", "parse", "parser_of"]
@@ -70,12 +73,16 @@ def parser_of(name: str) -> tuple[Command, argparse.ArgumentParser]:
 
 def _overview() -> argparse.ArgumentParser:
     """The parser for everything that is no command: help, the version, an unknown name."""
-    width = max(map(len, COMMANDS))
-    listed = "\n".join(f"  {name:{width}}  {summary}" for name, summary in COMMANDS.items())
+    margin = max(map(len, COMMANDS)) + 4
+    columns = shutil.get_terminal_size().columns - 2
+    listed = "\n".join(
+        textwrap.fill(f"  {name}".ljust(margin) + summary, columns, subsequent_indent=" " * margin)
+        for name, summary in COMMANDS.items()
+    )
     parser = argparse.ArgumentParser(
         prog=PROGRAM,
-        description=f"LangGraph agents as AG-UI event streams.\n\ncommands:\n{listed}",
-        epilog=f"`{PROGRAM} COMMAND --help` shows the arguments of a command.",
+        description=f"LangGraph agents as AG-UI event streams\n\ncommands:\n{listed}",
+        epilog=textwrap.fill(f"`{PROGRAM} COMMAND --help` shows the arguments of a command.", columns),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
@@ -86,6 +93,7 @@ def _overview() -> argparse.ArgumentParser:
 def _guarded(execute: Callable[[argparse.Namespace], int], args: argparse.Namespace) -> int:
     """Run a command. However it ends, there is an exit code and at most one line."""
     try:
+        read_environment(args)
         return execute(args)
     except CommandError as error:
         report(error, tracebacks=args.traceback)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from yai_nexus_agentkit.cli.arguments import adapter_options, run_arguments
 from yai_nexus_agentkit.cli.failures import CommandError, warn
 from yai_nexus_agentkit.cli.loading import find, opened, parse_spec
-from yai_nexus_agentkit.cli.persistence import persistence, with_persistence
+from yai_nexus_agentkit.cli.persistence import check_shared, persistence, with_persistence
 
 if TYPE_CHECKING:
     from yai_nexus_agentkit import AGUIAdapter
 
-__all__ = ["adapter_of", "adapter_opened", "loaded"]
+__all__ = ["adapter_of", "adapter_opened", "loaded", "warn_of_model"]
 
 
 @asynccontextmanager
@@ -33,9 +33,18 @@ async def loaded(
 ) -> AsyncIterator[AGUIAdapter]:
     """The adapter of the object that `spec` names, with the graph attributes of the command line."""
     async with opened(found, spec, run_arguments(args)["config"]) as agent:
-        if args.model and agent is found:
-            warn(f"--model: {spec} is made already; only nodes that read config['configurable']['model'] use it")
-        yield adapter_of(with_persistence(agent, attributes, spec), args)
+        if agent is found:
+            warn_of_model(spec, args)
+        agent = with_persistence(agent, attributes, spec)
+        if getattr(args, "workers", 1) > 1:
+            check_shared(agent, spec)
+        yield adapter_of(agent, args)
+
+
+def warn_of_model(spec: str, args: argparse.Namespace) -> None:
+    """Warn that ``--model`` may change nothing in an agent that no function makes."""
+    if args.model:
+        warn(f"--model: {spec} is made already; only nodes that read config['configurable']['model'] use it")
 
 
 def adapter_of(agent: Any, args: argparse.Namespace) -> AGUIAdapter:

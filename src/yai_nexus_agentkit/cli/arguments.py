@@ -25,6 +25,8 @@ __all__ = [
     "adapter_options",
     "add_agent_arguments",
     "add_turn_arguments",
+    "positive",
+    "read_environment",
     "request",
     "run_arguments",
 ]
@@ -87,6 +89,9 @@ def add_agent_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--context", action="append", default=[], metavar="KEY=VALUE", help="a key of LangGraph's runtime context"
     )
+    group.add_argument(
+        "--env-file", metavar="FILE", help="environment variables, KEY=VALUE lines; those that are set already stay"
+    )
     group.add_argument("--model", metavar="PROVIDER:NAME", help="short for --configurable model=PROVIDER:NAME")
     group.add_argument(
         "--checkpointer",
@@ -108,6 +113,30 @@ def adapter_options(args: argparse.Namespace, own: AdapterOptions) -> AdapterOpt
         return replace(own, **given)
     except ValueError as error:
         raise CommandError(str(error)) from error
+
+
+def positive(text: str) -> int:
+    """A whole number above 0, as a type for argparse."""
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
+def read_environment(args: argparse.Namespace) -> None:
+    """Set the environment variables of ``--env-file`` that are not set. Raises `CommandError`."""
+    if not getattr(args, "env_file", None):
+        return
+    try:
+        from starlette.config import Config
+    except ImportError as error:
+        raise CommandError("--env-file needs an extra: pip install 'yai-nexus-agentkit[server]'") from error
+    try:
+        _read("--env-file", args.env_file).decode()
+    except UnicodeDecodeError as error:
+        raise CommandError(f"--env-file: {args.env_file} is no UTF-8 text") from error
+    for name, value in Config(args.env_file).file_values.items():
+        os.environ.setdefault(name.removeprefix("export ").strip(), value)
 
 
 def run_arguments(args: argparse.Namespace) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from yai_nexus_agentkit.cli.agents import adapter_opened
-from yai_nexus_agentkit.cli.arguments import add_turn_arguments, request, run_arguments
+from yai_nexus_agentkit.cli.arguments import add_turn_arguments, positive, request, run_arguments
 from yai_nexus_agentkit.cli.client import Client
 from yai_nexus_agentkit.cli.failures import CommandError, warnings_shown
 from yai_nexus_agentkit.cli.terminal import Terminal
@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="most microseconds per native event (default: 5000)",
     )
     group.add_argument("--max-ratio", type=float, metavar="R", help="most CPU time, as a multiple of the agent's own")
-    group.add_argument("--repeats", type=_positive, default=11, metavar="N", help="number of replays (default: 11)")
+    group.add_argument("--repeats", type=positive, default=11, metavar="N", help="number of replays (default: 11)")
     parser.add_argument("--json", action="store_true", help="write the figures as JSON")
 
 
@@ -54,11 +54,12 @@ def execute(args: argparse.Namespace) -> int:
         overhead = asyncio.run(_measured(args, budget))
     exceeded = overhead.over(**budget)
     lines = [f"over the budget: {line}" for line in exceeded] or ["within the budget"]
-    text = "\n".join([str(overhead), *lines])
+    out = Terminal()
+    text = "".join(out.wrapped(line) for line in [*str(overhead).splitlines(), *lines])
     if args.json:
         report = {"agent": args.agent, "ok": not exceeded, **_figures(overhead), **budget, "over_budget": exceeded}
-        text = json.dumps(report, ensure_ascii=False, indent=2)
-    Terminal().write(f"{text}\n")
+        text = json.dumps(report, ensure_ascii=False, indent=2) + "\n"
+    out.write(text)
     return 1 if exceeded else 0
 
 
@@ -85,10 +86,3 @@ def _figures(overhead: Overhead) -> dict[str, Any]:
     for name, value in asdict(overhead).items():
         figures |= {f"{name}_us": round(value * 1e6, 3)} if name.startswith("t_") else {name: value}
     return figures
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)
-    return number

@@ -14,9 +14,11 @@ from pathlib import Path
 
 from yai_nexus_agentkit.errors import AGUIAdapterError
 
-__all__ = ["PROGRAM", "CommandError", "place", "report", "summary", "warn", "warnings_shown"]
+__all__ = ["LOG_FORMAT", "PROGRAM", "CommandError", "place", "report", "summary", "warn", "warnings_shown"]
 
 PROGRAM = "yai-nexus-agentkit"
+LOG_FORMAT = "%(levelname)s: %(message)s"
+"""Warnings of the command line look the same."""
 
 _OURS = str(Path(__file__).resolve().parent.parent)
 _LIBRARIES = tuple(
@@ -42,7 +44,7 @@ def report(error: CommandError, *, tracebacks: bool, more: str = "") -> None:
 
 def warn(message: str) -> None:
     """Write a warning to standard error."""
-    sys.stderr.write(f"{PROGRAM}: warning: {message}\n")
+    sys.stderr.write(f"WARNING: {message}\n")
 
 
 def summary(error: BaseException) -> str:
@@ -85,11 +87,13 @@ class _OneLine(logging.Handler):
 
     def __init__(self, level: int, *, tracebacks: bool) -> None:
         super().__init__(logging.DEBUG if tracebacks else level)
+        self.setFormatter(logging.Formatter(LOG_FORMAT))
         self._tracebacks = tracebacks
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
-        text = self.format(record) if self._tracebacks or error is None else _location(error)
+        brief = None if self._tracebacks else error
+        text = self.format(record) if brief is None else f"{record.levelname}: {_location(brief)}"
         sys.stderr.write(f"{text}\n")
 
 

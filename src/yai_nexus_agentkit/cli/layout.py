@@ -12,17 +12,17 @@ __all__ = ["LABEL_WIDTH", "Page", "printable", "shortened", "width_of"]
 LABEL_WIDTH = 19
 """Columns of the longest label, and a space."""
 
-# Colours of middle brightness: readable on black and on white.
+# Colours of middle brightness: their contrast with black and with white is at least 3.8.
 _STYLES: Mapping[str, str] = {
     "dim": "2",
     "bold": "1",
     "italic dim": "2;3",
     "red": "38;5;160",
     "green": "38;5;64",
-    "yellow": "38;5;136",
-    "blue": "38;5;33",
+    "yellow": "38;5;130",
+    "blue": "38;5;27",
     "magenta": "38;5;162",
-    "cyan": "38;5;37",
+    "cyan": "38;5;30",
 }
 _BAR_STYLES = ("blue", "magenta", "cyan", "yellow", "green")
 _PIECE = re.compile(r"\n|[^\S\n]+|\S+")

@@ -11,7 +11,7 @@ from typing import Any
 
 from yai_nexus_agentkit.cli.failures import CommandError, summary
 
-__all__ = ["persistence", "with_persistence"]
+__all__ = ["check_shared", "persistence", "with_persistence"]
 
 _WHERE = re.compile(r"(memory)|(sqlite):(.+)|(postgres)(?:ql)?://.*")
 _PLACES = {
@@ -71,6 +71,17 @@ def with_persistence(agent: Any, attributes: dict[str, Any], name: str) -> Any:
         flag = next(iter(attributes))
         raise CommandError(f"--{flag} needs a compiled graph; {name} is of type {type(agent).__name__}")
     return agent.copy(attributes)
+
+
+def check_shared(agent: Any, name: str) -> None:
+    """Refuse a graph with threads in the memory of one process. Raises `CommandError`."""
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    if isinstance(getattr(agent, "checkpointer", None), InMemorySaver):
+        raise CommandError(
+            f"{name} stores its threads in memory, where each worker has its own: "
+            "--checkpointer sqlite:PATH or postgres://... is shared"
+        )
 
 
 def _without_password(url: str) -> str:

@@ -7,6 +7,8 @@ import asyncio
 import errno
 import logging
 import socket
+import threading
+import webbrowser
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -14,14 +16,17 @@ from importlib.util import find_spec
 from ipaddress import ip_address
 
 from yai_nexus_agentkit import __version__
-from yai_nexus_agentkit.cli.arguments import AGENT, add_agent_arguments
-from yai_nexus_agentkit.cli.failures import CommandError, report, warn
+from yai_nexus_agentkit.cli.arguments import AGENT, add_agent_arguments, positive
+from yai_nexus_agentkit.cli.failures import LOG_FORMAT, CommandError, report, warn
 from yai_nexus_agentkit.cli.models import MODELS, port_of
 from yai_nexus_agentkit.cli.serving import AI_SDK, COPILOTKIT, INSPECTOR, application, inspector_wanted, named_specs
 from yai_nexus_agentkit.cli.terminal import Terminal
+from yai_nexus_agentkit.cli.workers import Announce, supervise
 
 __all__ = ["configure", "execute"]
 
+_WRONG = 2
+"""The exit code of wrong usage."""
 _CLOSING = 3
 """Seconds that open streams get to end when the server stops."""
 
@@ -32,8 +37,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Serve agents as AG-UI over HTTP. AGENT is the same as for `run`. One agent answers POST /; several are "
         "written NAME=AGENT and answer POST /NAME."
     )
+    parser.epilog = "Exit code: 0 stopped, 2 usage, no such agent, or no free port."
     parser.usage = "%(prog)s AGENT [NAME=AGENT ...] [options]"
     parser.add_argument("agents", nargs="+", metavar="AGENT", help=AGENT)
+    _add_process(parser)
+    _add_wires(parser)
+    _add_runs(parser)
+    add_agent_arguments(parser)
+
+
+def _add_process(parser: argparse.ArgumentParser) -> None:
+    """The address, and the processes."""
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
     parser.add_argument(
         "--allow-host",
@@ -43,10 +57,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="another name by which clients may address the server; * for any (default: any, unless --host is local)",
     )
     parser.add_argument("--port", type=port, help="the port (default: 8000, with --openai $PORT; 0 = any free port)")
+    parser.add_argument(
+        "--workers",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="the number of processes; several need a --run-store that they share (default: %(default)s)",
+    )
+    parser.add_argument("--open", action="store_true", help="open the page in a browser")
     parser.add_argument("--reload", action="store_true", help="restart when a Python file here changes")
     parser.add_argument(
         "--cors", action="append", default=[], metavar="ORIGIN", help="an origin whose pages may call; * for all"
     )
+
+
+def _add_wires(parser: argparse.ArgumentParser) -> None:
+    """Other clients than AG-UI's."""
     parser.add_argument(
         "--inspector",
         action=argparse.BooleanOptionalAction,
@@ -59,9 +85,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--ai-sdk-version",
         type=int,
         choices=[5, 6, 7],
-        default=6,
-        help="the major version of their npm package ai (default: %(default)s)",
+        help="the major version of their npm package ai (default: 6)",
     )
+
+
+def _add_runs(parser: argparse.ArgumentParser) -> None:
+    """Users, and their runs."""
     parser.add_argument("--identity", metavar="SPEC", help="module:function that returns the Identity of a request")
     parser.add_argument("--per-request", action="store_true", help="call the agents' functions for each request")
     parser.add_argument(
@@ -76,8 +105,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="cancel",
         help="what becomes of a run whose viewers left (default: %(default)s)",
     )
-    parser.add_argument("--expose-errors", action="store_true", help="send clients the text of unexpected exceptions")
-    add_agent_arguments(parser)
+    parser.add_argument(
+        "--expose-errors",
+        action=argparse.BooleanOptionalAction,
+        help="send clients the text of unexpected exceptions (default: in a terminal, if --host is local)",
+    )
 
 
 def port(text: str) -> int:
@@ -93,11 +125,16 @@ def execute(args: argparse.Namespace) -> int:
     if find_spec("uvicorn") is None or find_spec("starlette") is None:
         raise CommandError("serve needs an extra: pip install 'yai-nexus-agentkit[server]'")
     named_specs(args)
-    inspector_wanted(args)
+    _check(args)
     with _bound(args.host, port_of(args)) as listening:
-        if not args.identity and not ip_address(listening.getsockname()[0]).is_loopback:
+        local = ip_address(listening.getsockname()[0]).is_loopback
+        if not args.identity and not local:
             warn(f"everybody who can reach {args.host} shares the same threads; --identity separates users")
+        if args.expose_errors is None:
+            args.expose_errors = local and Terminal().interactive
         try:
+            if args.workers > 1:
+                return supervise(partial(_work, args), args.workers, listening)
             if args.reload:
                 _supervise(args, listening)
             else:
@@ -105,6 +142,25 @@ def execute(args: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             Terminal().write("stopped\n")
     return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Refuse options that contradict each other, and warn of those that change nothing. Raises `CommandError`."""
+    page = inspector_wanted(args)
+    if args.open and not page:
+        raise CommandError("--open needs a page: pip install 'yai-nexus-agentkit[inspector]'")
+    if args.ai_sdk_version and not args.ai_sdk:
+        warn("--ai-sdk-version changes nothing without --ai-sdk")
+    if args.workers == 1:
+        return
+    if args.reload:
+        raise CommandError("--reload is for one worker: leave --workers out")
+    if args.run_store.startswith("memory"):
+        shared = "sqlite:PATH, redis://... or postgresql://..."
+        raise CommandError(f"--workers {args.workers} needs a store that the workers share: --run-store {shared}")
+    for flag, where in (("--checkpointer", args.checkpointer), ("--store", args.store)):
+        if where == "memory":
+            raise CommandError(f"{flag} memory is the memory of one worker: use sqlite:PATH or postgres://...")
 
 
 @contextmanager
@@ -122,20 +178,36 @@ def _bound(host: str, port: int) -> Iterator[socket.socket]:
         yield listening
 
 
-def _run(args: argparse.Namespace, listening: socket.socket) -> None:
-    """Serve on the event loop that uvicorn would choose; the agents' checkpointers are opened on the same loop."""
+def _run(args: argparse.Namespace, listening: socket.socket, loaded: Announce | None = lambda: None) -> None:
+    """Serve on the event loop that uvicorn would choose; the agents' checkpointers are opened on the same loop.
+
+    `loaded`: called after the banner; without it, there is none. Raises `CommandError`.
+    """
     import uvicorn
 
-    with asyncio.Runner(loop_factory=uvicorn.Config("").get_loop_factory()) as runner:
-        runner.run(_serve(args, listening))
+    with asyncio.Runner(loop_factory=uvicorn.Config("", log_config=None).get_loop_factory()) as runner:
+        runner.run(_serve(args, listening, loaded))
 
 
-async def _serve(args: argparse.Namespace, listening: socket.socket) -> None:
+def _work(args: argparse.Namespace, listening: socket.socket, loaded: Announce | None) -> int:
+    """The work of one of several workers. Returns its exit code."""
+    try:
+        _run(args, listening, loaded)
+    except CommandError as error:
+        report(error, tracebacks=args.traceback)
+        return _WRONG
+    return 0
+
+
+async def _serve(args: argparse.Namespace, listening: socket.socket, loaded: Announce | None) -> None:
     from yai_nexus_agentkit.cli.stopping import StoppingServer
 
     async with application(args, listening.getsockname()[0]) as app:
         _log_to_terminal(tracebacks=args.traceback)
-        Terminal().write(_banner(args, listening))
+        if loaded is not None:
+            Terminal().write(_banner(args, listening))
+            _open_page(args, listening)
+            loaded()
         await StoppingServer(app, patience=_CLOSING).serve(sockets=[listening])
 
 
@@ -145,8 +217,10 @@ def _supervise(args: argparse.Namespace, listening: socket.socket) -> None:
     from uvicorn.supervisors import ChangeReload
 
     _log_to_terminal(tracebacks=args.traceback)
+    _open_page(args, listening)
+    again = argparse.Namespace(**{**vars(args), "open": False})
     config = uvicorn.Config("", reload=True, log_config=None)
-    ChangeReload(config, target=partial(_serve_again, args), sockets=[listening]).run()
+    ChangeReload(config, target=partial(_serve_again, again), sockets=[listening]).run()
 
 
 def _serve_again(args: argparse.Namespace, sockets: Sequence[socket.socket]) -> None:
@@ -159,12 +233,23 @@ def _serve_again(args: argparse.Namespace, sockets: Sequence[socket.socket]) -> 
         return
 
 
-def _banner(args: argparse.Namespace, listening: socket.socket) -> str:
+def _url(listening: socket.socket) -> str:
     host, port = listening.getsockname()[:2]
-    base = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    specs = named_specs(args)
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def _open_page(args: argparse.Namespace, listening: socket.socket) -> None:
+    """Show the page in a browser, with ``--open``. Its requests wait until the agents are loaded."""
+    if args.open:
+        # An address that means every interface leads nowhere in a browser.
+        here = _url(listening).replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+        threading.Thread(target=webbrowser.open, args=(f"{here}/{INSPECTOR}/",), daemon=True).start()
+
+
+def _banner(args: argparse.Namespace, listening: socket.socket) -> str:
+    base, specs, workers = _url(listening), named_specs(args), args.workers
     lines = [
-        f"yai-nexus-agentkit {__version__}",
+        f"yai-nexus-agentkit {__version__}" + (f", {workers} workers" if workers > 1 else ""),
         *(f"  POST {base}/{name or ''}  {spec}" for name, spec in specs.items()),
     ]
     if args.copilotkit:
@@ -175,11 +260,13 @@ def _banner(args: argparse.Namespace, listening: socket.socket) -> str:
         lines += [f"  AI SDK {base}{AI_SDK}{f'/{name}' if name else ''}" for name in specs]
     if inspector_wanted(args):
         lines.append(f"  page {base}/{INSPECTOR}/")
-    return "\n".join(lines) + "\n"
+    if args.expose_errors:
+        lines.append("  Clients see the text of exceptions; --no-expose-errors hides it.")
+    return "".join(map(Terminal().wrapped, lines))
 
 
 def _log_to_terminal(*, tracebacks: bool) -> None:
     """Log requests, warnings and errors; with `tracebacks` also the package's debug records."""
-    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
+    logging.basicConfig(format=LOG_FORMAT)
     logging.getLogger("uvicorn.access").setLevel(logging.INFO)
     logging.getLogger("yai_nexus_agentkit").setLevel(logging.DEBUG if tracebacks else logging.INFO)

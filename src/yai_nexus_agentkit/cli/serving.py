@@ -12,9 +12,9 @@ from importlib.util import find_spec
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
-from yai_nexus_agentkit.cli.agents import adapter_of, loaded
+from yai_nexus_agentkit.cli.agents import adapter_of, loaded, warn_of_model
 from yai_nexus_agentkit.cli.arguments import run_arguments
-from yai_nexus_agentkit.cli.failures import CommandError
+from yai_nexus_agentkit.cli.failures import CommandError, warn
 from yai_nexus_agentkit.cli.loading import find, made, parse_spec
 from yai_nexus_agentkit.cli.models import MODELS, model_settings, server_settings
 from yai_nexus_agentkit.cli.persistence import persistence, with_persistence
@@ -68,6 +68,7 @@ def inspector_wanted(args: argparse.Namespace) -> bool:
 async def application(args: argparse.Namespace, address: str) -> AsyncIterator[Starlette]:
     """The application with its agents loaded, for as long as the block lasts. `address`: where it listens. Raises
     `CommandError`."""
+    from yai_nexus_agentkit.adapter.frameworks import is_agent
     from yai_nexus_agentkit.server import ServerSettings, create_app
 
     specs = named_specs(args)
@@ -80,7 +81,7 @@ async def application(args: argparse.Namespace, address: str) -> AsyncIterator[S
             hosts=_hosts(args, address),
             disconnect=args.disconnect,
             store=args.run_store,
-            ai_sdk_version=args.ai_sdk_version,
+            ai_sdk_version=args.ai_sdk_version or 6,
             restore_identity=None if args.identity else _restorer(args),
             **server_settings(args),
         )
@@ -92,6 +93,9 @@ async def application(args: argparse.Namespace, address: str) -> AsyncIterator[S
         agents: dict[str | None, Agent] = {}
         for name, spec in specs.items():
             if args.per_request:
+                if is_agent(found[name]):
+                    warn(f"--per-request: {spec} is made already, so that all requests share it")
+                    warn_of_model(spec, args)
                 agents[name] = _factory(found[name], spec, args, attributes)
                 continue
             agents[name] = await stack.enter_async_context(loaded(found[name], spec, attributes, args))

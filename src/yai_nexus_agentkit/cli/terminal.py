@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 import sys
+import textwrap
 
 __all__ = ["Terminal"]
 
@@ -38,6 +39,16 @@ class Terminal:
     def interactive(self) -> bool:
         """A person reads and can type."""
         return sys.stdin is not None and sys.stdin.isatty() and self._out.isatty()
+
+    def wrapped(self, line: str) -> str:
+        """The line with its line break. In a terminal it is wrapped between words."""
+        indent = " " * (len(line) - len(line.lstrip()))
+        lines = [line]
+        if self._out.isatty():
+            lines = textwrap.wrap(
+                line, self.width, subsequent_indent=f"{indent}  ", break_long_words=False, break_on_hyphens=False
+            )
+        return "\n".join(lines) + "\n"
 
     def write(self, text: str) -> None:
         """Write and flush."""

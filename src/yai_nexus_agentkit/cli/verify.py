@@ -47,7 +47,9 @@ def execute(args: argparse.Namespace) -> int:
     with warnings_shown(level=logging.ERROR, tracebacks=args.traceback):
         asked, body, seconds = asyncio.run(_stream(args))
     report = {**_report(asked, body, args), "seconds": round(seconds, 3)}
-    Terminal().write(f"{json.dumps(report, ensure_ascii=False, indent=2)}\n" if args.json else _text(report))
+    out = Terminal()
+    lines = [json.dumps(report, ensure_ascii=False, indent=2) + "\n"] if args.json else map(out.wrapped, _lines(report))
+    out.write("".join(lines))
     return 0 if report["ok"] else 1
 
 
@@ -89,7 +91,7 @@ def _check_names(ignored: list[str]) -> None:
             raise CommandError(f"--ignore: there is no rule {name!r}; the rules are {', '.join(known)}, AGUI001, ...")
 
 
-def _text(report: dict[str, Any]) -> str:
+def _lines(report: dict[str, Any]) -> list[str]:
     counts = ", ".join(f"{count} {kind}" for kind, count in report["events"].items())
     more = ", ag-ui-validate" if report["validator"] else f"; {_INSTALL} adds ag-ui-validate"
     verdict = "conformant" if report["ok"] else "conformant, but the run failed"
@@ -102,4 +104,4 @@ def _text(report: dict[str, Any]) -> str:
         *(f"  {problem}" for problem in report["problems"]),
         verdict,
     ]
-    return printable("\n".join(lines)) + "\n"
+    return list(map(printable, lines))
