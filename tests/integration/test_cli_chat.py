@@ -119,7 +119,7 @@ def test_a_stored_thread_goes_on_with_its_open_question(folder: Path) -> None:
 
 
 def test_an_agent_without_a_checkpointer_has_the_history_of_the_chat(folder: Path) -> None:
-    assert piped(folder, "a\n\nb\n", "my_agent:forgetful") == (
+    assert piped(folder, "a\n\nb\n", "my_agent:forgetful", "--source", "callbacks") == (
         0,
         "> a\n  a, message 1\n> \n> b\n  b, message 2\n> \n",
     )

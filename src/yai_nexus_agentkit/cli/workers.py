@@ -19,7 +19,7 @@ from yai_nexus_agentkit.cli.failures import warn
 __all__ = ["Announce", "Serve", "supervise"]
 
 Announce = Callable[[], None]
-"""What a worker calls when its agents are loaded."""
+"""Called by a worker when its agents are loaded."""
 Serve = Callable[[socket.socket, Announce | None], int]
 """Serves until the process is interrupted, and returns an exit code. The second argument is None for all but the first
 worker. Can be pickled."""
