@@ -82,7 +82,7 @@ def test_the_overview_fits_a_narrow_terminal(
 def test_output_fits_a_narrow_terminal(folder: Path, arguments: list[str], last: str) -> None:
     with in_a_terminal(folder, *arguments, columns=NARROW) as (screen, _):
         if arguments[0] == "chat":
-            screen.wait_for("\n> ")
+            screen.wait_for("/cancel\n> ")
             asked = screen.shown
             screen.type("yes\n")
             screen.wait_for("\n> ")

@@ -1,4 +1,4 @@
-"""``serve`` in a real terminal: the banner, the text of errors, the page in a browser, several workers."""
+"""``serve`` in a real terminal: the banner, the text of errors, several workers."""
 
 from __future__ import annotations
 
@@ -56,31 +56,12 @@ def error_of(screen: Screen) -> str:
 def test_a_terminal_of_this_machine_shows_errors_and_says_so(folder: Path, more: list[str], exposed: bool) -> None:
     (folder / "users.py").write_text("from yai_nexus_agentkit.server import Identity\ndef who(_): return Identity()\n")
     given = [*more, "users:who"] if "--identity" in more else more
-    with in_a_terminal(folder, "serve", "my_agent:failing", "--port", "0", "--inspector", *given) as (screen, _):
-        screen.wait_for("/inspector/\n")
+    with in_a_terminal(folder, "serve", "my_agent:failing", "--port", "0", *given) as (screen, _):
+        screen.wait_for("my_agent:failing\n")
         if exposed:
             screen.wait_for("  Clients see the text of exceptions; --no-expose-errors hides it.\n")
         assert ("secret" in error_of(screen)) is exposed
         assert ("Clients see" in screen.shown) is exposed
-
-
-def test_the_page_is_opened_and_the_banner_fits_a_narrow_terminal(folder: Path) -> None:
-    (folder / "browser").write_text('#!/bin/sh\necho "$1" > opened.txt\n')
-    (folder / "browser").chmod(0o755)
-    given = ["serve", "my_agent:graph", "--port", "0", "--open"]
-    with in_a_terminal(folder, *given, columns=40, BROWSER=f"{folder / 'browser'} %s") as (screen, process):
-        screen.wait_for("hides it.\n")
-        for _ in range(300):
-            if (folder / "opened.txt").exists():
-                break
-            time.sleep(0.1)
-        page = re.search(r"page (http://\S+)\n", screen.shown)
-        assert page is not None
-        assert (folder / "opened.txt").read_text() == f"{page[1]}\n"
-        assert all(len(line) <= 40 for line in screen.shown.splitlines())
-        process.send_signal(signal.SIGINT)
-        screen.wait_for("stopped\n")
-        assert process.wait(timeout=20) == 0
 
 
 # ---------------------------------------------------------------- workers
