@@ -17,6 +17,7 @@ import pytest
 
 from tests.adk.playing import Talk, of, text_of
 from tests.conftest import Judge
+from tests.support.server_process import serving
 from tests.support.serving import call
 from yai_nexus_agentkit import AGUIAdapter
 from yai_nexus_agentkit.adapter.adk import RemoteAdkSource
@@ -127,3 +128,16 @@ async def test_a_remote_agent_is_a_model(server: str) -> None:
     assert text.strip().endswith("messages.")
     assert (await asked("hi", RemoteAdkSource("http://127.0.0.1:1", "errands"))).status == 502
     assert (await asked("slow", RemoteAdkSource(server, "errands", timeout=0.02))).status == 504
+
+
+def test_a_remote_agent_is_served_by_environment_variables(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ADK_HOST", server)
+    monkeypatch.setenv("ADK_APP_NAME", "errands")
+    spec = "errands=yai_nexus_agentkit.adapter.adk.remote:from_environment"
+    with serving(tmp_path, spec, "--openai") as served:
+        body = {"messages": [{"role": "user", "content": "count"}]}
+        answer = httpx.post(f"{served.base}/v1/chat/completions", json=body, timeout=30).json()
+        assert answer["choices"][0]["message"]["content"].strip() == "1 messages."
+        assert "is ignored" not in served.shown

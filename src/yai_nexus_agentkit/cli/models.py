@@ -21,6 +21,8 @@ MODELS = "/v1"
 """The base path of the models."""
 _PORT = 8000
 _MB = 1024 * 1024
+_REMOTE = "yai_nexus_agentkit.adapter.adk.remote"
+"""The module of the agent that is elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,8 @@ def model_settings(
     from yai_nexus_agentkit.server import OpenAISettings
     from yai_nexus_agentkit.server.openai_keys import name_of
 
-    if environment.get("ADK_HOST"):
-        warn("ADK_HOST is ignored: agents run in this process")
+    if environment.get("ADK_HOST") and not any(_REMOTE in spec for spec in args.agents):
+        warn(f"ADK_HOST is ignored: agents run in this process; {_REMOTE}:from_environment is the one there")
     given = [entry.strip().partition("=") for entry in environment.get("API_KEYS", "").split(",") if entry.strip()]
     return OpenAISettings(
         path=MODELS,
