@@ -66,6 +66,32 @@ async def test_another_beginning_is_another_conversation() -> None:
     assert await text_of(app, said("hi", ONE, "and"), ANOTHER) == "2 said, turn 1"
 
 
+GREETING: Any = {"role": "assistant", "content": "Welcome."}
+SYSTEM: Any = {"role": "system", "content": "Be terse."}
+
+
+@pytest.mark.parametrize("headers", [None, OPEN_WEBUI])
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ([GREETING, *said("hi")], said("hi")),
+        (said("hi"), [GREETING, *said("hi")]),
+        ([SYSTEM, GREETING, *said("hi")], [SYSTEM, *said("hi")]),
+        ([GREETING, *said("hi")], [{**GREETING, "content": "Welcome. Ask me."}, *said("hi")]),
+        ([GREETING], said("")),
+        ([GREETING], said("hi")),
+        ([SYSTEM], [SYSTEM, *said("hi")]),
+        ([SYSTEM, *said("hi")], [SYSTEM]),
+        ([GREETING, *said("hi")], [SYSTEM]),
+    ],
+)
+async def test_what_begins_otherwise_has_a_thread_of_its_own(first: Any, then: Any, headers: Any) -> None:
+    app, users = chats_with(counter()), (sum(m["role"] == "user" for m in posted) for posted in (first, then))
+    assert [await text_of(app, posted, headers, **USER) for posted in (first, then)] == [
+        f"{n} said, turn 1" for n in users
+    ]
+
+
 async def test_titles_never_touch_the_thread() -> None:
     app = chats_with(counter())
     await text_of(app, "hi", OPEN_WEBUI)

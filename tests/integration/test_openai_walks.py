@@ -5,19 +5,22 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import MessagesState
 
-from tests.support.chats import chats_with, text_of
+from tests.support.chats import chats_with, said, text_of
 from tests.support.graphs import in_a_row
 from tests.support.serving import call
 
+Greeting: TypeAlias = tuple[str, ...]
+
 STEPS = 60
-TEXTS = ("hi", "and", "more", "hi there")
+TEXTS = ("hi", "and", "more", "hi there", "")
+GREETINGS: tuple[Greeting, ...] = ((), (), ("Welcome.",), ("Welcome. Ask me.",))
 
 
 def digest(texts: Iterable[str]) -> str:
@@ -39,11 +42,11 @@ class Person:
 
     def __init__(self, app: Any, by_chance: random.Random, headers: Any, more: Any) -> None:
         self._app, self._by_chance, self._headers, self._more = app, by_chance, headers, more
-        self._branches: list[list[str]] = [[]]
+        self._branches: list[tuple[Greeting, list[str]]] = [((), [])]
 
     async def step(self) -> None:
         chance = self._by_chance
-        branch = chance.choice(self._branches)
+        greeting, branch = chance.choice(self._branches)
         turn = chance.randrange(len(branch) // 2 + 1)
         match chance.choice(("say", "say", "say", "repeat", "edit", "switch", "title")):
             case "repeat" if branch:
@@ -54,11 +57,13 @@ class Person:
                 posted = [f"Summarise: {len(branch)}"]
             case _:
                 posted = [*branch, chance.choice(TEXTS)]
-        messages = [{"role": "assistant" if n % 2 else "user", "content": text} for n, text in enumerate(posted)]
+        if len(posted) == 1:
+            greeting = chance.choice(GREETINGS)
+        messages = [*({"role": "assistant", "content": text} for text in greeting), *said(*posted)]
         answer = await text_of(self._app, messages, self._headers, **self._more)
-        assert answer.split()[1] == digest(posted), f"{posted} was not what the agent saw"
+        assert answer.split()[1] == digest([*greeting, *posted]), f"{messages} was not what the agent saw"
         if not posted[0].startswith("Summarise"):
-            self._branches = [*self._branches[-5:], [*posted, answer]]
+            self._branches = [*self._branches[-5:], (greeting, [*posted, answer])]
 
 
 @pytest.mark.parametrize("seed", range(4))

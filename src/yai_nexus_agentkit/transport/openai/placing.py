@@ -133,7 +133,7 @@ def place(posted: Conversation, history: Sequence[Any], thread_id: str, *, tail:
     instructions, history = _instructions(posted.messages, history)
     if newest.rest:
         return Placed([*history, *instructions, *_further(asked, held, thread_id)], newest.answered)
-    if last == 0 and held[0].asked is not None and not _same(newest.asked, held[0].asked):
+    if last == 0 and held and not _same(newest.asked, held[0].asked):
         raise _elsewhere(thread_id, asked, held)  # another beginning: a title asked for under the same name, or an edit
     if last < len(held):  # repeated or edited: its id says where the thread goes back
         at = next(n for n, message in enumerate(history) if message is held[last].asked)
@@ -191,6 +191,8 @@ def _alike(turn: _Turn, held: _Turn) -> bool:
     if turn.answered or turn.text == held.text:
         return True
     one, other = turn.said, held.said
+    if turn.asked is None:
+        return one == other  # a greeting, which the client wrote: nobody stopped it
     return one.startswith(other) or other.startswith(one)
 
 
