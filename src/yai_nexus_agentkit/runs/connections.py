@@ -21,6 +21,7 @@ from yai_nexus_agentkit.runs.board import Board
 from yai_nexus_agentkit.runs.identity import ThreadRef
 from yai_nexus_agentkit.runs.index import ThreadIndex, ThreadStatus
 from yai_nexus_agentkit.runs.limits import Capacity
+from yai_nexus_agentkit.runs.outage import Outage
 from yai_nexus_agentkit.runs.routing import (
     Connection,
     Policy,
@@ -266,13 +267,15 @@ class Connections:
             await asyncio.wait(tasks)
 
     async def _listen(self) -> None:
+        outage = Outage(_logger, "news of other workers come late")
         while not being_cancelled():
             try:
                 async with aclosing(self._board.news()) as pieces:
                     async for text in pieces:
+                        outage.over()
                         await self._pass_on(News(**json.loads(text)))
-            except Exception:
-                _logger.warning("news of other workers come late for a while", exc_info=True)
+            except Exception as error:
+                outage.failed(error)
                 await asyncio.sleep(1.0)
 
     async def _pass_on(self, news: News) -> None:
@@ -321,6 +324,7 @@ class Connections:
         beat = self._settings.lease / 3
         pause = min(beat, max(self._settings.grace / 4, 0.05))
         due, again = 0.0, time.monotonic() + _KEPT / 2
+        outage = Outage(_logger, "the board of connections cannot be read")
         while True:
             await asyncio.sleep(pause)
             now = time.monotonic()
@@ -328,14 +332,16 @@ class Connections:
                 if self._open and now >= due:
                     due = now + beat
                     await self._board.put(_WORKERS, "", self._worker, "", keep=self._settings.lease)
+                    outage.over()
                 if now >= again:
                     again = now + _KEPT / 2
                     for one in list(self._open.values()):
                         await self._save(one.connection)
                 for who in [who for who, at in self._waiting.items() if at <= now]:
                     await self._look(who, index)
-            except Exception:
-                _logger.warning("the board of connections cannot be read", exc_info=True)
+                    outage.over()
+            except Exception as error:
+                outage.failed(error)
 
     async def _look(self, who: tuple[str, str], index: ThreadIndex) -> None:
         """Drop the user's questions that were answered, and see who is asked the others now."""

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from yai_nexus_agentkit.adapter.hook_calls import being_cancelled
 from yai_nexus_agentkit.runs.locks import Lease, ThreadLocks
+from yai_nexus_agentkit.runs.outage import Outage
 
 __all__ = ["Held", "Leases"]
 
@@ -33,6 +34,7 @@ class Leases:
     def __init__(self, locks: ThreadLocks, *, lease: float, noticed: Callable[[Held, Lease], None]) -> None:
         """`lease`: seconds."""
         self.locks, self._lease, self._noticed = locks, lease, noticed
+        self._outage = Outage(_logger, "the locks of threads cannot be renewed")
         self._held: dict[str, Held] = {}
         """By holder."""
         self._keeper: asyncio.Task[None] | None = None
@@ -77,8 +79,9 @@ class Leases:
             for held in self.held:
                 try:
                     lease = await self.locks.renew(held.key, held.holder, lease=self._lease)
-                except Exception:
-                    _logger.exception("a thread's lock could not be renewed")
+                except Exception as error:
+                    self._outage.failed(error)
                     continue
+                self._outage.over()
                 if lease is not Lease.HELD and held.holder in self._held:
                     self._noticed(held, lease)

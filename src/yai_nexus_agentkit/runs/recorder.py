@@ -14,6 +14,7 @@ from yai_nexus_agentkit.adapter.hook_calls import being_cancelled
 from yai_nexus_agentkit.protocol.json.model_json import clean_json
 from yai_nexus_agentkit.protocol.replay import Compacted
 from yai_nexus_agentkit.runs.log import Batch, RunLog
+from yai_nexus_agentkit.runs.outage import Outage
 
 __all__ = ["Recorder", "Recording"]
 
@@ -153,16 +154,16 @@ class Recorder:
         recording.unsure = None
 
     async def _work(self) -> None:
-        away = False
+        away, outage = False, Outage(_logger, "the log of runs cannot be written")
         while not being_cancelled():  # the store's client may have made an error of its own of it
             await self._due.wait()
             self._due.clear()
             try:
                 await self.flush()
                 away = False
-            except Exception:
-                if not away:
-                    _logger.exception("the log of runs cannot be written; trying again")
+                outage.over()
+            except Exception as error:
+                outage.failed(error)
                 away = True
                 self._due.set()
             await asyncio.sleep(_AGAIN if away else self._flush)

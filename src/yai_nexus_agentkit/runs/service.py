@@ -29,9 +29,10 @@ from yai_nexus_agentkit.runs.live_run import LiveRun, Past, RunRequest
 from yai_nexus_agentkit.runs.locks import Lease, MemoryThreadLocks, ThreadLocks
 from yai_nexus_agentkit.runs.log import RunHead
 from yai_nexus_agentkit.runs.operations import Operation, OperationCancelledError
+from yai_nexus_agentkit.runs.outage import Outage
 from yai_nexus_agentkit.runs.remote_run import RemoteRun
 from yai_nexus_agentkit.runs.shared_runs import Restorer, SharedRuns
-from yai_nexus_agentkit.runs.stores.store import Store
+from yai_nexus_agentkit.runs.stores.store import Store, StoreUnavailableError
 from yai_nexus_agentkit.runs.telemetry import Meter
 from yai_nexus_agentkit.transport.wire import Refusal
 
@@ -66,10 +67,6 @@ class ServiceSettings:
 
     def __post_init__(self) -> None:
         check_options(self)
-
-
-class StoreUnavailableError(Exception):
-    """The store of threads and runs cannot be reached. Nothing began."""
 
 
 _REFUSALS = (OverloadedError, ResumeError, ThreadBusyError, StoreUnavailableError, RunInputError, Refusal)
@@ -173,6 +170,8 @@ class RunService:
                 self.count_refused(thread.agent, error)
             known = isinstance(error, _REFUSALS) or not isinstance(error, Exception)
             if self._shared is not None and not known:
+                if not isinstance(error, self.store.away):
+                    _logger.error("a run cannot begin", exc_info=error)
                 raise StoreUnavailableError("the store of runs cannot be reached") from error
             raise
 
@@ -388,12 +387,14 @@ class RunService:
 
     async def _listen(self) -> None:
         """Stop runs at once that somebody in another process cancels."""
+        outage = Outage(_logger, "cancellations of other workers come late")
         while not being_cancelled():
             try:
                 async with aclosing(self.locks.cancellations()) as keys:
                     async for key in keys:
+                        outage.over()
                         if (run := self._live.get(key)) is not None:
                             run.stop()
-            except Exception:
-                _logger.warning("cancellations of other workers come late for a while", exc_info=True)
+            except Exception as error:
+                outage.failed(error)
                 await asyncio.sleep(1.0)

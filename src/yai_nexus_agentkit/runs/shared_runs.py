@@ -24,6 +24,7 @@ from yai_nexus_agentkit.protocol.request import parse_request, peer_declares
 from yai_nexus_agentkit.runs.leases import Held, Leases
 from yai_nexus_agentkit.runs.live_run import LiveRun, Past, RunRequest
 from yai_nexus_agentkit.runs.log import Batch, RunHead, RunLog
+from yai_nexus_agentkit.runs.outage import Outage
 from yai_nexus_agentkit.runs.recorder import Recorder
 from yai_nexus_agentkit.runs.remote_run import RemoteRun, events_of
 
@@ -218,13 +219,15 @@ async def _repeated(step: Callable[[], Coroutine[Any, Any, float]]) -> AsyncIter
     """Do `step` again and again, after the seconds that it returns, for as long as the block lasts."""
 
     async def work() -> None:
+        outage = Outage(_logger, "the shared runs cannot be looked after")
         while not being_cancelled():
             try:
                 pause = await step()
-            except Exception:
+                outage.over()
+            except Exception as error:
                 if being_cancelled():  # the store's client made an error of its own of it
                     return
-                _logger.exception("the shared runs cannot be looked after; trying again")
+                outage.failed(error)
                 pause = 1.0
             await asyncio.sleep(pause)
 

@@ -223,7 +223,7 @@ class Endpoints:
                     if ready is not None:
                         await ready()
             except Exception as error:
-                _logger.warning("the %s of %s cannot be reached", name, self.agent.name, exc_info=error)
+                _logger.warning("the %s of %s cannot be reached: %r", name, self.agent.name, error)
                 raise Refusal(503, "NOT_READY", f"the {name} cannot be reached") from error
         return JSONResponse({"status": "ready"})
 
@@ -360,7 +360,7 @@ class Endpoints:
         """The wire's answer to what a handler raised. Those for a limit or a busy thread are counted."""
         if isinstance(error, OverloadedError | ThreadBusyError):
             self.service.count_refused(self.agent.name, error)
-        return refused(error, self.wire, self.settings)
+        return refused(self.service.store.named(error), self.wire, self.settings)
 
     async def caller(self, request: Request, end: str = "") -> Caller:
         """Who sends the request, whose path has `end` after the agent's. Raises what the application's resolver

@@ -29,7 +29,7 @@ from yai_nexus_agentkit.errors import (
     ThreadNotFoundError,
     ThreadPausedError,
 )
-from yai_nexus_agentkit.runs.service import StoreUnavailableError
+from yai_nexus_agentkit.runs.stores.store import StoreUnavailableError
 from yai_nexus_agentkit.runs.telemetry import trace_id
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.transport.wire import Refusal, Wire
@@ -82,7 +82,7 @@ def _refusal(error: Exception, settings: ServerSettings) -> Refusal:
         case ThreadBusyError():
             return Refusal(409, "THREAD_BUSY", str(error), headers=_later(error.retry_after))
         case StoreUnavailableError():
-            _logger.error("a request was refused: %s", error, exc_info=error)
+            _logger.warning("a request was refused: %s: %r", error, error.__cause__)
             return Refusal(503, "STORE_UNAVAILABLE", str(error), headers=_later(settings.retry_after))
         case OverloadedError():
             after = settings.retry_after if error.retry_after is None else error.retry_after

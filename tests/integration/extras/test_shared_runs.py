@@ -240,6 +240,40 @@ async def test_while_the_store_is_away_runs_go_on_for_those_who_watch() -> None:
             assert again.types()[-1] == "RUN_FINISHED"
 
 
+async def test_while_the_store_is_away_every_route_says_so_and_the_log_stays_short(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    routes: list[tuple[str, str, Any]] = [
+        ("GET", "/threads", None),
+        ("GET", "/connections", None),
+        ("POST", "/connect", run_body()),
+        ("POST", "/", run_body()),
+        ("GET", "/threads/t1/runs", None),
+        ("GET", "/threads/t1/messages", None),
+        ("POST", "/threads/t1/cancel", {}),
+        ("PATCH", "/threads/t1", {"title": "new"}),
+        ("PATCH", "/threads/t1/state", []),
+        ("DELETE", "/threads/t1", None),
+    ]
+    with redis_server() as server:
+        async with Workers(server.address, tokens=1) as workers:
+            app = await workers.start()
+            await post(app, run_body()).end()
+            caplog.clear()
+            server.stop()
+            for method, path, body in routes:
+                refused = await call(app, method, path, body)
+                assert (refused.status, refused.error) == (503, "STORE_UNAVAILABLE"), (method, path)
+            await asyncio.sleep(2.5)  # the background tasks try again every second
+            server.start()
+            async with asyncio.timeout(15):
+                while "it works again" not in caplog.text:
+                    await asyncio.sleep(0.1)
+    full = [record.getMessage() for record in caplog.records if record.exc_info]
+    assert full
+    assert len(full) == len(set(full)) <= 5
+
+
 async def test_the_log_of_a_long_run_is_shortened_along_the_way(address: str) -> None:
     model = ScriptedChatModel(script=lambda messages: [f"{n:04}" + "x" * 4000 for n in range(600)], pause=0.001)
 

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from yai_nexus_agentkit.adapter.hook_calls import being_cancelled
 from yai_nexus_agentkit.runs.log import Entry
+from yai_nexus_agentkit.runs.outage import Outage
 
 __all__ = ["EVERY_RUN", "Followers", "News"]
 
@@ -99,14 +100,16 @@ class Followers:
 
     async def _relay(self) -> None:
         looking = asyncio.get_running_loop().create_task(self._look_again(), name="agui-log-look")
+        outage = Outage(_logger, "the news of runs are cut off")
         try:
             while not being_cancelled():
                 try:
                     async with contextlib.aclosing(self._news.listen()) as news:
                         async for run, entry in news:
+                            outage.over()
                             self._wake(run, entry)
-                except Exception:
-                    _logger.warning("the news of runs are cut off; trying again", exc_info=True)
+                except Exception as error:
+                    outage.failed(error)
                     await asyncio.sleep(_RETRY)
         finally:
             looking.cancel()

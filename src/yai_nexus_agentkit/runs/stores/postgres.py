@@ -49,7 +49,7 @@ async def postgres_store(address: str) -> AsyncIterator[Store]:
         await pool.wait()
         database = _Postgres(address, pool)
         await database.prepare()
-        yield sql_store(database)
+        yield sql_store(database, psycopg.OperationalError)
 
 
 class _Postgres:

@@ -368,8 +368,8 @@ class SqlJournal:
         await self._database.rows("DELETE FROM agui_journal WHERE thread = ?", thread)
 
 
-def sql_store(database: Database) -> Store:
-    """The members of a store in this database."""
+def sql_store(database: Database, *away: type[Exception]) -> Store:
+    """The members of a store in this database. `away`: what its client raises when it cannot be reached."""
 
     async def ready() -> None:
         await database.rows("SELECT 1")
@@ -381,4 +381,5 @@ def sql_store(database: Database) -> Store:
         journal=SqlJournal(database),
         board=SqlBoard(database),
         ready=ready,
+        away=away,
     )

@@ -35,7 +35,7 @@ async def sqlite_store(path: str) -> AsyncIterator[Store]:
     async with aiosqlite.connect(path, isolation_level=None) as own:
         database = _SQLite(path, own)
         await database.prepare()
-        yield sql_store(database)
+        yield sql_store(database, aiosqlite.OperationalError)
 
 
 class _SQLite:

@@ -12,7 +12,11 @@ from yai_nexus_agentkit.runs.journal import MemoryThreadJournal, ThreadJournal
 from yai_nexus_agentkit.runs.locks import MemoryThreadLocks, ThreadLocks
 from yai_nexus_agentkit.runs.log import RunLog
 
-__all__ = ["Store"]
+__all__ = ["Store", "StoreUnavailableError"]
+
+
+class StoreUnavailableError(Exception):
+    """The store of threads and runs cannot be reached. Nothing began."""
 
 
 async def _always() -> None:
@@ -31,3 +35,13 @@ class Store:
     """Where other workers see this worker's runs, and may go on with them; None where nobody else could."""
     ready: Callable[[], Awaitable[None]] = _always
     """Reaches the store once. Raises whatever the store's client raises."""
+    away: tuple[type[Exception], ...] = ()
+    """What the store's client raises when the store cannot be reached."""
+
+    def named(self, error: Exception) -> Exception:
+        """The exception itself, or `StoreUnavailableError` if it is one of `away`."""
+        if not isinstance(error, self.away):
+            return error
+        unavailable = StoreUnavailableError("the store of threads and runs cannot be reached")
+        unavailable.__cause__ = error
+        return unavailable

@@ -105,7 +105,7 @@ class _AGUIDialect:
     async def failed(self, request_id: str | None, error: Exception) -> None:
         """Send ``error`` with the body of the same refusal over HTTP."""
         session = self._session
-        answer = refused(error, _WIRE, session.settings)
+        answer = refused(session.endpoints.service.store.named(error), _WIRE, session.settings)
         detail = json.loads(bytes(answer.body) or b"{}").get("detail", {})
         await session.channel.send(_WIRE.error(request_id, answer.status_code, detail))
 

@@ -135,8 +135,8 @@ class _AISDKDialect:
 
     async def failed(self, request_id: str | None, error: Exception) -> None:
         """Send the text that the same refusal has over HTTP."""
-        session = self._session
-        answer = refused_over_http(error, session.endpoints.wire, session.settings)
+        session, endpoints = self._session, self._session.endpoints
+        answer = refused_over_http(endpoints.service.store.named(error), endpoints.wire, endpoints.settings)
         text = json.loads(bytes(answer.body) or b"{}").get("message", "")
         if not self._older:
             if request_id is not None:

@@ -13,6 +13,8 @@ from yai_nexus_agentkit.runs.stores.store import Store
 
 try:
     from redis.asyncio import BlockingConnectionPool, Redis
+    from redis.exceptions import ConnectionError as BrokenError
+    from redis.exceptions import TimeoutError as LateError
 except ImportError as error:
     raise ImportError('a store in Redis needs redis: pip install "yai-nexus-agentkit[redis]"') from error
 
@@ -41,4 +43,5 @@ async def redis_store(address: str) -> AsyncIterator[Store]:
             journal=RedisJournal(client),
             board=RedisBoard(client),
             ready=ready,
+            away=(BrokenError, LateError),
         )
