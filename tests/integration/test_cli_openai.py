@@ -31,6 +31,9 @@ def graph_of(name):
     return builder.compile(checkpointer=InMemorySaver())
 
 one, two = graph_of("one"), graph_of("two")
+
+def who(request):
+    raise PermissionError
 """
 
 
@@ -88,6 +91,10 @@ def test_variables_set_it_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
         ("PORT", "70000", "PORT must be a port, not '70000'"),
         ("TIMEOUT", "-1", "TIMEOUT must be a number above 0, not '-1'"),
         ("ADK_APP_NAME", "other", "there is no agent 'other'"),
+        ("API_KEYS", ",", "API_KEYS has no key in it"),
+        ("API_KEYS", " ", "API_KEYS has no key in it"),
+        ("API_KEYS", "=ann", "API_KEYS has a user without a key"),
+        ("API_KEYS", "a=ann,b, a=bob", "API_KEYS has a key twice"),
     ],
 )
 def test_wrong_values_are_refused_in_one_line(
@@ -101,3 +108,18 @@ def test_wrong_values_are_refused_in_one_line(
     assert main(["serve", "agents:one", "--openai", *given]) == 2
     assert text in capfd.readouterr().err
     assert name in os.environ
+
+
+@pytest.mark.parametrize(
+    ("given", "warned"),
+    [([], True), (["--identity", "agents:who"], False), (["--host", "127.0.0.1"], False)],
+)
+def test_keys_guard_the_models_only(folder: Path, monkeypatch: Any, capfd: Any, given: list[str], warned: bool) -> None:
+    """The default model is missing, so that the server ends."""
+    from yai_nexus_agentkit.cli import main
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("API_KEYS", "sk-x")
+    monkeypatch.setenv("ADK_APP_NAME", "other")
+    assert main(["serve", "agents:one", "--openai", "--port", "0", "--host", "0.0.0.0", *given]) == 2
+    assert ("API_KEYS guards /v1 only: on the other paths everybody" in capfd.readouterr().err) == warned

@@ -34,7 +34,7 @@ class _Variable:
 
 VARIABLES = (
     _Variable("PORT", 8080, "the port, unless --port is given"),
-    _Variable("API_KEYS", None, "the keys that may call, parted by commas: KEY, or KEY=USER; none: everybody may"),
+    _Variable("API_KEYS", None, "the keys that may call, parted by commas: KEY, or KEY=USER; unset: everybody may"),
     _Variable("ADK_APP_NAME", None, "the agent that answers requests without a model; none: the first one"),
     _Variable("MAX_FILE_SIZE_MB", 20, "the largest file of a request, in megabytes"),
     _Variable("DOWNLOAD_TIMEOUT", 30, "seconds for the files of a request to arrive"),
@@ -58,7 +58,8 @@ def port_of(args: argparse.Namespace, environment: Mapping[str, str] = os.enviro
 def model_settings(
     args: argparse.Namespace, identity: Identity, environment: Mapping[str, str] = os.environ
 ) -> OpenAISettings | None:
-    """The settings of the models, if they are served. `identity`: what the owners of keys have beside their names."""
+    """The settings of the models, if they are served. `identity`: what the owners of keys have beside their names.
+    Raises `CommandError`."""
     if not args.openai:
         return None
     from yai_nexus_agentkit.server import OpenAISettings
@@ -66,10 +67,9 @@ def model_settings(
 
     if environment.get("ADK_HOST") and not any(_REMOTE in spec for spec in args.agents):
         warn(f"ADK_HOST is ignored: agents run in this process; {_REMOTE}:from_environment is the one there")
-    given = [entry.strip().partition("=") for entry in environment.get("API_KEYS", "").split(",") if entry.strip()]
     return OpenAISettings(
         path=MODELS,
-        keys={key: replace(identity, user=user or name_of(key)) for key, _, user in given} or None,
+        keys={key: replace(identity, user=user or name_of(key)) for key, user in _keys(environment).items()} or None,
         default_model=environment.get("ADK_APP_NAME") or None,
     )
 
@@ -92,6 +92,21 @@ def server_settings(args: argparse.Namespace, environment: Mapping[str, str] = o
         "media": "fetch" if fetches else "pass",
         "fetcher": fetcher,
     }
+
+
+def _keys(environment: Mapping[str, str]) -> dict[str, str]:
+    """The names of users by their keys. Raises `CommandError`, which shows no key."""
+    text, users = environment.get("API_KEYS", ""), dict[str, str]()
+    for entry in filter(None, map(str.strip, text.split(","))):
+        key, _, user = map(str.strip, entry.partition("="))
+        if not key:
+            raise CommandError("API_KEYS has a user without a key: each is KEY, or KEY=USER")
+        if key in users:
+            raise CommandError("API_KEYS has a key twice: each key is of one user")
+        users[key] = user
+    if text and not users:
+        raise CommandError("API_KEYS has no key in it: unset it, if everybody may call")
+    return users
 
 
 def _number(name: str, environment: Mapping[str, str]) -> float:

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import errno
 import logging
+import os
 import socket
 import threading
 import webbrowser
@@ -129,7 +130,9 @@ def execute(args: argparse.Namespace) -> int:
     with _bound(args.host, port_of(args)) as listening:
         local = ip_address(listening.getsockname()[0]).is_loopback
         if not args.identity and not local:
-            warn(f"everybody who can reach {args.host} shares the same threads; --identity separates users")
+            keys = args.openai and os.environ.get("API_KEYS")
+            where = f"API_KEYS guards {MODELS} only: on the other paths " if keys else ""
+            warn(f"{where}everybody who can reach {args.host} shares the same threads; --identity separates users")
         if args.expose_errors is None:
             args.expose_errors = local and Terminal().interactive
         try:
