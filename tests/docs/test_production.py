@@ -1,14 +1,17 @@
-"""The container recipes of the page "Production": what they start is what the command line takes, and they agree."""
+"""The page "Production": its workers show the same threads; its containers start what the command line takes."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from tests.docs.blocks import blocks_of
+from tests.support.serving import call, living, run_body
 from yai_nexus_agentkit.cli import parse
 from yai_nexus_agentkit.runs.stores.opening import kind_of
 
@@ -34,3 +37,14 @@ def test_the_services_are_those_that_the_container_looks_for() -> None:
 @pytest.mark.parametrize("extra", ["server", "redis", "postgres"])
 def test_the_image_has_the_extras(extra: str) -> None:
     assert extra in BLOCKS["dockerfile"].partition("[")[2].partition("]")[0].split(",")
+
+
+async def test_the_workers_of_the_page_about_production_show_the_same_threads(tmp_path: Path) -> None:
+    shown: dict[str, Any] = {"__name__": "my_agent"}
+    exec(next(block.text for block in blocks_of(PAGE) if block.title == "my_agent.py"), shown)
+    store, threads = f"sqlite:{tmp_path / 'runs.db'}", str(tmp_path / "threads.db")
+    async with AsyncSqliteSaver.from_conn_string(threads) as one, AsyncSqliteSaver.from_conn_string(threads) as two:
+        here, there = shown["application"](one, store), shown["application"](two, store)
+        async with living(here), living(there):
+            assert (await call(here, "POST", "/", run_body())).types()[-1] == "RUN_FINISHED"
+            assert "Hello there." in (await call(there, "GET", "/threads/t1/messages")).body.decode()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.graph import START, MessagesState, StateGraph
 
 from tests.support.serving import call, living, run_body, served, talker
 from yai_nexus_agentkit import AGUIAdapter
@@ -69,3 +72,27 @@ async def test_processes_that_meet_on_a_thread_are_warned_of(
         for run in ("r4", "r5"):
             assert (await call(app, "POST", "/", run_body(run, run=run))).types()[-1] == "RUN_FINISHED"
     assert caplog.text.count("another process wrote a thread") == (0 if shared else 1)
+
+
+@pytest.mark.parametrize(
+    ("store", "saver", "warned"),
+    [
+        ("sqlite:runs.db", InMemorySaver, True),
+        ("sqlite:runs.db", None, False),
+        ("memory:", InMemorySaver, False),
+    ],
+)
+async def test_threads_in_memory_beside_a_store_are_warned_of(
+    store: str,
+    saver: Any,
+    warned: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    graph = StateGraph(MessagesState).add_node("idle", lambda state: {}).add_edge(START, "idle")
+    adapter = AGUIAdapter(graph.compile(checkpointer=saver and saver()))
+    async with living(create_app({"writer": adapter}, settings=ServerSettings(store=store))):
+        pass
+    assert ("agent 'writer' has its threads in the memory of this process" in caplog.text) is warned

@@ -103,6 +103,9 @@ class Source(Protocol):
     continues: bool = False
     """`prepare` goes on from what an earlier try of the run stored (`RunContext.attempt`)."""
 
+    in_memory: bool = False
+    """Its threads are in the memory of this process: no other one finds them."""
+
     instructs: bool = False
     """The agent has instructions of its own, as far as it shows: a server leaves out those of clients then."""
 

@@ -23,7 +23,7 @@ from yai_nexus_agentkit.runs.identity import Identity
 from yai_nexus_agentkit.runs.service import RunService
 from yai_nexus_agentkit.server.agents import Agent, ServedAgent
 from yai_nexus_agentkit.server.ai_sdk import AISDK, readable
-from yai_nexus_agentkit.server.application_service import janitor_of, service_of, working
+from yai_nexus_agentkit.server.application_service import cared_for, service_of, working
 from yai_nexus_agentkit.server.copilotkit import CopilotKit
 from yai_nexus_agentkit.server.endpoints import Endpoints
 from yai_nexus_agentkit.server.openai import OpenAI, plain
@@ -159,9 +159,7 @@ def add_agui_routes(
         _add_socket(app, AGUISocket(served, running, settings), f"{path}/ws", dependencies)
     if service is None:
         _live_with(router, partial(working, running, settings))
-    janitor = janitor_of(running, served, settings)
-    if janitor is not None:
-        _live_with(router, janitor.working)
+    _live_with(router, partial(cared_for, running, served, settings))
     return running
 
 
@@ -306,12 +304,11 @@ def _add_socket(app: Any, socket: Any, path: str, dependencies: Sequence[Any]) -
 
 
 def _work_alone(app: Any, running: RunService, served: Mapping[str, ServedAgent], settings: ServerSettings) -> None:
-    """The service, and the janitors of its agents, live with the application."""
+    """The service, and the care for its agents, live with the application."""
     router = _router(app)
     _live_with(router, partial(working, running, settings))
     for agent in served.values():
-        if (janitor := janitor_of(running, agent, settings)) is not None:
-            _live_with(router, janitor.working)
+        _live_with(router, partial(cared_for, running, agent, settings))
 
 
 def _checked(path: str, settings: object) -> str:

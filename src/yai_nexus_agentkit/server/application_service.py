@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -19,9 +19,9 @@ from yai_nexus_agentkit.server.agents import ServedAgent
 from yai_nexus_agentkit.server.problems import client_text
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.socket_settings import SocketSettings
-from yai_nexus_agentkit.server.workers import warn_of_workers, workers_asked_for
+from yai_nexus_agentkit.server.workers import warn_of_memory, warn_of_workers, workers_asked_for
 
-__all__ = ["janitor_of", "service_of", "working"]
+__all__ = ["cared_for", "service_of", "working"]
 
 
 def service_of(settings: ServerSettings) -> RunService:
@@ -71,7 +71,17 @@ async def working(service: RunService, settings: ServerSettings) -> AsyncIterato
             yield
 
 
-def janitor_of(service: RunService, agent: ServedAgent, settings: ServerSettings) -> Janitor | None:
+@asynccontextmanager
+async def cared_for(service: RunService, agent: ServedAgent, settings: ServerSettings) -> AsyncIterator[None]:
+    """Delete the agent's old threads while the block lasts. Warns if other workers cannot find its threads."""
+    if service.shares_locks and agent.fixed is not None and agent.fixed.source.in_memory:
+        warn_of_memory(agent.name)
+    janitor = _janitor_of(service, agent, settings)
+    async with nullcontext() if janitor is None else janitor.working():
+        yield
+
+
+def _janitor_of(service: RunService, agent: ServedAgent, settings: ServerSettings) -> Janitor | None:
     """Deletes the threads of an agent that are old; None if the settings name no limit."""
     store = agent.fixed.threads() if agent.fixed is not None else None
     if store is None or (settings.thread_idle, settings.thread_limit) == (None, None):

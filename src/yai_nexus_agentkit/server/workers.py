@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 
-__all__ = ["warn_of_workers", "workers_asked_for"]
+__all__ = ["warn_of_memory", "warn_of_workers", "workers_asked_for"]
 
 _logger = logging.getLogger(__name__)
 _FLAGS = ("--workers", "-w")
@@ -32,3 +32,12 @@ def warn_of_workers(number: int) -> None:
             "ServerSettings.store (serve --run-store), or send the requests of a user to the same worker",
             number,
         )
+
+
+def warn_of_memory(agent: str) -> None:
+    """Warn of an agent whose threads are in memory, on a server that shares a store with others."""
+    _logger.warning(
+        "agent %r has its threads in the memory of this process, beside a store that workers share: other workers do "
+        "not find them, nor does this one after a restart. Give it a checkpointer that workers share",
+        agent,
+    )

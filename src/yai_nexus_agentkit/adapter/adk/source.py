@@ -101,6 +101,7 @@ class AdkSource(Source):
         self._rewinds = edits == "rewind"
         resumable = self._runner.resumability_config
         lasting = not isinstance(self._runner.session_service, InMemorySessionService)
+        self.in_memory = not lasting
         self.continues = lasting and resumable is not None and bool(resumable.is_resumable)
 
     def defaults(self, options: AdapterOptions) -> AdapterOptions:

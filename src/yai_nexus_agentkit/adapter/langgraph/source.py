@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnableSequence
 from langchain_core.runnables.config import merge_configs
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError, is_invalid_resume
 from langgraph.pregel import Pregel
 from pydantic import BaseModel, ValidationError
@@ -64,7 +65,8 @@ class LangGraphSource(Source):
         self.shape = GraphShape.of(self.graph) if self.graph is not None else None
         self._middleware = AgentMiddlewares(agent)
         self.instructs = self._middleware.instructs
-        self.continues = self.graph is not None and saver_of(self.graph) is not None
+        saver = saver_of(self.graph) if self.graph is not None else None
+        self.continues, self.in_memory = saver is not None, isinstance(saver, InMemorySaver)
 
     async def prepare(self, run: RunContext, /) -> LangGraphRun:
         """Read the thread and decide what the request means for it."""
