@@ -11,7 +11,7 @@ from langgraph.graph import MessagesState
 from langgraph.types import interrupt
 
 from tests.support import errand_words
-from tests.support.chats import chat, chats_with, chunks_of, message_of, said, streamed, text_of
+from tests.support.chats import chat, chats_with, chunks_of, error_of, message_of, said, streamed, text_of
 from tests.support.errand_words import build
 from tests.support.graphs import in_a_row
 from tests.support.serving import call
@@ -128,15 +128,47 @@ async def test_questions_one_after_another() -> None:
     assert await text_of(app, messages, HERE) == "you said ['one', 'two']"
 
 
-async def test_an_answer_that_is_sent_again_is_a_message_like_any_other() -> None:
+@pytest.mark.parametrize("called", [False, True], ids=["text", "call"])
+@pytest.mark.parametrize("headers", [None, HERE], ids=["by its beginning", "by header"])
+@pytest.mark.parametrize("further", [False, True], ids=["at the end", "two questions"])
+async def test_an_answer_is_taken_once(headers: Any, called: bool, further: bool) -> None:
+    """Neither a repeated answer nor an edited one is a new message, or the answer to the next question."""
+    app, more = chats_with(asking("First?", *["Second?"] * further)), {"user": "ann", "tools": [ASK] * called}
+    first = message_of(await chat(app, "go", headers, **more))
+
+    def answered(reply: str) -> list[dict[str, Any]]:
+        calls = first.get("tool_calls")
+        answer = {"role": "tool", "tool_call_id": calls[0]["id"]} if calls else {"role": "user"}
+        return [*said("go"), first, {**answer, "content": reply}]
+
+    second = message_of(await chat(app, answered("one"), headers, **more))
+    for reply in ("one", "one", "other"):
+        refused = await chat(app, answered(reply), headers, **more)
+        assert (*error_of(refused), refused.headers["x-should-retry"]) == (
+            409,
+            "already_answered",
+            "messages[2]",
+            "false",
+        )
+    if further and not called:
+        assert await text_of(app, posted(answered("one"), second["content"], "two"), headers, **more) == (
+            "you said ['one', 'two']"
+        )
+    elif not further:
+        assert second["content"] == "you said ['one']"
+    assert message_of(await chat(app, "go", headers, **more))["content"].startswith("First?" * (not called)), "back"
+
+
+async def test_nothing_is_executed_twice_and_the_conversation_goes_on() -> None:
     app = errands()
     text = await text_of(app, "approve", HERE)
     messages = posted(said("approve"), text, "yes")
     answer = await text_of(app, messages, HERE)
     assert "moved 5" in answer
-    assert "moved" not in await text_of(app, messages, HERE), "nothing is executed twice"
+    assert (await chat(app, messages, HERE)).status == 409
     more = posted(messages, answer, "count")
     assert await text_of(app, more, HERE) == "2 messages. "
+    assert (await chat(app, messages, HERE)).status == 409, "the thread is further"
 
 
 async def test_an_open_question_is_asked_again() -> None:

@@ -75,8 +75,12 @@ class Conversation:
         question."""
         if len(self.messages) < 2 or self.messages[-1]["role"] != "user":
             return None
-        before = self.messages[-2]
-        return named_in("".join(texts_of(before))) if before["role"] == "assistant" else None
+        return named_in(self.question_text) if self.messages[-2]["role"] == "assistant" else None
+
+    @property
+    def question_text(self) -> str:
+        """The message before the newest one."""
+        return "".join(texts_of(self.messages[-2]))
 
     @property
     def results(self) -> dict[str, str]:
@@ -154,6 +158,8 @@ def _tail(posted: Conversation, history: Sequence[Any]) -> Placed:
 def _further(asked: Sequence[_Turn], held: Sequence[_Turn], thread_id: str) -> list[Any]:
     """The posted conversation's additions to the thread's newest turn: results of the caller's tools, or an answer."""
     newest, known = asked[-1], len(held) == len(asked) and _alike(asked[-1], held[-1])
+    if newest.answered and len(held) > len(asked) and _alike(newest, held[len(asked) - 1]):
+        return []  # answered before, and gone on since
     results = {message.tool_call_id for message in held[-1].rest if _role(message) == "tool"} if known else set()
     new = [m for m in newest.rest if _role(m) == "tool" and m["toolCallId"] not in results]
     new = [m for m in new if named_by_call(m["toolCallId"]) is None]

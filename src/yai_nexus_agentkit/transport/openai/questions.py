@@ -13,12 +13,13 @@ from ag_ui.core import Interrupt
 
 from yai_nexus_agentkit.protocol.typed_answers import hint, payload
 
-__all__ = ["call_id", "named_by_call", "named_in", "question_text", "resumed_by_calls", "resumed_by_text"]
+__all__ = ["asks", "call_id", "named_by_call", "named_in", "question_text", "resumed_by_calls", "resumed_by_text"]
 
 _MARK = re.compile(r"\[question(?: ([A-Za-z0-9._~-]{1,100}))?\]\s*\Z")
 _LONGEST = 200
 """Characters at the end of a text among which its mark is."""
 _CALL = re.compile(r"ask_([A-Za-z0-9._~-]{0,100}?)_q_(.+)", re.DOTALL)
+_SIGNS = re.compile(r"\W+")
 _NUMBERED = re.compile(r"\s*(\d+)\s*[.:)]\s*(.+)")
 
 
@@ -37,6 +38,12 @@ def named_in(text: str) -> str | None:
     """The reference in a text that ends with questions, ``""`` if it has none; None for any other text."""
     found = _MARK.search(text, max(0, len(text) - _LONGEST))
     return None if found is None else found[1] or ""
+
+
+def asks(text: str, asked: Sequence[Interrupt]) -> bool:
+    """The text of an answer ends with these questions. Signs and white space do not count."""
+    one, other = (_SIGNS.sub("", _MARK.sub("", whole)) for whole in (text, question_text(asked, "")))
+    return one.endswith(other)
 
 
 def resumed_by_text(asked: Sequence[Interrupt], text: str) -> list[dict[str, Any]]:

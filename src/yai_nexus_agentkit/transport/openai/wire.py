@@ -12,8 +12,8 @@ from ag_ui.core import Interrupt, Message
 from yai_nexus_agentkit.protocol.request import RequestLimits, parse_request
 from yai_nexus_agentkit.transport.openai.answers import Shown
 from yai_nexus_agentkit.transport.openai.errors import error_body, param_of
-from yai_nexus_agentkit.transport.openai.placing import Conversation, Elsewhere, conversation_key, place
-from yai_nexus_agentkit.transport.openai.questions import resumed_by_calls, resumed_by_text
+from yai_nexus_agentkit.transport.openai.placing import Conversation, place
+from yai_nexus_agentkit.transport.openai.questions import asks, resumed_by_calls, resumed_by_text
 from yai_nexus_agentkit.transport.openai.request import INSTRUCTIONS, ChatRequest
 from yai_nexus_agentkit.transport.openai.writers import Chunks, Completion
 from yai_nexus_agentkit.transport.wire import Answer, Encoder, Posted, Refusal
@@ -62,6 +62,14 @@ class Chat:
         return Chunks(self.shown, usage=self.asked.include_usage) if self.asked.stream else Completion(self.shown)
 
 
+def _resumed(questions: Sequence[Interrupt], posted: Conversation) -> list[dict[str, Any]]:
+    """Entries of ``resume`` for these open questions; none if the conversation answers others."""
+    if posted.question is None:
+        return resumed_by_calls(questions, posted.results)
+    asked = bool(questions) and asks(posted.question_text, questions)
+    return resumed_by_text(questions, posted.last_text) if asked else []
+
+
 @dataclass(frozen=True, slots=True)
 class OpenAIWire:
     """OpenAI's chat completions. What it parses is a `Chat`, not a body."""
@@ -72,22 +80,16 @@ class OpenAIWire:
 
     def parse(self, data: Chat, history: Sequence[Message], limits: RequestLimits) -> Posted:
         """The run's request. Raises `Elsewhere` if the conversation is another one than the thread's, `RunInputError`
-        and `Refusal`."""
+        and `Refusal`, also for an answer that the thread does not wait for."""
         asked, thread_id, posted = data.asked, data.shown.thread_id, data.conversation
         if limits.messages is not None and len(posted.messages) > limits.messages:
             text = f"{len(posted.messages)} messages; at most {limits.messages} are accepted"
             raise Refusal(400, "INVALID_INPUT", text, path="/messages")
         placed, warnings = place(posted, history, thread_id, tail=data.tail), list[str]()
-        messages, resume = list(placed.messages), None
-        if placed.answer and posted.question is not None:
-            if data.questions:
-                resume = resumed_by_text(data.questions, posted.last_text)
-            else:
-                messages.append(posted.messages[-1])  # the question is gone: a message like any other
-        elif placed.answer:
-            resume = resumed_by_calls(data.questions, posted.results)
-            if not resume:
-                raise Elsewhere(conversation_key(thread_id, "answered before"))
+        messages, resume = list(placed.messages), list[dict[str, Any]]()
+        if placed.answer and not (resume := _resumed(data.questions, posted)):
+            where, headers = f"/messages/{len(posted.messages) - 1}", {"x-should-retry": "false"}
+            raise Refusal(409, "ALREADY_ANSWERED", "this question is not open any more", path=where, headers=headers)
         raw = {
             "threadId": thread_id,
             "runId": data.shown.id,
@@ -97,7 +99,7 @@ class OpenAIWire:
             "tools": list(asked.tools),
             "context": [],
             "forwardedProps": {"openai": dict(asked.parameters)},
-            "resume": resume,
+            "resume": resume or None,
         }
         # The thread's own messages are no part of the request: its limit does not count them.
         run_input = parse_request(raw, warnings=warnings, limits=replace(limits, messages=None))
