@@ -237,6 +237,12 @@ USER = [{"role": "user", "content": "hi"}]
             "messages[0].content[0]",
         ),
         ({"messages": [{"role": "tool", "content": "x"}]}, 400, "invalid_input", "messages[0].tool_call_id"),
+        (
+            {"messages": [*said("a", "b"), {"role": "tool", "tool_call_id": "c", "content": "x"}]},
+            400,
+            "no_tool_results",
+            "messages[2].tool_call_id",
+        ),
         ({"messages": [{"role": "assistant", "tool_calls": [{}]}]}, 400, "invalid_input", "messages[0].tool_calls[0]"),
         ({"messages": USER, "model": 5}, 400, "invalid_input", "model"),
         ({"messages": USER, "model": "other"}, 404, "model_not_found", "model"),

@@ -6,8 +6,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import MessagesState
 
 from tests.support.chats import chat, chats_with, counter, error_of, message_of, said, text_of
+from tests.support.graphs import in_a_row
 from tests.support.serving import call
 from yai_nexus_agentkit import AGUIAdapter, Hooks
 from yai_nexus_agentkit.server import create_app
@@ -144,6 +147,25 @@ async def test_what_a_hook_hides_of_stored_messages_is_compared_all_the_same() -
     assert await text_of(app, said("my card is 4112", ONE, "and"), OPEN_WEBUI) == "2 said, turn 1"
     stored = (await call(app, "GET", "/model/threads/chat-1/messages")).json["messages"]
     assert {message["content"] for message in stored} == {"***"}
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "seen", "further"),
+    [
+        ([SYSTEM], [{**SYSTEM, "content": "Be kind."}], "Be kind. hi", "Be kind. hi and"),
+        ([SYSTEM], [], "Be terse. hi", "Be terse. hi and"),
+        ([], [SYSTEM], "hi", "hi Be terse. and"),
+    ],
+)
+async def test_instructions_are_no_part_of_the_beginning(first: Any, then: Any, seen: str, further: str) -> None:
+    def agent(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [("ai", " ".join(str(m.content) for m in state["messages"] if m.type != "ai"))]}
+
+    app = chats_with(in_a_row({"agent": agent}, MessagesState, checkpointer=InMemorySaver()))
+    await text_of(app, [*first, *said("hi")], **USER)
+    assert await text_of(app, [*then, *said("hi")], **USER) == seen
+    assert await text_of(app, [*then, *said("hi", seen, "and")], **USER) == further
+    assert len((await call(app, "GET", "/model/threads")).json) == 1
 
 
 async def test_instructions_replace_each_other() -> None:

@@ -12,7 +12,7 @@ from ag_ui.core import Interrupt, Message
 from yai_nexus_agentkit.protocol.request import RequestLimits, parse_request
 from yai_nexus_agentkit.transport.openai.answers import Shown
 from yai_nexus_agentkit.transport.openai.errors import error_body, param_of
-from yai_nexus_agentkit.transport.openai.placing import Conversation, place
+from yai_nexus_agentkit.transport.openai.placing import Conversation, call_ids, place
 from yai_nexus_agentkit.transport.openai.questions import asks, resumed_by_calls, resumed_by_text
 from yai_nexus_agentkit.transport.openai.request import INSTRUCTIONS, ChatRequest
 from yai_nexus_agentkit.transport.openai.writers import Chunks, Completion
@@ -70,6 +70,15 @@ def _resumed(questions: Sequence[Interrupt], posted: Conversation) -> list[dict[
     return resumed_by_text(questions, posted.last_text) if asked else []
 
 
+def _check_result(messages: Sequence[Any], posted: Conversation) -> None:
+    """Raises `Refusal` if these messages of a run end with the result of a call that nobody made."""
+    last = messages[-1] if messages else None
+    if not isinstance(last, Mapping) or last["role"] != "tool" or last["toolCallId"] in call_ids(messages):
+        return
+    path = f"/messages/{[message['id'] for message in posted.messages].index(last['id'])}/tool_call_id"
+    raise Refusal(400, "NO_TOOL_RESULTS", "this is the result of a call that nobody made", path=path)
+
+
 @dataclass(frozen=True, slots=True)
 class OpenAIWire:
     """OpenAI's chat completions. What it parses is a `Chat`, not a body."""
@@ -90,6 +99,7 @@ class OpenAIWire:
         if placed.answer and not (resume := _resumed(data.questions, posted)):
             where, headers = f"/messages/{len(posted.messages) - 1}", {"x-should-retry": "false"}
             raise Refusal(409, "ALREADY_ANSWERED", "this question is not open any more", path=where, headers=headers)
+        _check_result(messages, posted)
         raw = {
             "threadId": thread_id,
             "runId": data.shown.id,
