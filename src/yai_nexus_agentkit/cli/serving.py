@@ -77,7 +77,7 @@ async def application(args: argparse.Namespace, address: str) -> AsyncIterator[S
         settings = ServerSettings(
             identity=_resolver(args),
             cors=args.cors,
-            expose_errors=args.expose_errors,
+            expose_errors=bool(args.expose_errors),
             hosts=_hosts(args, address),
             disconnect=args.disconnect,
             store=args.run_store,

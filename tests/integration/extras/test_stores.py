@@ -311,7 +311,7 @@ async def test_several_workers_may_make_the_tables_at_once(tmp_path: Path, datab
             await store.ready()
             await store.index.entries("a", "b", limit=1)
 
-    for address in (f"sqlite:{tmp_path / 'new.db'}", database):
+    for address in (*(f"sqlite:{tmp_path / f'new{n}.db'}" for n in range(20)), database):
         await asyncio.gather(*(use(address) for _ in range(6)))
 
 

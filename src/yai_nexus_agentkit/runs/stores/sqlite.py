@@ -45,9 +45,9 @@ class _SQLite:
         """One transaction at a time: the connection is shared."""
 
     async def prepare(self) -> None:
-        await self._own.execute("PRAGMA journal_mode = WAL")
-        await self._own.execute("PRAGMA synchronous = NORMAL")
         await self._own.execute(f"PRAGMA busy_timeout = {_BUSY}")
+        await self._log_ahead()
+        await self._own.execute("PRAGMA synchronous = NORMAL")
         await self._own.execute("BEGIN IMMEDIATE")
         try:
             [(version,)] = await self._own.execute_fetchall("PRAGMA user_version")
@@ -59,6 +59,18 @@ class _SQLite:
             await self._own.execute("ROLLBACK")
             raise
         await self._own.execute("COMMIT")
+
+    async def _log_ahead(self) -> None:
+        """Switch to the write-ahead log. SQLite does not wait by itself for others that do the same just now."""
+        until = time.monotonic() + _BUSY / 1000
+        while True:
+            try:
+                await self._own.execute("PRAGMA journal_mode = WAL")
+                return
+            except aiosqlite.OperationalError:
+                if time.monotonic() > until:
+                    raise
+            await asyncio.sleep(_POLL)
 
     async def rows(self, statement: str, *args: Any) -> list[tuple[Any, ...]]:
         statement = statement.replace("{now}", f"{time.time():.6f}")
