@@ -7,11 +7,14 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from yai_nexus_agentkit.cli.failures import CommandError, summary
 
-__all__ = ["check_shared", "persistence", "with_persistence"]
+if TYPE_CHECKING:
+    from yai_nexus_agentkit.runs.stores.store import Store
+
+__all__ = ["check_shared", "persistence", "run_store", "with_persistence"]
 
 _WHERE = re.compile(r"(memory)|(sqlite):(.+)|(postgres)(?:ql)?://.*")
 _PLACES = {
@@ -59,6 +62,27 @@ async def _opened(kind: str, where: str, stack: AsyncExitStack) -> Any:
     except Exception as error:
         raise CommandError(f"--{kind} {_without_password(where)}: {summary(error)}") from error
     return saver
+
+
+@asynccontextmanager
+async def run_store(where: str) -> AsyncIterator[Store]:
+    """The store of ``--run-store``, open while the block lasts.
+
+    Raises `CommandError`: it cannot be opened, or the extra for it is not installed.
+    """
+    from yai_nexus_agentkit.runs.stores.opening import open_store
+
+    async with AsyncExitStack() as stack:
+        path = Path(where.removeprefix("sqlite:"))
+        if where.startswith("sqlite:") and not path.parent.is_dir():
+            raise CommandError(f"--run-store: there is no folder {path.parent}")
+        try:
+            store = await stack.enter_async_context(open_store(where))
+        except (ImportError, ValueError) as error:
+            raise CommandError(f"--run-store: {error}") from error
+        except Exception as error:
+            raise CommandError(f"--run-store {_without_password(where)}: {summary(error)}") from error
+        yield store
 
 
 def with_persistence(agent: Any, attributes: dict[str, Any], name: str) -> Any:

@@ -17,7 +17,7 @@ from yai_nexus_agentkit.cli.arguments import run_arguments
 from yai_nexus_agentkit.cli.failures import CommandError, warn
 from yai_nexus_agentkit.cli.loading import find, made, parse_spec
 from yai_nexus_agentkit.cli.models import MODELS, model_settings, server_settings
-from yai_nexus_agentkit.cli.persistence import persistence, with_persistence
+from yai_nexus_agentkit.cli.persistence import persistence, run_store, with_persistence
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -73,22 +73,23 @@ async def application(args: argparse.Namespace, address: str) -> AsyncIterator[S
 
     specs = named_specs(args)
     found = {name: find(parse_spec(spec)) for name, spec in specs.items()}
-    try:
-        settings = ServerSettings(
-            identity=_resolver(args),
-            cors=args.cors,
-            expose_errors=bool(args.expose_errors),
-            hosts=_hosts(args, address),
-            disconnect=args.disconnect,
-            store=args.run_store,
-            ai_sdk_version=args.ai_sdk_version or 6,
-            restore_identity=None if args.identity else _restorer(args),
-            **server_settings(args),
-        )
-        models = model_settings(args, _common(args))
-    except ValueError as error:
-        raise CommandError(str(error)) from error
     async with AsyncExitStack() as stack:
+        store = await stack.enter_async_context(run_store(args.run_store))
+        try:
+            settings = ServerSettings(
+                identity=_resolver(args),
+                cors=args.cors,
+                expose_errors=bool(args.expose_errors),
+                hosts=_hosts(args, address),
+                disconnect=args.disconnect,
+                store=store,
+                ai_sdk_version=args.ai_sdk_version or 6,
+                restore_identity=None if args.identity else _restorer(args),
+                **server_settings(args),
+            )
+            models = model_settings(args, _common(args))
+        except ValueError as error:
+            raise CommandError(str(error)) from error
         attributes = await stack.enter_async_context(persistence(checkpointer=args.checkpointer, store=args.store))
         agents: dict[str | None, Agent] = {}
         for name, spec in specs.items():

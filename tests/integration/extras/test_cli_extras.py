@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import Project, project_in
+from tests.support.command_line import Project, project_in, run_main
 from tests.support.server_process import serving
 
 AGENT = """
@@ -54,3 +55,40 @@ def test_a_database_that_does_not_answer_is_one_line_without_its_password(
     assert result.code == 2
     assert result.err.startswith(f"yai-nexus-agentkit: {flag} {shown}: OperationalError: ")
     assert "secret" not in result.err
+
+
+@pytest.mark.parametrize(
+    ("address", "line"),
+    [
+        ("redis://me:secret@127.0.0.1:1/0", "--run-store redis://...@127.0.0.1:1/0: ConnectionError: "),
+        ("postgresql://me:secret@127.0.0.1:1/x", "--run-store postgresql://...@127.0.0.1:1/x: OperationalError: "),
+        ("sqlite:/nope/x.db", "--run-store: there is no folder /nope"),
+        ("sqlite:my_agent.py", "--run-store sqlite:my_agent.py: DatabaseError: file is not a database"),
+        (
+            "sqlite:",
+            "--run-store: a store is memory:, sqlite:PATH, redis://HOST/0 or postgresql://HOST/NAME, not sqlite:",
+        ),
+        ("disk", "--run-store: a store is memory:, sqlite:PATH"),
+    ],
+)
+def test_a_store_that_cannot_be_opened_is_one_line(
+    project: Project, capsys: pytest.CaptureFixture[str], address: str, line: str
+) -> None:
+    result = run_main(capsys, "serve", "my_agent:graph", "--port", "0", "--run-store", address)
+
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith(f"yai-nexus-agentkit: {line}")
+    assert result.err.count("\n") == 1
+    assert "secret" not in result.err
+
+
+def test_a_store_without_its_extra_is_one_line(
+    project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "yai_nexus_agentkit.runs.stores.redis.store", raising=False)
+    monkeypatch.setitem(sys.modules, "redis.asyncio", None)
+    result = run_main(capsys, "serve", "my_agent:graph", "--port", "0", "--run-store", "redis://127.0.0.1/0")
+
+    assert (result.code, result.out) == (2, "")
+    wanted = 'a store in Redis needs redis: pip install "yai-nexus-agentkit[redis]"'
+    assert result.err == f"yai-nexus-agentkit: --run-store: {wanted}\n"

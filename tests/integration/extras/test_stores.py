@@ -315,7 +315,7 @@ async def test_several_workers_may_make_the_tables_at_once(tmp_path: Path, datab
         await asyncio.gather(*(use(address) for _ in range(6)))
 
 
-@pytest.mark.parametrize("address", ["mysql://x", "", "threads.db"])
+@pytest.mark.parametrize("address", ["mysql://x", "", "threads.db", "sqlite:"])
 async def test_an_unknown_address_is_refused(address: str) -> None:
     with pytest.raises(ValueError, match="a store is memory:, sqlite:PATH"):
         async with open_store(address):

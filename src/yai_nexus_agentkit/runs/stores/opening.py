@@ -28,9 +28,10 @@ _KINDS = {
 def kind_of(address: str) -> str:
     """The kind of store at an address. Raises ValueError."""
     scheme = urlsplit(address).scheme
-    if scheme not in _KINDS:
+    if scheme not in _KINDS or address == "sqlite:":
+        what = f"{scheme}: without a path" if scheme in _KINDS else scheme or "an address without a scheme"
         wanted = "memory:, sqlite:PATH, redis://HOST/0 or postgresql://HOST/NAME"
-        raise ValueError(f"a store is {wanted}, not {scheme or 'an address without a scheme'}")
+        raise ValueError(f"a store is {wanted}, not {what}")
     return _KINDS[scheme]
 
 

@@ -45,6 +45,8 @@ SELECT t.id, t.seq, g.data, g.last::integer FROM taken t JOIN given g ON g.run =
 async def postgres_store(address: str) -> AsyncIterator[Store]:
     """The store in the database at `address`, in the schema that its user sees first."""
     options = {"autocommit": True}
+    async with await psycopg.AsyncConnection.connect(address):
+        pass  # it says at once why it fails; the pool tries again for half a minute
     async with AsyncConnectionPool(address, min_size=1, max_size=_CONNECTIONS, kwargs=options, open=False) as pool:
         await pool.wait()
         database = _Postgres(address, pool)
