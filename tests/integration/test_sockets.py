@@ -153,6 +153,8 @@ REFUSED = [
     pytest.param({"type": "hello", "abilities": ["a b"]}, None, 422, "INVALID_FRAME", id="an ability"),
     pytest.param({"type": "hello", "abilities": ["a"] * 33}, None, 422, "INVALID_FRAME", id="many abilities"),
     pytest.param({"type": "hello", "device": "x" * 201}, None, 422, "INVALID_FRAME", id="a long name"),
+    pytest.param({"type": "hello", "device": "a\x00"}, None, 422, "INVALID_FRAME", id="a control character"),
+    pytest.param({"type": "hello", "abilities": "a"}, None, 422, "INVALID_FRAME", id="abilities as a text"),
     pytest.param({"type": "hello", "token": "t"}, None, 409, "IDENTIFIED", id="a second user"),
     pytest.param([1], None, 422, "INVALID_FRAME", id="a list"),
     pytest.param("{oops", None, 400, "INVALID_JSON", id="no JSON"),
@@ -251,6 +253,10 @@ UNKNOWN = [
     pytest.param({"subprotocols": ["agui", "agui.token.ZXZl"]}, None, 4401, id="a wrong sub-protocol"),
     pytest.param({"subprotocols": ["agui", "agui.token.!!"]}, None, 4401, id="no base64"),
     pytest.param({"headers": {"authorization": "Bearer bob"}}, None, 4403, id="not allowed"),
+    pytest.param({"path": "/ws?abilities=a%20b"}, None, 4400, id="an ability in the address"),
+    pytest.param({"path": "/ws?device=%00"}, None, 4400, id="a control character in the address"),
+    pytest.param({"path": f"/ws?device={'x' * 201}"}, None, 4400, id="a long name in the address"),
+    pytest.param({}, {"type": "hello", "token": "anna", "abilities": "a"}, 4400, id="a malformed hello"),
 ]
 
 

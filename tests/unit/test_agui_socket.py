@@ -35,7 +35,7 @@ READ = [
     ({"type": "pong", "more": 1}, Beat(False)),
     ({"type": "hello"}, Hello()),
     ({"type": "hello", "abilities": ["a", "b", "a"]}, Hello(abilities=("a", "b"))),
-    ({"type": "hello", "abilities": "a,b,", "device": "d"}, Hello(device="d", abilities=("a", "b"))),
+    ({"type": "hello", "abilities": ["a"], "device": "d"}, Hello(device="d", abilities=("a",))),
 ]
 
 

@@ -26,6 +26,7 @@ PING, PONG = '{"type":"ping"}', '{"type":"pong"}'
 
 _ABILITY = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 _MOST_ABILITIES = 32
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _LONGEST = 200
 """Characters of a request's id, and of a device's name."""
 
@@ -74,17 +75,26 @@ class Hello:
     """The connection that this one takes the place of."""
 
     @classmethod
+    def of_address(cls, query: Mapping[str, str]) -> Hello:
+        """Read the query of the socket's address: ``abilities=a,b``. Raises `FrameError`."""
+        given: dict[str, Any] = dict(query)
+        if "abilities" in given:
+            given["abilities"] = [name for name in given["abilities"].split(",") if name]
+        return cls.of(given)
+
+    @classmethod
     def of(cls, given: Mapping[str, Any]) -> Hello:
-        """Read a ``hello`` frame, or the query of the socket's address. Raises `FrameError`."""
+        """Read a ``hello`` frame. Raises `FrameError`."""
         abilities = given.get("abilities")
         if abilities is not None:
-            if isinstance(abilities, str):
-                abilities = [name for name in abilities.split(",") if name]
-            if not isinstance(abilities, Sequence) or len(abilities) > _MOST_ABILITIES:
+            if not isinstance(abilities, list) or len(abilities) > _MOST_ABILITIES:
                 raise FrameError(f"abilities is a list of at most {_MOST_ABILITIES} names")
             if not all(isinstance(name, str) and _ABILITY.fullmatch(name) for name in abilities):
                 raise FrameError("an ability is a name of at most 64 letters, digits and '._:-'")
             abilities = tuple(dict.fromkeys(abilities))
+        for name in ("device", "previous"):
+            if _CONTROL.search(_text(given, name) or ""):
+                raise FrameError(f"{name} has control characters")
         return cls(_text(given, "token", 16_384), _text(given, "device"), abilities, _text(given, "previous"))
 
 

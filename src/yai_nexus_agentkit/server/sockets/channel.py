@@ -26,6 +26,8 @@ class Close(IntEnum):
     COME_AGAIN = 1012
     """The server ends, a run went to another worker, or the client took nothing for `ServerSettings.stalled`: connect
     again."""
+    MALFORMED = 4400
+    """The address, or the first frame, is not understood: the same fails again."""
     UNIDENTIFIED = 4401
     """Nobody is known by these credentials, or `SocketSettings.max_age` is over."""
     FORBIDDEN = 4403

@@ -144,9 +144,12 @@ class Session:
         scope = self.channel.scope
         try:
             query = HTTPConnection(scope).query_params
-            hello = Hello.of({name: value for name, value in query.items() if name != "token"})  # addresses are logged
+            # Addresses are logged, so that a token there counts for nothing.
+            hello = Hello.of_address({name: value for name, value in query.items() if name != "token"})
             token = subprotocol_token(scope)
-        except (Refusal, ValueError) as error:
+        except Refusal as error:
+            raise ClosedError(Close.MALFORMED, str(error)) from None
+        except ValueError as error:
             raise ClosedError(Close.UNIDENTIFIED, str(error)) from None
         if await self._is_known(token):
             return hello
@@ -155,7 +158,9 @@ class Session:
         try:
             async with asyncio.timeout(self.limits.hello_within):
                 first = self.dialect.hello(await self._parsed(await self.channel.text()))
-        except (Refusal, TimeoutError):
+        except Refusal as error:
+            raise ClosedError(Close.MALFORMED, str(error)) from None
+        except TimeoutError:
             first = None
         if first is None or first.token is None or not await self._is_known(first.token):
             raise ClosedError(Close.UNIDENTIFIED, "the first frame must be a hello with a valid token")
