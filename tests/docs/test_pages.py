@@ -194,6 +194,13 @@ def check_pip(words: list[str], command: Command, capsys: pytest.CaptureFixture[
             assert not unknown, f"there is no extra {', '.join(unknown)}"
 
 
+def test_the_readme_names_every_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    named = re.findall(r"[\w,]+", (ROOT / "README.md").read_text("utf-8").partition("## A graph")[0])
+    words = {word for piece in named for word in piece.split(",")}
+    assert project["optional-dependencies"].keys() - words == set()
+
+
 _CHECKS: Mapping[str, Callable[[list[str], Command, pytest.CaptureFixture[str]], None]] = {
     PROGRAM: check_own,
     "python": check_python,
