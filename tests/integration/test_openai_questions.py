@@ -132,7 +132,8 @@ async def test_questions_one_after_another() -> None:
 @pytest.mark.parametrize("headers", [None, HERE], ids=["by its beginning", "by header"])
 @pytest.mark.parametrize("further", [False, True], ids=["at the end", "two questions"])
 async def test_an_answer_is_taken_once(headers: Any, called: bool, further: bool) -> None:
-    """Neither a repeated answer nor an edited one is a new message, or the answer to the next question."""
+    """A repeated answer gets the same reply, an edited one is refused: neither is a new message, or the answer to the
+    next question."""
     app, more = chats_with(asking("First?", *["Second?"] * further)), {"user": "ann", "tools": [ASK] * called}
     first = message_of(await chat(app, "go", headers, **more))
 
@@ -142,14 +143,14 @@ async def test_an_answer_is_taken_once(headers: Any, called: bool, further: bool
         return [*said("go"), first, {**answer, "content": reply}]
 
     second = message_of(await chat(app, answered("one"), headers, **more))
-    for reply in ("one", "one", "other"):
-        refused = await chat(app, answered(reply), headers, **more)
-        assert (*error_of(refused), refused.headers["x-should-retry"]) == (
-            409,
-            "already_answered",
-            "messages[2]",
-            "false",
-        )
+    for stream in (False, True):
+        again = await chat(app, answered("one"), headers, **more, stream=stream)
+        text = streamed(again) if stream else message_of(again)["content"]
+        assert text == second["content"]
+        assert stream or message_of(again) == second
+        refused = await chat(app, answered("other"), headers, **more, stream=stream)
+        assert error_of(refused) == (409, "already_answered", "messages[2]")
+        assert refused.headers["x-should-retry"] == "false"
     if further and not called:
         assert await text_of(app, posted(answered("one"), second["content"], "two"), headers, **more) == (
             "you said ['one', 'two']"
@@ -165,10 +166,34 @@ async def test_nothing_is_executed_twice_and_the_conversation_goes_on() -> None:
     messages = posted(said("approve"), text, "yes")
     answer = await text_of(app, messages, HERE)
     assert "moved 5" in answer
-    assert (await chat(app, messages, HERE)).status == 409
+    assert await text_of(app, messages, HERE) == answer
     more = posted(messages, answer, "count")
     assert await text_of(app, more, HERE) == "2 messages. "
     assert (await chat(app, messages, HERE)).status == 409, "the thread is further"
+
+
+@pytest.mark.parametrize("called", [False, True], ids=["text", "call"])
+async def test_an_answer_whose_run_failed_is_given_again(called: bool) -> None:
+    booked: list[str] = []
+
+    def ask(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [("ai", f"Booked for {interrupt('Which day?')}.")]}
+
+    def mail(state: MessagesState) -> dict[str, Any]:
+        booked.append(str(state["messages"][-1].content))
+        if len(booked) == 1:
+            raise RuntimeError("no mail today")
+        return {"messages": [("ai", "Mail is sent.")]}
+
+    app = chats_with(in_a_row({"ask": ask, "mail": mail}, MessagesState, checkpointer=InMemorySaver()))
+    more = {"tools": [ASK] * called}
+    asked = message_of(await chat(app, "go", HERE, **more))
+    answer = {"role": "tool", "tool_call_id": asked["tool_calls"][0]["id"]} if called else {"role": "user"}
+    messages = [*said("go"), asked, {**answer, "content": "Friday"}]
+    assert (await chat(app, messages, HERE, **more)).status == 500
+    for _ in range(2):
+        assert await text_of(app, messages, HERE, **more) == "Booked for Friday.\n\nMail is sent."
+    assert booked == ["Booked for Friday."] * 2
 
 
 async def test_an_open_question_is_asked_again() -> None:

@@ -7,10 +7,11 @@ client that goes away ends its run, since it has no other way.
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial, wraps
 from typing import Any
 from uuid import uuid4
@@ -23,11 +24,12 @@ from starlette.routing import Route
 
 from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
 from yai_nexus_agentkit.errors import ThreadBusyError, ThreadNotFoundError
+from yai_nexus_agentkit.runs.board import Board
 from yai_nexus_agentkit.runs.identity import Identity
 from yai_nexus_agentkit.runs.live_run import LiveRun
 from yai_nexus_agentkit.runs.operations import OperationCancelledError
 from yai_nexus_agentkit.runs.restored import restored
-from yai_nexus_agentkit.runs.service import RunService
+from yai_nexus_agentkit.runs.service import RunService, StoreUnavailableError
 from yai_nexus_agentkit.server.agents import ServedAgent
 from yai_nexus_agentkit.server.body import Body, beside_the_loop
 from yai_nexus_agentkit.server.caller import Caller
@@ -39,12 +41,14 @@ from yai_nexus_agentkit.server.stream import RunResponse
 from yai_nexus_agentkit.transport.openai.answers import Shown
 from yai_nexus_agentkit.transport.openai.placing import Elsewhere, conversation_key
 from yai_nexus_agentkit.transport.openai.request import ChatRequest, read_chat, texts_of
-from yai_nexus_agentkit.transport.openai.wire import Chat, OpenAIWire
+from yai_nexus_agentkit.transport.openai.wire import Chat, Given, OpenAIWire
 from yai_nexus_agentkit.transport.wire import Posted, Refusal
 
 __all__ = ["OpenAI", "plain"]
 
 _CHAT = "/chat/completions"
+_GIVEN, _GIVEN_KEPT = "chat-answer", 600.0
+"""The notes of answers that threads took, and the seconds for which they are kept."""
 _BRANCHES = 4
 """Threads that are looked at for one conversation; one that took even more other ways begins anew."""
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -201,6 +205,10 @@ class OpenAI:
                 chat, posted = await self._posted(endpoints, caller, chat, body.raw)
                 posted = replace(posted, body=_without_data(body.data) if b"data:" in body.raw else body.data)
                 wanted = await endpoints.wanted(caller, posted)
+            if chat.questions and posted.run_input.resume:
+                note = json.dumps(asdict(chat.answered(posted.run_input)))
+                with self._board() as board:
+                    await board.put(_GIVEN, wanted.thread.key, "", note, keep=_GIVEN_KEPT)
         if chat.shown.reference:
             stack.push_async_callback(self._forget, caller, chat.shown.thread_id)
 
@@ -306,20 +314,33 @@ class OpenAI:
     async def _posted(self, endpoints: Endpoints, caller: Caller, chat: Chat, raw: bytes) -> tuple[Chat, Posted]:
         """The chat in the thread that has the posted conversation, and the run's request."""
         for _ in range(_BRANCHES):
+            chat = await self._with_questions(caller, chat)
             try:
-                return chat, await endpoints.posted(caller, Body(await self._with_questions(caller, chat), raw))
+                return chat, await endpoints.posted(caller, Body(chat, raw))
             except Elsewhere as other:
-                chat = chat.at(other.thread_id)
+                chat = replace(chat.at(other.thread_id), questions=(), given=None)
         fresh = f"chat-{uuid4().hex}"
         chat = chat.at(fresh, stored=False).referring(fresh)
         return chat, await endpoints.posted(caller, Body(chat, raw))
 
     async def _with_questions(self, caller: Caller, chat: Chat) -> Chat:
-        """With the thread's open questions, if the request seems to answer some."""
+        """With the thread's open questions and the last answer it took, if the request seems to answer."""
         posted = chat.conversation
         if not chat.stored or (posted.question is None and not posted.results):
             return chat
-        return replace(chat, questions=await self._questions(caller, chat.shown.thread_id))
+        with self._board() as board:
+            note = (await board.notes(_GIVEN, caller.thread(chat.shown.thread_id).key)).get("")
+        given = None if note is None else Given(**json.loads(note))
+        return replace(chat, questions=await self._questions(caller, chat.shown.thread_id), given=given)
+
+    @contextmanager
+    def _board(self) -> Iterator[Board]:
+        """The notes of all workers. Raises `StoreUnavailableError`."""
+        store = self._service.store
+        try:
+            yield store.board
+        except store.away as error:
+            raise StoreUnavailableError("the store of runs cannot be reached") from error
 
     async def _questions(self, caller: Caller, thread_id: str) -> Sequence[Interrupt]:
         adapter, thread = await caller.adapter(), caller.thread(thread_id)

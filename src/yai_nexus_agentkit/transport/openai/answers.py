@@ -56,6 +56,8 @@ class Shown:
     """Named by a question, where the next request names no thread."""
     asked: int = 0
     """Characters of the request."""
+    again: str = ""
+    """The beginning of the answer, if the thread has it already."""
 
 
 class _Call:
@@ -126,7 +128,8 @@ class ChatAnswer:
     # ------------------------------------------------------------------ events
 
     def _started(self, event: RunStartedEvent) -> bytes:
-        return self.begin()
+        again = self.shown.again
+        return self.begin() + (self._add(again) if again else b"")
 
     def _text_started(self, event: TextMessageStartEvent) -> bytes:
         if event.subagent_run_id is None and event.role == "assistant":
@@ -246,7 +249,9 @@ class ChatAnswer:
 
     def _add(self, text: str) -> bytes:
         self.length += len(text)
-        return self.text(_PARTED + text if any(self._messages.values()) else text)
+        parted = any(self._messages.values())
+        self._messages[""] = True
+        return self.text(_PARTED + text if parted else text)
 
     def _failed(self, event: RunErrorEvent) -> bytes:
         return self.fail(event)

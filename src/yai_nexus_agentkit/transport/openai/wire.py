@@ -7,18 +7,29 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from ag_ui.core import Interrupt, Message
+from ag_ui.core import Interrupt, Message, RunAgentInput
 
 from yai_nexus_agentkit.protocol.request import RequestLimits, parse_request
 from yai_nexus_agentkit.transport.openai.answers import Shown
 from yai_nexus_agentkit.transport.openai.errors import error_body, param_of
-from yai_nexus_agentkit.transport.openai.placing import Conversation, call_ids, place
+from yai_nexus_agentkit.transport.openai.placing import Conversation, call_ids, conversation_key, place
 from yai_nexus_agentkit.transport.openai.questions import asks, resumed_by_calls, resumed_by_text
-from yai_nexus_agentkit.transport.openai.request import INSTRUCTIONS, ChatRequest
+from yai_nexus_agentkit.transport.openai.request import INSTRUCTIONS, ChatRequest, texts_of
 from yai_nexus_agentkit.transport.openai.writers import Chunks, Completion
 from yai_nexus_agentkit.transport.wire import Answer, Encoder, Posted, Refusal
 
-__all__ = ["Chat", "OpenAIWire"]
+__all__ = ["Chat", "Given", "OpenAIWire"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """An answer to questions, as a thread took it: JSON, so that it can be kept."""
+
+    key: str
+    """The key of the conversation that brought it."""
+    resume: Sequence[Mapping[str, Any]]
+    after: str
+    """Id of the newest message that the thread had."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +45,8 @@ class Chat:
     """The thread remembers the conversation: only what follows the last answer counts."""
     questions: Sequence[Interrupt] = ()
     """Those that are open in the thread, if the request seems to answer."""
+    given: Given | None = None
+    """The last answer that the thread took, if the request seems to answer."""
 
     @classmethod
     def of(cls, asked: ChatRequest, shown: Shown) -> Chat:
@@ -57,17 +70,43 @@ class Chat:
         """The same, with another reference in its questions."""
         return replace(self, shown=replace(self.shown, reference=reference))
 
+    @property
+    def key(self) -> str:
+        """The same for the same messages, whatever the instructions."""
+        return conversation_key([m for m in self.asked.messages if m["role"] not in INSTRUCTIONS])
+
+    def answered(self, asked: RunAgentInput) -> Given:
+        """The answer that this run of the chat brings."""
+        new = (self.shown.id, "instructions-")
+        after = next((m.id for m in reversed(asked.messages) if not m.id.startswith(new)), "")
+        resume = [entry.model_dump(mode="json", by_alias=True) for entry in asked.resume or ()]
+        return Given(key=self.key, resume=resume, after=after)
+
     def encoder(self) -> Encoder:
         """Writes the answer."""
         return Chunks(self.shown, usage=self.asked.include_usage) if self.asked.stream else Completion(self.shown)
 
 
-def _resumed(questions: Sequence[Interrupt], posted: Conversation) -> list[dict[str, Any]]:
+def _again(chat: Chat, history: Sequence[Message]) -> str:
+    """The text with which the thread answered the same request before. Raises `Refusal` if it is not the same, or if
+    the thread went on since: nothing is answered twice."""
+    given, ids = chat.given, [message.id for message in history]
+    reply = history[ids.index(given.after) + 1 :] if given is not None and given.after in ids else ()
+    called = {call.function.name for m in reply if m.role == "assistant" for call in m.tool_calls or ()}
+    gone_on = any(message.role == "user" for message in reply) or not called.isdisjoint(chat.shown.tools)
+    if given is None or given.after not in ids or given.key != chat.key or gone_on:
+        where, headers = f"/messages/{len(chat.conversation.messages) - 1}", {"x-should-retry": "false"}
+        raise Refusal(409, "ALREADY_ANSWERED", "this question is not open any more", path=where, headers=headers)
+    own = (m for m in reply if m.role == "assistant" and not getattr(m, "subagent_run_id", None))
+    return "\n\n".join(filter(None, ("".join(texts_of(message)) for message in own)))
+
+
+def _resumed(questions: Sequence[Interrupt], posted: Conversation) -> list[Mapping[str, Any]]:
     """Entries of ``resume`` for these open questions; none if the conversation answers others."""
     if posted.question is None:
-        return resumed_by_calls(questions, posted.results)
+        return [*resumed_by_calls(questions, posted.results)]
     asked = bool(questions) and asks(posted.question_text, questions)
-    return resumed_by_text(questions, posted.last_text) if asked else []
+    return [*resumed_by_text(questions, posted.last_text)] if asked else []
 
 
 def _check_result(messages: Sequence[Any], posted: Conversation) -> None:
@@ -95,10 +134,10 @@ class OpenAIWire:
             text = f"{len(posted.messages)} messages; at most {limits.messages} are accepted"
             raise Refusal(400, "INVALID_INPUT", text, path="/messages")
         placed, warnings = place(posted, history, thread_id, tail=data.tail), list[str]()
-        messages, resume = list(placed.messages), list[dict[str, Any]]()
+        messages, resume = list(placed.messages), list[Mapping[str, Any]]()
         if placed.answer and not (resume := _resumed(data.questions, posted)):
-            where, headers = f"/messages/{len(posted.messages) - 1}", {"x-should-retry": "false"}
-            raise Refusal(409, "ALREADY_ANSWERED", "this question is not open any more", path=where, headers=headers)
+            data, messages = replace(data, shown=replace(data.shown, again=_again(data, history))), list(history)
+            resume = list(data.given.resume) if data.given is not None and not data.questions else []
         _check_result(messages, posted)
         raw = {
             "threadId": thread_id,
