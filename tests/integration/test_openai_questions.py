@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -194,6 +195,26 @@ async def test_an_answer_whose_run_failed_is_given_again(called: bool) -> None:
     for _ in range(2):
         assert await text_of(app, messages, HERE, **more) == "Booked for Friday.\n\nMail is sent."
     assert booked == ["Booked for Friday."] * 2
+
+
+async def test_an_answer_that_came_too_late_is_not_the_one_that_counts() -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def ask(state: MessagesState) -> dict[str, Any]:
+        day = interrupt("Which day?")
+        begun.set()
+        await go_on.wait()
+        return {"messages": [("ai", f"Booked for {day}.")]}
+
+    app = chats_with(in_a_row({"ask": ask}, MessagesState, checkpointer=InMemorySaver()))
+    text = await text_of(app, "go", HERE)
+    friday, sunday = (posted(said("go"), text, day) for day in ("Friday", "Sunday"))
+    first = asyncio.create_task(text_of(app, friday, HERE))
+    await begun.wait()
+    assert error_of(await chat(app, sunday, HERE))[:2] == (409, "thread_busy")
+    go_on.set()
+    assert await first == await text_of(app, friday, HERE) == "Booked for Friday."
+    assert error_of(await chat(app, sunday, HERE))[:2] == (409, "already_answered")
 
 
 async def test_an_open_question_is_asked_again() -> None:

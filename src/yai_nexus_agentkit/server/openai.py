@@ -205,7 +205,7 @@ class OpenAI:
                 chat, posted = await self._posted(endpoints, caller, chat, body.raw)
                 posted = replace(posted, body=_without_data(body.data) if b"data:" in body.raw else body.data)
                 wanted = await endpoints.wanted(caller, posted)
-            if chat.questions and posted.run_input.resume:
+            if chat.questions and posted.run_input.resume and not await self._service.busy(wanted.thread.key):
                 note = json.dumps(asdict(chat.answered(posted.run_input)))
                 with self._board() as board:
                     await board.put(_GIVEN, wanted.thread.key, "", note, keep=_GIVEN_KEPT)
