@@ -50,3 +50,7 @@ async def test_an_approval_is_text() -> None:
     assert "reply with yes or no" in question
     assert await text_of(app, said("pay", question, "yes"), HERE, model="") == "Done."
     assert "paid 5" in str(model.requests[-1].contents)
+    asked = len(model.requests)
+    assert await text_of(app, said("pay", question, "yes"), HERE, model="") == "Done.", "repeated"
+    assert (await chat(app, said("pay", question, "no"), HERE, model="")).status == 409
+    assert len(model.requests) == asked
