@@ -80,6 +80,8 @@ class Leases:
                 try:
                     lease = await self.locks.renew(held.key, held.holder, lease=self._lease)
                 except Exception as error:
+                    if being_cancelled():
+                        return
                     self._outage.failed(error)
                     continue
                 self._outage.over()
