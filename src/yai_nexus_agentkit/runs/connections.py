@@ -275,8 +275,9 @@ class Connections:
                         outage.over()
                         await self._pass_on(News(**json.loads(text)))
             except Exception as error:
-                outage.failed(error)
-                await asyncio.sleep(1.0)
+                if not being_cancelled():  # else the store's client made an error of its own of it
+                    outage.failed(error)
+                    await asyncio.sleep(1.0)
 
     async def _pass_on(self, news: News) -> None:
         mine = self._of(news.agent, news.user)
@@ -325,7 +326,7 @@ class Connections:
         pause = min(beat, max(self._settings.grace / 4, 0.05))
         due, again = 0.0, time.monotonic() + _KEPT / 2
         outage = Outage(_logger, "the board of connections cannot be read")
-        while True:
+        while not being_cancelled():
             await asyncio.sleep(pause)
             now = time.monotonic()
             try:
@@ -341,7 +342,8 @@ class Connections:
                     await self._look(who, index)
                     outage.over()
             except Exception as error:
-                outage.failed(error)
+                if not being_cancelled():
+                    outage.failed(error)
 
     async def _look(self, who: tuple[str, str], index: ThreadIndex) -> None:
         """Drop the user's questions that were answered, and see who is asked the others now."""

@@ -22,6 +22,7 @@ _logger = logging.getLogger(__name__)
 _AGAIN = 0.5
 """Seconds between two attempts while the store is away."""
 _MANY = 256
+"""Events of a run that wait before they are made fewer."""
 _COMPACT = 1024 * 1024
 """Bytes of a run after which the beginning of its log is replaced by a short form."""
 

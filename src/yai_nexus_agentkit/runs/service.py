@@ -40,7 +40,6 @@ __all__ = ["Busy", "RunService", "ServiceSettings", "StoreUnavailableError"]
 
 _logger = logging.getLogger(__name__)
 
-
 Busy: TypeAlias = Literal["reject", "wait", "interrupt"]
 """How a request meets the run that its thread has."""
 
@@ -396,5 +395,6 @@ class RunService:
                         if (run := self._live.get(key)) is not None:
                             run.stop()
             except Exception as error:
-                outage.failed(error)
-                await asyncio.sleep(1.0)
+                if not being_cancelled():  # else the store's client made an error of its own of it
+                    outage.failed(error)
+                    await asyncio.sleep(1.0)

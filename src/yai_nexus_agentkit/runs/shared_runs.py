@@ -191,6 +191,8 @@ class SharedRuns:
         except OverloadedError:
             return False
         except Exception as error:
+            if being_cancelled():  # this worker ends: the next one takes the run over
+                return False
             if not isinstance(error, CannotGoOnError):
                 _logger.exception("run %r cannot be taken over", head.run_id)
             await self._give_up(head, str(error))

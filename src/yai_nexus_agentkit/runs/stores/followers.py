@@ -109,6 +109,8 @@ class Followers:
                             outage.over()
                             self._wake(run, entry)
                 except Exception as error:
+                    if being_cancelled():  # the store's client made an error of its own of it
+                        return
                     outage.failed(error)
                     await asyncio.sleep(_RETRY)
         finally:
