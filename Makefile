@@ -18,8 +18,8 @@ PIP := -m pip --disable-pip-version-check install --quiet
 # Every process that the tests start compiles the package anew where Python may not keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 # Two processes, each with whole files: what one test left to the garbage collector is not in the way of thousands of
-# others, and two cores are used.
-IN_TWO := -n 2 --dist loadfile
+# others, and two cores are used. Slow files come first (tests/conftest.py): the order stays.
+IN_TWO := -n 2 --dist loadfile --no-loadscope-reorder
 # Extra arguments for pytest: make test PYTEST_ARGS="-x -k lifecycle"
 PYTEST_ARGS ?=
 # Extra arguments for the server: make serve SERVE_ARGS="--port 9000"
