@@ -15,6 +15,9 @@ __all__ = ["about", "as_json", "comparison", "environment", "http_table", "markd
 
 _PACKAGES = ("langgraph", "langchain-core", "pydantic-core", "ag-ui-protocol", "ag-ui-langgraph")
 
+_SHORT = ("tokens", "arguments", "state", "thread_in_sync", "interleaved")
+"""The cases of README.md; docs/performance.md has all."""
+
 Cell = Callable[[Result, Figures], str]
 
 
@@ -90,8 +93,8 @@ def markdown(results: Sequence[Result]) -> str:
 
 
 def comparison(results: Sequence[Result]) -> str:
-    """The short table: times as multiples of the bare loop, and bytes on the wire, beside the peer as it is installed
-    and with its raw events off. Cases that were measured without the peer are left out."""
+    """The short table of README.md: times as multiples of the bare loop, and bytes on the wire, beside the peer as it
+    is installed and with its raw events off. Cases that were measured without the peer are left out."""
     names = {
         "adapter": "here",
         "peer adapter, raw off": "ag-ui-langgraph, raw events off",
@@ -100,7 +103,7 @@ def comparison(results: Sequence[Result]) -> str:
     rows = [["CPU time (bytes)", *names.values()], ["---"] + ["---:"] * len(names)]
     for result in results:
         found = {figures.name: figures for figures in result.figures}
-        if found.keys() >= names.keys():
+        if result.name in _SHORT and found.keys() >= names.keys():
             cells = (f"{result.ratio(found[name]):.2f} × ({found[name].samples[0].size:,})" for name in names)
             rows.append([result.title, *cells])
     return _lines(rows)
