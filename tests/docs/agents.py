@@ -10,7 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
-from yai_nexus_agentkit import AGUIAdapter, EventEmitter
+from yai_nexus_agentkit import AGUIAdapter
 from yai_nexus_agentkit.orchestration.client_tools import client_tools
 from yai_nexus_agentkit.server import OpenAISettings, create_app
 from yai_nexus_agentkit.testing import ScriptedChatModel, tool_calls_part
@@ -37,7 +37,6 @@ async def _confirming(state: MessagesState, config: RunnableConfig) -> dict[str,
 
 
 async def _talking(state: MessagesState) -> dict[str, Any]:
-    EventEmitter().emit("display_weather", {"city": "Berlin"})
     model = ScriptedChatModel(script=lambda messages: ["Hello ", "there."])
     return {"messages": [await model.ainvoke(state["messages"])]}
 

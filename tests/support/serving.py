@@ -25,7 +25,8 @@ from tests.support.graphs import in_a_row
 from yai_nexus_agentkit.testing import ScriptedChatModel, parse_sse, run_input
 
 JSON = {"content-type": "application/json"}
-_CLIENT = Path(__file__).resolve().parent.parent / "js" / "http_client.mjs"
+_ROOT = Path(__file__).resolve().parents[2]
+_CLIENT = _ROOT / "tests" / "js" / "http_client.mjs"
 
 
 class Exchange:
@@ -235,14 +236,15 @@ def last_text(messages: Sequence[BaseMessage]) -> str:
 
 
 @contextmanager
-def served(factory: str) -> Iterator[str]:
-    """A uvicorn process that serves ``module:factory``; its address."""
+def served(app: str, *, folder: Path = _ROOT, factory: bool = True) -> Iterator[str]:
+    """A uvicorn process that serves ``module:factory``, or ``module:app``, of a folder; its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "uvicorn", factory, "--factory", "--port", str(port), "--log-level", "warning"]
+    kind = ["--factory"] if factory else []
+    command = [sys.executable, "-m", "uvicorn", app, *kind, "--port", str(port), "--log-level", "warning"]
     with tempfile.TemporaryFile("w+") as shown:  # a pipe that nobody reads would stop the server at 64 kB
-        process = subprocess.Popen(command, cwd=_CLIENT.parent.parent.parent, stderr=shown)
+        process = subprocess.Popen(command, cwd=folder, stderr=shown)
 
         def log() -> str:
             shown.seek(0)
