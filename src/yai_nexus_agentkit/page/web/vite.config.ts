@@ -1,0 +1,26 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+
+// `npm run dev` shows the sources as they are saved. Everything that is not a source goes to this server.
+const server = process.env.AGENT_SERVER ?? "http://127.0.0.1:8000";
+const source = /^\/($|\?|index\.html|src\/|node_modules\/|@)/;
+
+export default defineConfig({
+  base: "./", // The page works under any path that a server gives it.
+  plugins: [react()],
+  build: {
+    outDir: process.env.PAGE_OUT ?? "../static",
+    emptyOutDir: true,
+    target: "es2022",
+    assetsInlineLimit: 0, // The content security policy allows no scripts and styles from data.
+    chunkSizeWarningLimit: 700,
+  },
+  server: {
+    proxy: {
+      "/": {
+        target: server,
+        bypass: (request) => (request.method === "GET" && source.test(request.url ?? "") ? request.url : undefined),
+      },
+    },
+  },
+});
