@@ -134,14 +134,14 @@ _WHY: Mapping[int, str] = {
     422: "the request is JSON, but not what it should be",
     429: "too many runs, or too many bodies that are being received",
     500: "an internal error",
-    503: "the checkpointer cannot be reached",
+    503: "a storage cannot be reached",
     504: "the storage of threads did not answer in time",
 }
 
 
 def answers(model: Any, *refusals: int, done: tuple[int, ...] = (200,)) -> Answers:
     """Answers of a route: `model` with the statuses `done` (None: an event stream, `bytes`: a file), and refusals. Any
-    route may answer 401, 403 and 500."""
+    route may answer 401, 403, 500 and 503."""
     stream = {
         "description": "server-sent events: one AG-UI event as JSON per `data:` line",
         "content": {"text/event-stream": {}},
@@ -152,7 +152,9 @@ def answers(model: Any, *refusals: int, done: tuple[int, ...] = (200,)) -> Answe
     elif model is bytes:
         good = {"description": "a picture or another file, of any type", "content": {"*/*": {}}}
     found: Answers = dict.fromkeys(done, good)
-    return found | {status: {"description": _WHY[status], "model": Refused} for status in {*refusals, 401, 403, 500}}
+    return found | {
+        status: {"description": _WHY[status], "model": Refused} for status in {*refusals, 401, 403, 500, 503}
+    }
 
 
 def _body(model: Any, *kinds: str) -> dict[str, Any]:

@@ -88,7 +88,7 @@ def entries(endpoints: Endpoints) -> list[Entry]:
         Entry("GET", "/capabilities", it.capabilities, answers(AgentCapabilities)),
         Entry("GET", "/connections", it.connections, answers(list[ConnectionShown], 504)),
         Entry("GET", "/health", it.health, answers(Status)),
-        Entry("GET", "/ready", it.ready, answers(Status, 503)),
+        Entry("GET", "/ready", it.ready, answers(Status)),
         Entry("POST", f"{thread}/cancel", it.cancel, answers(Status, 404, 504, done=(200, 202)), [THREAD_ID]),
         Entry("GET", f"{thread}/runs", it.runs, answers(list[dict[str, Any]], 404), [THREAD_ID]),
         *_thread_routes(it, "/threads", f"{thread}/messages", f"{thread}/state", f"{thread}/state", thread),
