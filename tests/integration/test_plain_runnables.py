@@ -30,6 +30,13 @@ def prompt() -> ChatPromptTemplate:
     return ChatPromptTemplate.from_messages([("system", "Be brief."), ("placeholder", "{messages}")])
 
 
+def made_by_code() -> Any:
+    """A function without a module."""
+    names: dict[str, Any] = {"__name__": None}
+    exec("def answer(given): return 'made'", names)
+    return names["answer"]
+
+
 AGENTS: dict[str, Any] = {
     "model": lambda: scripted(["Hello ", "there."]),
     "model that calls": lambda: scripted(tool_call_parts("look", {"at": "x"}, "call_1")),
@@ -55,6 +62,7 @@ AGENTS: dict[str, Any] = {
         scripted(["Hel", "lo."]) | RunnableLambda(lambda said: [said, AIMessage("And more.", id="more")])
     ),
     "generator": lambda: RunnableGenerator(letters),
+    "function that code made": lambda: RunnableLambda(made_by_code()),
     "failing function": lambda: RunnableLambda(lambda given: 1 / 0),
     "failing model": lambda: scripted(["Half ", RuntimeError("down")]),
 }
@@ -89,6 +97,10 @@ async def test_the_stream_of_an_agent_without_a_graph(play: Player, kind: str) -
             "generator": [
                 "TEXT_MESSAGE_START messageId=run-1-output role=assistant + abc END",
                 "RUN_FINISHED result=abc",
+            ],
+            "function that code made": [
+                "TEXT_MESSAGE_START messageId=run-1-output role=assistant + made END",
+                "RUN_FINISHED result=made",
             ],
             "failing function": ['RUN_ERROR message="division by zero" code=AGENT_ERROR'],
             "failing model": [

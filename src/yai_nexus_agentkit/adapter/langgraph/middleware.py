@@ -109,7 +109,7 @@ def _instructs(one: object) -> bool:
     if _is_instance(one, _PROMPTS, "ChatPromptTemplate"):
         return any(map(_instructs, one.messages))  # type: ignore[attr-defined]
     if isinstance(one, FunctionType):
-        return one.__module__.partition(".")[0] not in _LIBRARIES and _makes_system(one.__code__)
+        return not _is_of_library(one) and _makes_system(one.__code__)
     if not _is_middleware(one):
         return False
     own = [kind for kind in type(one).__mro__ if kind.__name__ != "AgentMiddleware"]
@@ -155,6 +155,11 @@ def _parts(one: object) -> Iterable[object]:
     return list(vars(one).values()) if isinstance(one, Runnable) or _is_middleware(one) else ()
 
 
+def _is_of_library(function: FunctionType) -> bool:
+    """A function that code made may have no module."""
+    return (function.__module__ or "").partition(".")[0] in _LIBRARIES
+
+
 def _referred(function: FunctionType) -> list[object]:
     """The values of a function's closure, and the runnables among its module's names that it uses."""
     found: list[object] = []
@@ -163,7 +168,7 @@ def _referred(function: FunctionType) -> list[object]:
             found.append(cell.cell_contents)
         except ValueError:  # not set yet
             continue
-    if function.__module__.partition(".")[0] in _LIBRARIES:
+    if _is_of_library(function):
         return found
     named = (function.__globals__.get(name) for name in function.__code__.co_names)
     return [*found, *(value for value in named if isinstance(value, _USED))]
