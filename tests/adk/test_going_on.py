@@ -12,7 +12,7 @@ from google.adk.apps import App, ResumabilityConfig
 from google.adk.sessions import DatabaseSessionService, InMemorySessionService
 
 from tests.adk.playing import HANGS, calling, hanging, model, of, text_of
-from yai_nexus_agentkit import AGUIAdapter
+from yai_nexus_agentkit import AGUIAdapter, EventEmitter
 from yai_nexus_agentkit.adapter.adk import AdkSource
 from yai_nexus_agentkit.adapter.run_context import Attempt
 from yai_nexus_agentkit.testing import assert_conformant, run_input, wire
@@ -98,3 +98,16 @@ def test_who_can_go_on(tmp_path: Path) -> None:
     cases = [(lasting, True, True), (lasting, False, False), (InMemorySessionService(), True, False)]
     for service, resumable, wanted in cases:
         assert adapter(steps(), service, resumable=resumable).source.continues is wanted
+
+
+async def test_another_worker_moves_the_same_bar() -> None:
+    def load() -> str:
+        EventEmitter().progress("load", 0.5)
+        return "loaded"
+
+    async def bar(attempt: int) -> Any:
+        agent = Agent(name="root", model=model([calling("load")], ["Done."]), tools=[load])
+        events = await played(adapter(agent, InMemorySessionService()), attempt)
+        return next(event["messageId"] for event in events if event["type"] == "ACTIVITY_SNAPSHOT")
+
+    assert await bar(1) == await bar(2)

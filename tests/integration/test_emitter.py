@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 import pytest
+from ag_ui.core import ActivitySnapshotEvent
 from dirty_equals import IsPartialDict
 from langchain_core.callbacks import adispatch_custom_event
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -24,6 +25,7 @@ from pydantic import BaseModel
 from tests.conftest import Judge
 from tests.support.emitting import PLACES, Place, State, assert_all_arrived, graph_of
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, EventEmitter
+from yai_nexus_agentkit.adapter.run_context import Attempt
 from yai_nexus_agentkit.testing import (
     Run,
     ScriptedChatModel,
@@ -370,6 +372,24 @@ async def test_progress_is_one_bar_that_fills(source: Source, judge: Judge) -> N
         shown = [message for message in judge([run]).messages if message["role"] == "activity"]
         assert [message["content"] for message in shown] == [{"name": "import", "fraction": 1, "message": None}]
     assert len({event["messageId"] for run in runs for event in of(run["events"], "ACTIVITY_SNAPSHOT")}) == 2
+
+
+@both_sources
+async def test_another_worker_moves_the_same_bar(source: Source) -> None:
+    def load(state: State) -> State:
+        UI.progress("import", 0.5)
+        return {"number": 2}
+
+    one = adapter(graph_of(load), source)
+
+    async def bar(attempt: Attempt) -> Any:
+        request = run_input("hi", thread_id="t", run_id="r")
+        events = [event async for event in one.stream(request, lambda event: event, attempt=attempt)]
+        return next(event.message_id for event in events if isinstance(event, ActivitySnapshotEvent))
+
+    first = await bar(Attempt("key"))
+    assert await bar(Attempt("key", 2)) == first
+    assert await bar(Attempt("other")) != first
 
 
 @both_sources

@@ -332,10 +332,13 @@ _tokens_lock = Lock()
 def _run_token(route: _Route) -> str:
     """The same text for all of a run, subgraphs and worker threads included, and for no other run.
 
-    A node knows the ids of its own run only, not the root's. All parts of a LangGraph run share the runtime's
+    A run that another worker may go on with has a key in its metadata, and the other worker's part moves the same bars.
+    Else a node knows the ids of its own run only, not the root's. All parts of a LangGraph run share the runtime's
     `RunControl`. It takes no weak reference, so the last thousand are kept.
     """
     for config in route.configs:
+        if key := (config.get("metadata") or {}).get("run_id"):
+            return sinks.token_of(str(key))
         token = var_child_runnable_config.set(config)
         try:
             control = getattr(_runtime(), "control", None)

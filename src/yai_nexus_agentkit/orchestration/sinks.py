@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
-from uuid import uuid4
+from uuid import NAMESPACE_OID, uuid4, uuid5
 from weakref import WeakValueDictionary
 
 from yai_nexus_agentkit.orchestration.envelope import Envelope
 
-__all__ = ["Sink", "at_call", "enter", "sink_of", "sinking"]
+__all__ = ["Sink", "at_call", "enter", "sink_of", "sinking", "token_of"]
 
 _current: ContextVar[Sink | None] = ContextVar("agentkit_sink", default=None)
 _call: ContextVar[str | None] = ContextVar("agentkit_call", default=None)
@@ -38,6 +38,11 @@ class Sink:
     def of_call(self, call_id: str | None) -> Sink:
         """The same run, from within a tool call."""
         return self if call_id is None else Sink(self._put, call_id, self.token)
+
+
+def token_of(run_key: str) -> str:
+    """The token of a run that several workers may be at, one after the other. It does not show the key."""
+    return uuid5(NAMESPACE_OID, run_key).hex
 
 
 def enter(sink: Sink) -> None:

@@ -17,11 +17,12 @@ from yai_nexus_agentkit.adapter.adk.plan import Plan
 from yai_nexus_agentkit.adapter.adk.plugin import RunPlugin
 from yai_nexus_agentkit.adapter.adk.sessions import Place
 from yai_nexus_agentkit.adapter.adk.translate import AdkTranslator, Emission
+from yai_nexus_agentkit.adapter.run_context import Attempt
 from yai_nexus_agentkit.adapter.shared.channel import Channel
 from yai_nexus_agentkit.adapter.source import SourceRun
 from yai_nexus_agentkit.errors import AGUIAdapterError
 from yai_nexus_agentkit.orchestration.envelope import Envelope, custom_envelope
-from yai_nexus_agentkit.orchestration.sinks import Sink, enter
+from yai_nexus_agentkit.orchestration.sinks import Sink, enter, token_of
 
 __all__ = ["AdkError", "AdkRun"]
 
@@ -51,13 +52,16 @@ class AdkRun(SourceRun):
         slot: Callable[[], AbstractContextManager[None]],
         made: Callable[[Sink], tuple[Runner, RunPlugin]],
         run_config: Any,
+        attempt: Attempt | None,
     ) -> None:
         """`slot`: room for a run that goes on; raises `OverloadedError`. `made`: the runner of this run alone."""
         self.translator = translator
         self._plan, self._place, self._slot, self._run_config = plan, place, slot, run_config
         self._channel: Channel[Any] = Channel()
         self._room = asyncio.Event()
-        self._runner, self._plugin = made(sink := Sink(lambda call, envelope: self._emit(call, envelope)))
+        token = token_of(attempt.key) if attempt is not None else ""
+        sink = Sink(lambda call, envelope: self._emit(call, envelope), token=token)
+        self._runner, self._plugin = made(sink)
         self._sink = sink
 
     def oldest_tool(self) -> float | None:

@@ -139,7 +139,7 @@ class AdkSource(Source):
             own.plugin_manager = PluginManager(plugins=[plugin, *own.plugin_manager.plugins])
             return own, plugin
 
-        return AdkRun(plan, translator, place, self._slot, made, run_config)
+        return AdkRun(plan, translator, place, self._slot, made, run_config, run.attempt)
 
     async def _read(self, place: Place) -> tuple[Any, History]:
         session = await self._sessions.read(place)
