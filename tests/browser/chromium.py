@@ -5,10 +5,16 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ARTIFACTS", "ROOT", "Browser", "chromium", "installed"]
+import pytest
+
+from tests.support.serving import served
+
+__all__ = ["ARTIFACTS", "ROOT", "Browser", "chromium", "example", "installed"]
 
 ROOT = Path(__file__).resolve().parents[2]
 ARTIFACTS = ROOT / ".artifacts" / "browser"
@@ -40,6 +46,16 @@ def installed(folder: Path, package: str) -> Path:
     if not (folder / "node_modules" / package).is_dir():
         raise RuntimeError(f"{package} is not installed in {folder.relative_to(ROOT)}: run `make browser`")
     return folder
+
+
+@contextmanager
+def example(name: str, built: Path, pause: str) -> Iterator[str]:
+    """The address of an example's own server, with its page as it was built. `pause`: seconds between two tokens."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EXAMPLE_PAUSE", pause)
+        patch.setenv("PAGE", str(built / "dist"))
+        with served(f"examples.{name}.server:app") as url:
+            yield url
 
 
 class Browser:

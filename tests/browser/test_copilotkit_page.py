@@ -5,13 +5,11 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.browser.chromium import ROOT, Browser, installed
-from tests.support.serving import served
+from tests.browser.chromium import ROOT, Browser, example, installed
 
 SOURCES = ROOT / "examples" / "copilotkit_page"
 BUILT = Path(__file__).resolve().parent / "page"
@@ -36,26 +34,17 @@ def built() -> Path:
     return BUILT
 
 
-@contextmanager
-def paced(built: Path, pause: str) -> Iterator[str]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("EXAMPLE_PAUSE", pause)
-        patch.setenv("PAGE", str(built / "dist"))
-        with served("examples.copilotkit_page.server:app") as url:
-            yield url
-
-
 @pytest.fixture(scope="module")
 def address(built: Path) -> Iterator[str]:
     """Where the page is."""
-    with paced(built, "0.1") as url:
+    with example("copilotkit_page", built, "0.1") as url:
         yield url
 
 
 @pytest.fixture(scope="module")
 def slow(built: Path) -> Iterator[str]:
     """Where it is with an agent that takes its time: a page can be reloaded meanwhile."""
-    with paced(built, "0.6") as url:
+    with example("copilotkit_page", built, "0.6") as url:
         yield url
 
 

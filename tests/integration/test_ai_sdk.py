@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fastapi import APIRouter, Depends, FastAPI, Header, HTTPException
+from fastapi import HTTPException
 from langchain_core.tools import tool
 from starlette.applications import Starlette
 from starlette.requests import Request
 
 from tests.support.ai_sdk_page import chunks_of
+from tests.support.applications import KINDS, Kind, place
 from tests.support.graphs import chat, scripted, tool_loop
 from tests.support.serving import Exchange, call, post, run_body, served, talker
 from yai_nexus_agentkit import AGUIAdapter
@@ -85,20 +86,12 @@ async def test_chats_are_the_threads_of_the_other_routes() -> None:
     assert (await call(app, "DELETE", "/api/chat/a/c1")).status == 404
 
 
-@pytest.mark.parametrize("kind", ["starlette", "fastapi", "router"])
-async def test_it_stands_in_any_application_with_its_dependencies(kind: str) -> None:
-    def guarded(x_user: str = Header(default="")) -> None:
-        if x_user != "ann":
-            raise HTTPException(403, "no")
-
-    app: Any = Starlette() if kind == "starlette" else FastAPI()
-    at = APIRouter(prefix="/api") if kind == "router" else app
-    own = [] if kind == "starlette" else [Depends(guarded)]
+@pytest.mark.parametrize("kind", KINDS)
+async def test_it_stands_in_any_application_with_its_dependencies(kind: Kind) -> None:
+    app, at, prefix, own = stands = place(kind)
     service = add_agui_routes(at, AGUIAdapter(talker(2)), "/agent", name="trip", dependencies=own)
     assert add_ai_sdk_routes(at, AGUIAdapter(talker(2)), "/chat", name="trip", dependencies=own, service=service)
-    if kind == "router":
-        app.include_router(at)
-    prefix = "/api" if kind == "router" else ""
+    stands.complete()
     assert texts(await say(app, f"{prefix}/chat", headers=ANN)) == "w0 w1 "
     assert len((await call(app, "GET", f"{prefix}/chat/c1", headers=ANN)).json) == 2
     if kind != "starlette":

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fastapi import APIRouter, Depends, FastAPI, Header, HTTPException
+from fastapi import HTTPException
 from langgraph.checkpoint.memory import InMemorySaver
 from starlette.applications import Starlette
 from starlette.requests import Request
 
+from tests.support.applications import KINDS, Kind, place
 from tests.support.errand_words import build
 from tests.support.serving import Exchange, call, post, run_body, served, talker
 from yai_nexus_agentkit import AGUIAdapter
@@ -81,21 +82,13 @@ async def test_several_agents_have_their_own_threads_and_share_them_with_the_agu
     assert (await kit(app, "/kit/agent/b/connect", run_body(None))).body == b"", "it is not the thread of a"
 
 
-@pytest.mark.parametrize("kind", ["starlette", "fastapi", "router"])
-async def test_it_stands_in_any_application_with_its_dependencies(kind: str) -> None:
-    def guarded(x_user: str = Header(default="")) -> None:
-        if x_user != "ann":
-            raise HTTPException(403, "no")
-
-    app: Any = Starlette() if kind == "starlette" else FastAPI()
-    at = APIRouter(prefix="/api") if kind == "router" else app
-    own = [] if kind == "starlette" else [Depends(guarded)]
+@pytest.mark.parametrize("kind", KINDS)
+async def test_it_stands_in_any_application_with_its_dependencies(kind: Kind) -> None:
+    app, at, prefix, own = stands = place(kind)
     service = add_agui_routes(at, AGUIAdapter(talker(2)), "/agent", name="trip", dependencies=own)
     agents = {"trip": AGUIAdapter(talker(2))}
     assert add_copilotkit_routes(at, agents, "/kit", dependencies=own, service=service) is service
-    if kind == "router":
-        app.include_router(at)
-    prefix = "/api" if kind == "router" else ""
+    stands.complete()
     assert (await call(app, "GET", f"{prefix}/kit/info", headers=ANN)).status == 200
     assert (await kit(app, f"{prefix}/kit/agent/trip/run", run_body(), ANN)).text() == "w0 w1 "
     stop = await kit(app, f"{prefix}/kit/agent/trip/stop/t1", {}, ANN)

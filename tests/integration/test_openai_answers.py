@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 import pytest
-from fastapi import APIRouter, Depends, FastAPI, Header, HTTPException
+from fastapi import HTTPException
 from langchain_core.messages import AIMessageChunk
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.tools import tool
@@ -17,6 +17,7 @@ from langgraph.graph import MessagesState
 from starlette.applications import Starlette
 
 from benchmarks.cases.functions import chat_chunks
+from tests.support.applications import KINDS, Kind, place
 from tests.support.chats import (
     CHAT,
     body_of,
@@ -425,21 +426,14 @@ async def test_silence_is_filled_with_comments(stream: bool) -> None:
 # ---------------------------------------------------------------- where it is served
 
 
-@pytest.mark.parametrize("kind", ["starlette", "fastapi", "router"])
-async def test_it_stands_in_any_application_with_its_dependencies(kind: str) -> None:
-    def guarded(x_user: str = Header(default="")) -> None:
-        if x_user != "ann":
-            raise HTTPException(403, "no")
-
-    app: Any = Starlette() if kind == "starlette" else FastAPI()
-    at = APIRouter(prefix="/api") if kind == "router" else app
-    own = [] if kind == "starlette" else [Depends(guarded)]
+@pytest.mark.parametrize("kind", KINDS)
+async def test_it_stands_in_any_application_with_its_dependencies(kind: Kind) -> None:
+    app, at, prefix, own = stands = place(kind)
     service = add_agui_routes(at, AGUIAdapter(talker(2)), "/agent", name="model", dependencies=own)
     agents = {"model": AGUIAdapter(talker(2))}
     assert add_openai_routes(at, agents, dependencies=own, service=service) is service
-    if kind == "router":
-        app.include_router(at)
-    prefix, ann = "/api" if kind == "router" else "", {"x-user": "ann"}
+    stands.complete()
+    ann = {"x-user": "ann"}
     answer = await call(app, "POST", f"{prefix}{CHAT}", body_of("hi"), {**JSON, **ann})
     assert message_of(answer)["content"] == "w0 w1 "
     assert service.live == 0
