@@ -8,6 +8,7 @@ LOWEST := .venvs/lowest
 PEER := .venvs/peer
 ADK := .venvs/adk
 CHATS := .venvs/openai-clients
+DOCS := .venvs/docs
 CLIENTS := tests/js/node_modules/.package-lock.json
 AI_SDK := tests/js/ai-sdk/node_modules/.package-lock.json
 DRIVER := tests/browser/node_modules/.package-lock.json
@@ -63,10 +64,6 @@ $(VENV)/.server: $(VENV)/.base
 	$(BIN)/python $(PIP) --editable ".[server,fastapi,inspector]"
 	@touch $@
 
-$(VENV)/.docs: $(VENV)/.dev
-	$(BIN)/python $(PIP) --group docs
-	@touch $@
-
 $(LOWEST)/.stamp: pyproject.toml tests/constraints/lowest.txt
 	$(PYTHON) -m venv --clear $(LOWEST)
 	$(LOWEST)/bin/python $(PIP) --upgrade "pip>=25.1"
@@ -92,6 +89,13 @@ $(CHATS)/.stamp: pyproject.toml
 	$(PYTHON) -m venv --clear $(CHATS)
 	$(CHATS)/bin/python $(PIP) --upgrade "pip>=25.1"
 	$(CHATS)/bin/python $(PIP) --group openai-clients
+	@touch $@
+
+# What builds the site; it reads the sources and imports nothing of them.
+$(DOCS)/.stamp: pyproject.toml
+	$(PYTHON) -m venv --clear $(DOCS)
+	$(DOCS)/bin/python $(PIP) --upgrade "pip>=25.1"
+	$(DOCS)/bin/python $(PIP) --group docs
 	@touch $@
 
 # The official AG-UI clients, from the lock file.
@@ -162,7 +166,7 @@ format: $(VENV)/.dev
 unit: $(CLIENTS) $(VENV)/.dev
 	$(BIN)/pytest tests/unit $(PYTEST_ARGS)
 
-test: $(CLIENTS) $(OPENAI) $(CHATS)/.stamp $(AI_SDK) $(DRIVER) $(PAGE) $(AI_PAGE) $(VENV)/.dev system
+test: $(CLIENTS) $(OPENAI) $(CHATS)/.stamp $(DOCS)/.stamp $(AI_SDK) $(DRIVER) $(PAGE) $(AI_PAGE) $(VENV)/.dev system
 	$(MAKE) --no-print-directory lint
 	$(BIN)/pytest $(IN_TWO) --inline-snapshot=disable $(PYTEST_ARGS)
 	$(MAKE) --no-print-directory test-lowest
@@ -199,8 +203,8 @@ soak: $(CLIENTS) $(VENV)/.dev system
 	$(BIN)/python -m tests.soak $(MINUTES)
 	SOAK=1 $(BIN)/pytest tests/integration/extras/test_taken_over.py -p no:cacheprovider --quiet
 
-docs: $(VENV)/.docs
-	$(BIN)/zensical build --clean --strict
+docs: $(DOCS)/.stamp
+	$(DOCS)/bin/python -m tests.docs.site
 
 clean:
 	rm -rf $(VENV) .venvs tests/js/node_modules tests/js/openai/node_modules tests/js/ai-sdk/node_modules tests/browser/node_modules tests/browser/page tests/browser/ai_sdk_page site dist .artifacts

@@ -29,8 +29,8 @@ __all__ = ["AGUIAdapter"]
 
 T = TypeVar("T")
 
-_DEFAULTS = AdapterOptions()
-_NO_HOOKS = Hooks()
+DEFAULTS = AdapterOptions()
+NO_HOOKS = Hooks()
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -54,8 +54,8 @@ class AGUIAdapter:
         self,
         agent: Runnable[Any, Any] | Source | BaseNode | App | Runner,
         *,
-        options: AdapterOptions = _DEFAULTS,
-        hooks: Hooks = _NO_HOOKS,
+        options: AdapterOptions = DEFAULTS,
+        hooks: Hooks = NO_HOOKS,
     ) -> None:
         self._set(source_of(agent), options, hooks)
 

@@ -64,8 +64,8 @@ Values: "denied", "cancelled", "expired", "invalid" (the edited arguments do not
 
 _RUNTIME_ARG: Final = "agui_approval_runtime"
 
-_Predicate: TypeAlias = Callable[[dict[str, Any]], bool]
-_Message: TypeAlias = str | Callable[[dict[str, Any]], str]
+Predicate: TypeAlias = Callable[[dict[str, Any]], bool]
+Message: TypeAlias = str | Callable[[dict[str, Any]], str]
 _Kind: TypeAlias = Literal["approved", "edited", "denied", "cancelled", "expired", "invalid"]
 
 _DENIALS: Final[Mapping[str, str]] = {
@@ -83,8 +83,8 @@ _SHOWN_ARGUMENTS: Final = 500
 def require_approval(
     tools: BaseTool | Callable[..., Any],
     *,
-    when: _Predicate | None = None,
-    message: _Message | None = None,
+    when: Predicate | None = None,
+    message: Message | None = None,
     expires_in: timedelta | None = None,
     allow_edit: bool = True,
     needs: str | Sequence[str] = (),
@@ -95,8 +95,8 @@ def require_approval(
 def require_approval(
     tools: Sequence[BaseTool | Callable[..., Any]],
     *,
-    when: _Predicate | None = None,
-    message: _Message | None = None,
+    when: Predicate | None = None,
+    message: Message | None = None,
     expires_in: timedelta | None = None,
     allow_edit: bool = True,
     needs: str | Sequence[str] = (),
@@ -106,8 +106,8 @@ def require_approval(
 def require_approval(
     tools: BaseTool | Callable[..., Any] | Sequence[BaseTool | Callable[..., Any]],
     *,
-    when: _Predicate | None = None,
-    message: _Message | None = None,
+    when: Predicate | None = None,
+    message: Message | None = None,
     expires_in: timedelta | None = None,
     allow_edit: bool = True,
     needs: str | Sequence[str] = (),
@@ -146,8 +146,8 @@ def require_approval(
 
 
 class _Policy(NamedTuple):
-    when: _Predicate | None
-    message: _Message | None
+    when: Predicate | None
+    message: Message | None
     expires_in: timedelta | None
     allow_edit: bool
     needs: tuple[str, ...]

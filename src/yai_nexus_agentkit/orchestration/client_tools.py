@@ -72,7 +72,7 @@ A placeholder is no result. It is never sent to the client, and no snapshot cont
 ServerTool: TypeAlias = "str | BaseTool | Mapping[str, Any] | Callable[..., Any]"
 """A tool of the graph: its name, a LangChain tool, a provider's tool as a dict, or a plain function."""
 
-_MESSAGES: Final = "messages"
+MESSAGES_KEY: Final = "messages"
 
 _warned: set[str] = set()
 """Names whose clash was reported. Only names of server tools get in, so a client cannot make it grow."""
@@ -158,7 +158,7 @@ def route_after_model(
     config: RunnableConfig,
     *,
     tools_node: str = "tools",
-    messages_key: str = _MESSAGES,
+    messages_key: str = MESSAGES_KEY,
     server_tools: Iterable[ServerTool] = (),
 ) -> str | list[Send]:
     """Where to go after the model: every server call to the tools node, else the end.
@@ -179,7 +179,7 @@ def route_after_tools(
     config: RunnableConfig,
     *,
     agent_node: str = "agent",
-    messages_key: str = _MESSAGES,
+    messages_key: str = MESSAGES_KEY,
     server_tools: Iterable[ServerTool] = (),
 ) -> str:
     """Where to go after the tools: the end while client calls are unanswered, else back to the agent.
@@ -200,7 +200,7 @@ class ToolRoutes(NamedTuple):
 def tool_routes(
     tools_node: str = "tools",
     agent_node: str = "agent",
-    messages_key: str = _MESSAGES,
+    messages_key: str = MESSAGES_KEY,
     server_tools: Iterable[ServerTool] = (),
 ) -> ToolRoutes:
     """`route_after_model` and `route_after_tools` for other names of nodes and of the messages' channel.

@@ -41,7 +41,7 @@ from yai_nexus_agentkit.transport.wire import Wire
 
 __all__ = ["add_agui_routes", "add_ai_sdk_routes", "add_copilotkit_routes", "add_openai_routes", "create_app"]
 
-_DEFAULTS = ServerSettings()
+DEFAULTS = ServerSettings()
 _NAME = re.compile(r"[A-Za-z0-9._~-]+")
 _ONLY = "agent"
 """Name of an agent that was given without one."""
@@ -50,7 +50,7 @@ _ONLY = "agent"
 def create_app(
     agents: Agent | Mapping[str, Agent],
     *,
-    settings: ServerSettings = _DEFAULTS,
+    settings: ServerSettings = DEFAULTS,
     wire: Wire | None = None,
     copilotkit: str | None = None,
     openai: str | OpenAISettings | None = None,
@@ -128,7 +128,7 @@ def add_agui_routes(
     path: str = "/",
     *,
     dependencies: Sequence[Any] = (),
-    settings: ServerSettings = _DEFAULTS,
+    settings: ServerSettings = DEFAULTS,
     name: str | None = None,
     service: RunService | None = None,
     wire: Wire | None = None,
@@ -169,7 +169,7 @@ def add_copilotkit_routes(
     path: str = "/copilotkit",
     *,
     dependencies: Sequence[Any] = (),
-    settings: ServerSettings = _DEFAULTS,
+    settings: ServerSettings = DEFAULTS,
     service: RunService | None = None,
 ) -> RunService:
     """Serve agents to pages made with CopilotKit, without its Node runtime: `path` is their ``runtimeUrl``. `app`: a
@@ -195,7 +195,7 @@ def add_openai_routes(
     openai: str | OpenAISettings = "/v1",
     *,
     dependencies: Sequence[Any] = (),
-    settings: ServerSettings = _DEFAULTS,
+    settings: ServerSettings = DEFAULTS,
     service: RunService | None = None,
 ) -> RunService:
     """Serve agents as models to OpenAI's clients: Dify, Open WebUI, LibreChat, the SDKs. `app`: a FastAPI or Starlette
@@ -223,7 +223,7 @@ def add_ai_sdk_routes(
     path: str = "/api/chat",
     *,
     dependencies: Sequence[Any] = (),
-    settings: ServerSettings = _DEFAULTS,
+    settings: ServerSettings = DEFAULTS,
     name: str | None = None,
     service: RunService | None = None,
 ) -> RunService:

@@ -40,7 +40,7 @@ _HOST = re.compile(r"[a-zA-Z0-9._-]+")
 """Names in a ``Host`` header, before the port; beside them there are IPv6 addresses."""
 
 
-def _anonymous(request: Request) -> Identity:
+def anonymous(request: Request) -> Identity:
     return ANONYMOUS
 
 
@@ -58,7 +58,7 @@ OLDER_PATHS: Mapping[str, str] = {
 class ServerSettings:
     """Settings of a server, each with its default. Times are in seconds, sizes in bytes."""
 
-    identity: Resolver = _anonymous
+    identity: Resolver = anonymous
     """Who sends a request; may be a coroutine function. Raise Starlette's ``HTTPException`` (401, 403) or
     `PermissionError` (403) to turn somebody away. The default knows nobody: all clients share one user's threads. A
     web socket's handshake is an ``HTTPConnection``: a request without method and body."""
