@@ -158,7 +158,7 @@ def check_loads(words: list[str]) -> None:
         _, args = parse(words[1:])
     except SystemExit as error:
         raise AssertionError("wrong usage") from error
-    for spec in getattr(args, "agents", None) or [args.agent]:
+    for spec in getattr(args, "agents", None) or filter(None, [args.agent]):
         try:
             find(parse_spec(spec.rpartition("=")[2]))
         except CommandError as error:

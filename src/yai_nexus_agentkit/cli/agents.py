@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from yai_nexus_agentkit.cli.arguments import adapter_options, run_arguments
@@ -13,9 +13,33 @@ from yai_nexus_agentkit.cli.loading import find, opened, parse_spec
 from yai_nexus_agentkit.cli.persistence import check_shared, persistence, with_persistence
 
 if TYPE_CHECKING:
-    from yai_nexus_agentkit import AGUIAdapter
+    from ag_ui.core import BaseEvent
 
-__all__ = ["adapter_of", "adapter_opened", "loaded", "warn_of_model"]
+    from yai_nexus_agentkit import AGUIAdapter
+    from yai_nexus_agentkit.adapter.control import RunControl
+
+__all__ = ["LocalAgent", "adapter_of", "adapter_opened", "loaded", "warn_of_model"]
+
+
+class LocalAgent:
+    """An agent of this process, for a `Session`."""
+
+    def __init__(self, adapter: AGUIAdapter, args: argparse.Namespace) -> None:
+        self._adapter, self._run_args = adapter, run_arguments(args)
+
+    async def run(self, asked: Mapping[str, Any], control: RunControl) -> AsyncGenerator[str, None]:
+        """The events of a run, each as JSON."""
+        async with aclosing(self._adapter.stream_sse(asked, **self._run_args, control=control)) as frames:
+            async for frame in frames:
+                yield frame.decode().removeprefix("data: ").rstrip("\n")
+
+    def look(self, asked: Mapping[str, Any], control: RunControl) -> AsyncGenerator[str, None]:
+        """The thread as it stands, as the events of a run that does nothing."""
+
+        def as_json(event: BaseEvent) -> str:
+            return event.model_dump_json(by_alias=True, exclude_none=True)
+
+        return self._adapter.stream(asked, as_json, **self._run_args, control=control, looking=True)
 
 
 @asynccontextmanager

@@ -64,10 +64,11 @@ OPTIONS: Mapping[str, tuple[Mapping[str, Any], str]] = {
 """The fields of `AdapterOptions` that are flags: how argparse reads them, and their help."""
 
 
-def add_turn_arguments(parser: argparse.ArgumentParser) -> None:
-    """The agent, the request of one turn, and the arguments of `add_agent_arguments`."""
+def add_turn_arguments(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
+    """The agent, the request of one turn, and the arguments of `add_agent_arguments`. `needed`: there must be an
+    agent."""
     parser.usage = "%(prog)s AGENT [message] [options]"
-    parser.add_argument("agent", metavar="AGENT", help=AGENT)
+    parser.add_argument("agent", metavar="AGENT", nargs=None if needed else "?", help=AGENT)
     group = parser.add_argument_group("the request")
     group.add_argument("message", nargs="?", help="the user's message")
     group.add_argument(

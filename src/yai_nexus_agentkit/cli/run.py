@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import sys
 
-from yai_nexus_agentkit.cli.agents import adapter_opened
+from yai_nexus_agentkit.cli.agents import LocalAgent, adapter_opened
 from yai_nexus_agentkit.cli.arguments import AGENT, add_turn_arguments, request
 from yai_nexus_agentkit.cli.client import Client
 from yai_nexus_agentkit.cli.failures import warn, warnings_shown
@@ -57,7 +57,8 @@ async def _turn(args: argparse.Namespace, out: Terminal) -> int:
     page = Page(out.width, colour=out.colour)
     trace = None if args.json else Trace(page, client, full=args.full, steps=args.steps)
     async with adapter_opened(args.agent, args) as adapter:
-        session = Session(adapter, args, client, out, trace, may_ask=out.interactive and not args.json)
+        agent = LocalAgent(adapter, args)
+        session = Session(agent, client, out, trace, may_ask=out.interactive and not args.json)
         code = await session.turn(client.request(), answers)
     if answers:
         warn(f"--answer: nothing asked for {', '.join(map(repr, answers))}")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import json
 import signal
 import time
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from yai_nexus_agentkit.cli.arguments import run_arguments
 from yai_nexus_agentkit.cli.chunks import Event, Unchunked
 from yai_nexus_agentkit.cli.client import Client
 from yai_nexus_agentkit.cli.questions import Question, questions
@@ -19,14 +17,27 @@ from yai_nexus_agentkit.cli.terminal import Terminal
 from yai_nexus_agentkit.cli.trace import Trace
 
 if TYPE_CHECKING:
-    from yai_nexus_agentkit import AGUIAdapter
     from yai_nexus_agentkit.adapter.control import RunControl
 
-__all__ = ["FAILED", "PAUSED", "PROMPT", "SUCCESS", "Session"]
+__all__ = ["FAILED", "PAUSED", "PROMPT", "SUCCESS", "Agent", "Session"]
 
 SUCCESS, FAILED, PAUSED = 0, 1, 3
 """Exit codes of a turn."""
 PROMPT = "> "
+
+
+class Agent(Protocol):
+    """The agent of a session, here or on a server. Both methods give the events of one run, each as JSON text."""
+
+    def run(self, asked: Mapping[str, Any], control: RunControl, /) -> AsyncGenerator[str, None]:
+        """A new run. If its connection was lost and found again, it begins again, with ``RUN_STARTED``."""
+
+    def look(self, asked: Mapping[str, Any], control: RunControl, /) -> AsyncGenerator[str, None]:
+        """The thread as it stands, or its run under way; nothing for a thread that is not known."""
+
+
+Begin: TypeAlias = "Callable[[Mapping[str, Any], RunControl], AsyncGenerator[str, None]]"
+"""Either method of an agent."""
 
 
 class Session:
@@ -34,8 +45,7 @@ class Session:
 
     def __init__(
         self,
-        adapter: AGUIAdapter,
-        args: argparse.Namespace,
+        agent: Agent,
         client: Client,
         out: Terminal,
         trace: Trace | None,
@@ -45,16 +55,22 @@ class Session:
     ) -> None:
         """`client` holds the thread. `trace`: how its events are shown; None writes them as JSON. `may_ask`: somebody
         types the missing answers. `stoppable`: Ctrl-C ends the run, and not the command."""
-        self._adapter, self._client, self._out, self._trace = adapter, client, out, trace
+        self._agent, self._client, self._out, self._trace = agent, client, out, trace
         self._may_ask, self._stoppable = may_ask, stoppable
-        self._run_args = run_arguments(args)
 
-    async def turn(self, asked: dict[str, Any], answers: list[str]) -> int:
+    async def restore(self, *, ask: bool) -> int:
+        """Show the thread as it stands, its run under way too, and `ask` what is open. Returns the exit code."""
+        if ask:
+            return await self.turn(self._client.request(), [], self._agent.look)
+        await self._play(self._client.request(), self._agent.look, looking=True)
+        return SUCCESS
+
+    async def turn(self, asked: dict[str, Any], answers: list[str], begin: Begin | None = None) -> int:
         """The run of a request, and those of the answers to its questions, which are taken from `answers` first.
-        Returns the exit code."""
+        `begin`: the first run, if it is another one than the agent's. Returns the exit code."""
         pending: list[Question] = []
         while True:
-            last = await self._play(asked)
+            last, begin = await self._play(asked, begin or self._agent.run, looking=begin is not None), None
             if last["type"] != "RUN_ERROR":
                 pending = questions(last, self._client)
                 if not pending:
@@ -71,30 +87,23 @@ class Session:
             results = [entry for is_call, entry in given if is_call]
             asked = self._client.request(results, resume=[entry for is_call, entry in given if not is_call])
 
-    async def _play(self, asked: dict[str, Any]) -> Event:
+    async def _play(self, asked: dict[str, Any], begin: Begin, *, looking: bool) -> Event:
         """One run. Returns its last event."""
         from yai_nexus_agentkit.adapter.control import RunControl
 
-        began, count, control = time.monotonic(), 0, RunControl()
-        event: Event = {"type": ""}
-        unchunked = Unchunked()
-        stream = self._adapter.stream_sse(asked, **self._run_args, control=control)
+        began, control = time.monotonic(), RunControl()
+        shown = _Shown(self._client, self._out, self._trace, looking=looking)
         try:
             with _ctrl_c_stops(control) if self._stoppable else contextlib.nullcontext():
-                async with contextlib.aclosing(stream) as frames:
-                    async for frame in frames:
-                        line = frame.decode().removeprefix("data: ").rstrip("\n")
-                        event, count = json.loads(line), count + 1
-                        for single in unchunked.feed(event):
-                            self._client.apply(single)
-                            self._out.write(self._trace.feed(single) if self._trace else "")
-                        self._out.write("" if self._trace else f"{line}\n")
+                async with contextlib.aclosing(begin(asked, control)) as lines:
+                    async for line in lines:
+                        shown.feed(line)
         finally:
             self._out.write(self._trace.break_line() if self._trace else "")
-        self._out.write(self._trace.summary(count, time.monotonic() - began) if self._trace else "")
+        self._out.write(self._trace.summary(shown.count, time.monotonic() - began) if self._trace else "")
         if control.stopped:
             self._note("stopped", "yellow")
-        return event
+        return shown.last
 
     async def _replies(self, asked: Sequence[Question], answers: list[str]) -> list[str] | None:
         """The reply to each question, taken from `answers` or typed; None if one is missing."""
@@ -114,6 +123,37 @@ class Session:
 
     def _note(self, text: str, style: str = "") -> None:
         self._out.write(self._trace.note(text, style) if self._trace else "")
+
+
+class _Shown:
+    """One run as it is shown: its events, and of a thread that is restored the conversation."""
+
+    def __init__(self, client: Client, out: Terminal, trace: Trace | None, *, looking: bool) -> None:
+        self._client, self._out, self._trace = client, out, trace
+        self._unchunked, self._started = Unchunked(), False
+        self._restoring: Literal["thread", "answer"] | None = "thread" if looking else None
+        """The part of the conversation that is shown when the messages come."""
+        self.last: Event = {"type": ""}
+        self.count = 0
+
+    def feed(self, line: str) -> None:
+        """The next event, as JSON."""
+        self.last, self.count = json.loads(line), self.count + 1
+        for event in self._unchunked.feed(self.last):
+            self._client.apply(event)
+            self._out.write(self._text(event, self._trace) if self._trace else "")
+        self._out.write("" if self._trace else f"{line}\n")
+
+    def _text(self, event: Event, trace: Trace) -> str:
+        if event["type"] == "MESSAGES_SNAPSHOT" and self._restoring:
+            part, self._restoring = self._restoring, None
+            return trace.conversation(answer=part == "answer")
+        note = ""
+        if event["type"] == "RUN_STARTED":
+            if self._started:
+                note, self._restoring = trace.note("the connection was lost and is there again", "yellow"), "answer"
+            self._started = True
+        return note + trace.feed(event)
 
 
 @contextlib.contextmanager

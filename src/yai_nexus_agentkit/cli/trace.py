@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from yai_nexus_agentkit.cli.chunks import Event
@@ -128,10 +129,12 @@ class Trace:
         steps = f"; --steps shows {hidden} step{'s' * (hidden > 1)}" if hidden else ""
         return self.note(f"{count} events in {seconds:.1f} s{steps}", "dim")
 
-    def conversation(self) -> str:
-        """The conversation of the thread so far."""
+    def conversation(self, *, answer: bool = False) -> str:
+        """The conversation of the thread so far; with `answer` only what came after the user's last message."""
         labels = {"user": ">", "assistant": ""}
         said = [(m["role"], _content(m.get("content") or "")) for m in self._client.messages]
+        if answer:
+            said = list(reversed(list(takewhile(lambda one: one[0] != "user", reversed(said)))))
         return "".join(self.note(text, label=labels[role]) for role, text in said if text and role in labels)
 
     def _label(self, label: str) -> str | None:

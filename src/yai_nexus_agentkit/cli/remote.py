@@ -1,0 +1,230 @@
+"""Edge. An agent of a running server, by its URL: its runs over HTTP (AG-UI 1.0 §19), its threads if the server keeps
+them.
+
+Any AG-UI server can run. One of this package also shows a stored thread (``POST {url}/connect``), stops a run
+(``POST {url}/threads/{id}/cancel``), and shows a run again whose connection was lost, if its capabilities say so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, suppress
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from yai_nexus_agentkit.cli.failures import CommandError
+from yai_nexus_agentkit.protocol.json.reader import read_json
+
+if TYPE_CHECKING:
+    import httpx
+    from pydantic import TypeAdapter
+
+    from yai_nexus_agentkit.adapter.control import RunControl
+
+__all__ = ["RemoteAgent", "remote_opened"]
+
+_DEPTH = 200
+_ANSWERS_WITHIN = 30.0
+"""Seconds that a server may take to answer. A stream may be silent for as long as it wants."""
+_AGAIN_AFTER = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
+"""Seconds before each attempt to join a run whose connection was lost."""
+_NO_SUCH_ROUTE = (404, 405, 501)
+_EXPECTED = "text/event-stream"
+
+
+class _Refused(Exception):
+    """The server does not stream. `code`: its error code, or its HTTP status."""
+
+    def __init__(self, status: int, code: str, reason: str) -> None:
+        super().__init__(reason)
+        self.status, self.code = status, code
+
+
+@asynccontextmanager
+async def remote_opened(url: str, headers: Sequence[str]) -> AsyncIterator[RemoteAgent]:
+    """The agent at `url`, for as long as the block lasts. `headers`: ``NAME: VALUE`` for every request.
+
+    Raises `CommandError`: the URL or a header is none, nobody answers there, or the server turns the caller away.
+    """
+    try:
+        import httpx
+    except ImportError as error:
+        raise CommandError("--url needs httpx: pip install httpx") from error
+    try:
+        timeout = httpx.Timeout(_ANSWERS_WITHIN, read=None)
+        client = httpx.AsyncClient(headers=dict(map(_header, headers)), timeout=timeout, follow_redirects=True)
+    except (UnicodeError, ValueError) as error:
+        raise CommandError(f"--header: {error}") from error
+    async with client:
+        agent = RemoteAgent(url.rstrip("/"), client)
+        await agent.check()
+        yield agent
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    if not colon or not name.strip() or not text.isprintable():
+        raise CommandError(f"--header takes NAME: VALUE, not {text!r}")
+    return name.strip(), value.strip()
+
+
+class RemoteAgent:
+    """The agent at one URL. Cookies of the server are kept, so that it can know its visitor again."""
+
+    def __init__(self, url: str, client: httpx.AsyncClient) -> None:
+        self._url, self._client = url, client
+        self._resumable = False
+        """Runs survive their connection. Set by `check`."""
+
+    async def check(self) -> None:
+        """Ask for the agent's capabilities. Raises `CommandError`."""
+        import httpx
+
+        try:
+            async with asyncio.timeout(_ANSWERS_WITHIN):
+                answer = await self._client.get(f"{self._url}/capabilities")
+        except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
+            raise CommandError(f"--url: nobody answers at {self._url or '/'}: {_reason(error)}") from error
+        if answer.status_code in (401, 403):
+            refusal = _refusal(answer)
+            raise CommandError(
+                f"--url: {self._url} answers {refusal.status}: {refusal}; --header 'NAME: VALUE' signs in"
+            )
+        with suppress(ValueError, AttributeError):
+            self._resumable = answer.is_success and answer.json().get("transport", {}).get("resumable") is True
+
+    async def run(self, asked: Mapping[str, Any], control: RunControl) -> AsyncGenerator[str, None]:
+        """The events of a run, each as JSON. Where the connection is lost and the run survived, it begins anew with
+        what happened so far. A refusal is a ``RUN_ERROR``."""
+        import httpx
+
+        attempts = iter(_AGAIN_AFTER if self._resumable else ())
+        path = ""
+        while True:
+            try:
+                async with aclosing(self._streamed(path, asked, control)) as events:
+                    async for event in events:
+                        path = "/connect"
+                        yield event
+                return
+            except _Refused as refusal:
+                yield _failure(refusal.code, str(refusal))
+                return
+            except httpx.HTTPError as error:
+                pause = next(attempts, None) if path else None
+                if pause is None:
+                    yield _failure("DISCONNECTED", f"{self._url}: {_reason(error)}")
+                    return
+                await asyncio.sleep(pause)
+
+    async def look(self, asked: Mapping[str, Any], control: RunControl) -> AsyncGenerator[str, None]:
+        """The thread as it stands, or its run under way. Nothing where the server does not keep it."""
+        import httpx
+
+        try:
+            async with aclosing(self._streamed("/connect", asked, control)) as events:
+                async for event in events:
+                    yield event
+        except _Refused as refusal:
+            if refusal.status not in _NO_SUCH_ROUTE:
+                yield _failure(refusal.code, str(refusal))
+        except httpx.HTTPError as error:
+            yield _failure("DISCONNECTED", f"{self._url}: {_reason(error)}")
+
+    async def _streamed(self, path: str, asked: Mapping[str, Any], control: RunControl) -> AsyncGenerator[str, None]:
+        """The events of one response. One that ends too early is an error of the connection."""
+        import httpx
+
+        from yai_nexus_agentkit.adapter.control import Controlled, Stopped
+
+        headers = {"accept": _EXPECTED}
+        async with self._client.stream("POST", f"{self._url}{path}", json=asked, headers=headers) as answer:
+            if answer.is_error:
+                await answer.aread()
+                raise _refusal(answer)
+            kind = answer.headers.get("content-type", "nothing").partition(";")[0]
+            if kind != _EXPECTED:
+                raise _Refused(
+                    answer.status_code, "NO_AGENT", f"{self._url}{path} answers with {kind}, not with events"
+                )
+            last = ""
+            try:
+                async with aclosing(_frames(answer)) as frames:
+                    async for frame in Controlled(frames, control):
+                        last = _type_of(frame)
+                        yield frame
+            except Stopped:
+                await self._cancel(asked)
+                return
+        if not last:
+            raise _Refused(404, "THREAD_NOT_FOUND", "the server sent no events")
+        if last not in ("RUN_FINISHED", "RUN_ERROR"):
+            raise httpx.RemoteProtocolError("the stream ended in the middle of the run")
+
+    async def _cancel(self, asked: Mapping[str, Any]) -> None:
+        """Stop the thread's run. A server without this route notices that the connection is closed."""
+        import httpx
+
+        with suppress(httpx.HTTPError, TimeoutError):
+            async with asyncio.timeout(_ANSWERS_WITHIN):
+                await self._client.post(f"{self._url}/threads/{quote(asked['threadId'], safe='')}/cancel")
+
+
+async def _frames(answer: httpx.Response) -> AsyncGenerator[str, None]:
+    """The data of each Server-Sent Event. Lines end with LF or CRLF: texts may have the other ends of lines in them."""
+    rest, data = b"", list[str]()
+    async for piece in answer.aiter_bytes():
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in lines:
+            text = line.removesuffix(b"\r").decode("utf-8", "replace")
+            if text.startswith("data:"):
+                data.append(text.removeprefix("data:").removeprefix(" "))
+            elif not text and data:
+                yield "\n".join(data)
+                data = []
+
+
+@cache
+def _events() -> TypeAdapter[Any]:
+    from ag_ui.core import Event
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Event)
+
+
+def _type_of(frame: str) -> str:
+    """The type of an event, which may be one that AG-UI does not have. Raises `_Refused` for what is no event."""
+    from pydantic import ValidationError
+
+    try:
+        event = read_json(frame, max_depth=_DEPTH)
+        kind = event["type"] + ""
+        _events().validate_python(event)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        if first["type"] != "union_tag_invalid":
+            why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            raise _Refused(200, "NO_AGUI", f"the server sends an event that is not AG-UI's: {why}") from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise _Refused(200, "NO_AGUI", f"the server sends what is no event: {frame[:80]}") from error
+    return str(kind)
+
+
+def _refusal(answer: httpx.Response) -> _Refused:
+    """The error of a response whose body is there; this package's servers name it."""
+    code, reason = f"HTTP_{answer.status_code}", answer.reason_phrase or "refused"
+    with suppress(ValueError, KeyError, TypeError):
+        detail = answer.json()["detail"]
+        code, reason = (detail["error"], detail["error_description"]) if isinstance(detail, dict) else (code, detail)
+    return _Refused(answer.status_code, str(code), str(reason))
+
+
+def _failure(code: str, message: str) -> str:
+    return json.dumps({"type": "RUN_ERROR", "code": code, "message": message})
+
+
+def _reason(error: BaseException) -> str:
+    return str(error) or type(error).__name__
