@@ -15,6 +15,12 @@ DRIVER := tests/browser/node_modules/.package-lock.json
 OPENAI := tests/js/openai/node_modules/.package-lock.json
 PAGE := tests/browser/page/node_modules/.package-lock.json
 AI_PAGE := tests/browser/ai_sdk_page/node_modules/.package-lock.json
+# The chat page: its sources, their packages, and its build.
+WEB := src/yai_nexus_agentkit/page/web
+WEB_PACKAGES := $(WEB)/node_modules/.package-lock.json
+BUILT := src/yai_nexus_agentkit/page/static/index.html
+# Vite's lowest versions of Node.
+NEW_NODE := node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 22 || (a === 22 && b >= 12) || (a === 20 && b >= 19) ? 0 : 1)'
 PIP := -m pip --disable-pip-version-check install --quiet
 # Every process that the tests start compiles the package anew where Python may not keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
@@ -26,11 +32,12 @@ PYTEST_ARGS ?=
 # Extra arguments for the server: make serve SERVE_ARGS="--port 9000"
 SERVE_ARGS ?=
 
-.PHONY: help venv demo serve test lint format unit test-lowest test-adk bench bench-gate bench-peer soak docs system browser clean
+.PHONY: help venv demo serve page test lint format unit test-lowest test-adk bench bench-gate bench-peer soak docs system browser clean
 
 help:
 	@echo "make demo         a scripted agent in the terminal, nothing to configure"
-	@echo "make serve        the same agent behind a server, with the inspector page"
+	@echo "make serve        the same agent behind a server, with a chat page"
+	@echo "make page         build the chat page; it needs Node"
 	@echo "make test         everything CI checks: lint, types, import rules, tests, lowest versions"
 	@echo "make unit         the unit tests only"
 	@echo "make lint         ruff, mypy --strict, import-linter"
@@ -134,9 +141,18 @@ $(AI_PAGE): examples/ai_sdk_page/package.json examples/ai_sdk_page/package-lock.
 	cd tests/browser/ai_sdk_page && npm ci --silent
 	@touch $@
 
+$(WEB_PACKAGES): $(WEB)/package.json $(WEB)/package-lock.json
+	@command -v npm >/dev/null && $(NEW_NODE) || { echo "make: the chat page needs Node 20.19 or newer with npm" >&2; exit 1; }
+	cd $(WEB) && npm ci --silent
+	@touch $@
+
+$(BUILT): $(WEB_PACKAGES) $(shell find $(WEB) -name node_modules -prune -o -type f -print 2>/dev/null)
+	cd $(WEB) && npm run --silent build
+	@touch $@
+
 venv: $(VENV)/.dev
 
-browser: $(DRIVER) $(PAGE) $(AI_PAGE)
+browser: $(DRIVER) $(PAGE) $(AI_PAGE) $(BUILT)
 	@.ci/system-packages chromium
 
 system:
@@ -148,8 +164,13 @@ demo: $(VENV)/.base
 	@echo "A LangGraph agent (examples/demo/agent.py), as the AG-UI events that a web page gets:"
 	@$(BIN)/yai-nexus-agentkit run examples/demo/agent.py:graph "What is the weather in Berlin and Paris, and what is 6 times 7?"
 
+# Without Node: the inspector alone.
 serve: $(VENV)/.server
-	@$(BIN)/yai-nexus-agentkit serve examples/demo/agent.py:graph $(SERVE_ARGS)
+	@if command -v npm >/dev/null && $(NEW_NODE); then \
+		$(MAKE) --no-print-directory page || echo "make: the chat page could not be built; the agent is served without it" >&2; fi
+	@$(BIN)/yai-nexus-agentkit serve examples/demo/agent.py:graph --checkpointer memory $(SERVE_ARGS)
+
+page: $(BUILT)
 
 # ---------------------------------------------------------------- for contributors
 
@@ -166,7 +187,7 @@ format: $(VENV)/.dev
 unit: $(CLIENTS) $(VENV)/.dev
 	$(BIN)/pytest tests/unit $(PYTEST_ARGS)
 
-test: $(CLIENTS) $(OPENAI) $(CHATS)/.stamp $(DOCS)/.stamp $(AI_SDK) $(DRIVER) $(PAGE) $(AI_PAGE) $(VENV)/.dev system
+test: $(CLIENTS) $(OPENAI) $(CHATS)/.stamp $(DOCS)/.stamp $(AI_SDK) $(DRIVER) $(PAGE) $(AI_PAGE) $(BUILT) $(VENV)/.dev system
 	$(MAKE) --no-print-directory lint
 	$(BIN)/pytest $(IN_TWO) --inline-snapshot=disable $(PYTEST_ARGS)
 	$(MAKE) --no-print-directory test-lowest
@@ -175,7 +196,7 @@ test: $(CLIENTS) $(OPENAI) $(CHATS)/.stamp $(DOCS)/.stamp $(AI_SDK) $(DRIVER) $(
 
 # Tests that need more than these extras live in tests/integration/extras. What no library's version can change is left
 # out: the files of this repository, and the judges, which run in Node.
-test-lowest: $(CLIENTS) $(OPENAI) $(AI_SDK) $(LOWEST)/.stamp
+test-lowest: $(CLIENTS) $(OPENAI) $(AI_SDK) $(BUILT) $(LOWEST)/.stamp
 	$(LOWEST)/bin/pytest $(IN_TWO) --inline-snapshot=disable tests/unit tests/integration -m "not slow" --ignore=tests/integration/extras \
 		--ignore=tests/unit/test_ci.py --ignore=tests/unit/test_project.py --ignore=tests/unit/test_conformance_support.py \
 		-p no:cacheprovider --quiet
@@ -207,6 +228,6 @@ docs: $(DOCS)/.stamp
 	$(DOCS)/bin/python -m tests.docs.site
 
 clean:
-	rm -rf $(VENV) .venvs tests/js/node_modules tests/js/openai/node_modules tests/js/ai-sdk/node_modules tests/browser/node_modules tests/browser/page tests/browser/ai_sdk_page site dist .artifacts
+	rm -rf $(VENV) .venvs tests/js/node_modules tests/js/openai/node_modules tests/js/ai-sdk/node_modules tests/browser/node_modules tests/browser/page tests/browser/ai_sdk_page $(WEB)/node_modules $(dir $(BUILT)) site dist .artifacts
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

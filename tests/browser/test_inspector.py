@@ -26,8 +26,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def inspector(page: Browser, server: Server) -> Browser:
-    """The page, reached as a person would: from the server's own address."""
-    page.open(server.base + "/")
+    page.open(f"{server.base}/inspector/")
     return page
 
 

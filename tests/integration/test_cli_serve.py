@@ -179,7 +179,7 @@ def test_every_address_of_this_machine_is_one(folder: Path, host: str) -> None:
 
 def test_several_agents_have_names(folder: Path) -> None:
     given = ["one=my_agent:graph", "two=my_agent.py:configured", "bad=my_agent:failing"]
-    with serving(folder, *given, "--configurable", "greeting=moin", "--no-inspector") as server:
+    with serving(folder, *given, "--configurable", "greeting=moin", "--no-inspector", "--no-page") as server:
         assert server.said("/one") == "hello, 1 messages"
         assert server.said("/two") == "moin, 1 messages"
         assert "page" not in server.shown
@@ -267,7 +267,7 @@ def project(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
         ([*TWO, "--checkpointer", "memory"], "--checkpointer memory is the memory of one worker: use sqlite:PATH"),
         ([*TWO, "--store", "memory"], "--store memory is the memory of one worker: use sqlite:PATH"),
         ([*TWO, "--reload"], "--reload is for one worker: leave --workers out"),
-        (["my_agent:graph", "--open", "--no-inspector"], "--open needs a page: pip install"),
+        (["my_agent:graph", "--open", "--no-page", "--no-inspector"], "--open needs a page: leave out --no-page"),
         (["my_agent:graph", "--env-file", "none.env"], "--env-file: none.env cannot be read: No such file"),
         (["my_agent:graph", "--host", "256.1.1.1"], "cannot listen on 256.1.1.1:0: "),
     ],

@@ -20,7 +20,15 @@ from yai_nexus_agentkit import __version__
 from yai_nexus_agentkit.cli.arguments import AGENT, add_agent_arguments, positive
 from yai_nexus_agentkit.cli.failures import LOG_FORMAT, CommandError, report, warn
 from yai_nexus_agentkit.cli.models import MODELS, port_of
-from yai_nexus_agentkit.cli.serving import AI_SDK, COPILOTKIT, INSPECTOR, application, inspector_wanted, named_specs
+from yai_nexus_agentkit.cli.serving import (
+    AI_SDK,
+    COPILOTKIT,
+    INSPECTOR,
+    application,
+    inspector_wanted,
+    named_specs,
+    page_wanted,
+)
 from yai_nexus_agentkit.cli.terminal import Terminal
 from yai_nexus_agentkit.cli.workers import Announce, supervise
 
@@ -73,11 +81,16 @@ def _add_process(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_wires(parser: argparse.ArgumentParser) -> None:
-    """Other clients than AG-UI's."""
+    """Pages, and other clients than AG-UI's."""
+    parser.add_argument(
+        "--page",
+        action=argparse.BooleanOptionalAction,
+        help="show a chat page at / (default: if it is built, as it is in a wheel)",
+    )
     parser.add_argument(
         "--inspector",
         action=argparse.BooleanOptionalAction,
-        help="serve a page to try the agents, at /inspector/ (default: if it is installed)",
+        help="show every event of the agents, at /inspector/ (default: if it is installed)",
     )
     parser.add_argument("--copilotkit", action="store_true", help="serve pages made with CopilotKit, at /copilotkit")
     parser.add_argument("--openai", action="store_true", help="serve the agents as models to OpenAI's clients, at /v1")
@@ -149,9 +162,9 @@ def execute(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> None:
     """Refuse options that contradict each other, and warn of those that change nothing. Raises `CommandError`."""
-    page = inspector_wanted(args)
-    if args.open and not page:
-        raise CommandError("--open needs a page: pip install 'yai-nexus-agentkit[inspector]'")
+    page, inspector = page_wanted(args), inspector_wanted(args)
+    if args.open and not (page or inspector):
+        raise CommandError("--open needs a page: leave out --no-page, or pip install 'yai-nexus-agentkit[inspector]'")
     if args.ai_sdk_version and not args.ai_sdk:
         warn("--ai-sdk-version changes nothing without --ai-sdk")
     if args.workers == 1:
@@ -246,7 +259,8 @@ def _open_page(args: argparse.Namespace, listening: socket.socket) -> None:
     if args.open:
         # An address that means every interface leads nowhere in a browser.
         here = _url(listening).replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
-        threading.Thread(target=webbrowser.open, args=(f"{here}/{INSPECTOR}/",), daemon=True).start()
+        path = "" if page_wanted(args) else f"{INSPECTOR}/"
+        threading.Thread(target=webbrowser.open, args=(f"{here}/{path}",), daemon=True).start()
 
 
 def _banner(args: argparse.Namespace, listening: socket.socket) -> str:
@@ -261,8 +275,12 @@ def _banner(args: argparse.Namespace, listening: socket.socket) -> str:
         lines.append(f"  OpenAI {base}{MODELS}")
     if args.ai_sdk:
         lines += [f"  AI SDK {base}{AI_SDK}{f'/{name}' if name else ''}" for name in specs]
+    if page_wanted(args):
+        lines.append(f"  page {base}/")
     if inspector_wanted(args):
-        lines.append(f"  page {base}/{INSPECTOR}/")
+        lines.append(f"  inspector {base}/{INSPECTOR}/")
+    if args.page is None and not page_wanted(args):
+        lines.append("  The chat page is not built; `make page` in the repository does it, with Node.")
     if args.expose_errors:
         lines.append("  Clients see the text of exceptions; --no-expose-errors hides it.")
     return "".join(map(Terminal().wrapped, lines))

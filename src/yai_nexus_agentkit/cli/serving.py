@@ -1,4 +1,4 @@
-"""Edge. The application of ``serve``: agents by name, the identity of requests, and the inspector page."""
+"""Edge. The application of ``serve``: agents by name, the identity of requests, the chat page and the inspector."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from yai_nexus_agentkit import AGUIAdapter
-    from yai_nexus_agentkit.server import Identity
+    from yai_nexus_agentkit.server import Identity, ServerSettings
     from yai_nexus_agentkit.server.agents import Agent
     from yai_nexus_agentkit.server.settings import Resolver, Restore
 
-__all__ = ["AI_SDK", "COPILOTKIT", "INSPECTOR", "application", "inspector_wanted", "named_specs"]
+__all__ = ["AI_SDK", "COPILOTKIT", "INSPECTOR", "application", "inspector_wanted", "named_specs", "page_wanted"]
 
 INSPECTOR = "inspector"
-"""The path of the page; no agent can have this name."""
+"""The path of the inspector; no agent can have this name."""
 AI_SDK = "/api/chat"
 """The path for pages made with the AI SDK, if they are served."""
 COPILOTKIT = "/copilotkit"
@@ -45,6 +45,10 @@ def named_specs(args: argparse.Namespace) -> dict[str | None, str]:
     given, named = args.agents, dict[str | None, str]()
     paths = [COPILOTKIT] * args.copilotkit + [MODELS] * args.openai + [AI_SDK] * args.ai_sdk
     taken = {INSPECTOR, *(path.split("/")[1] for path in paths)}
+    if page_wanted(args):
+        from yai_nexus_agentkit.page.mount import first_parts
+
+        taken |= first_parts()
     for text in given:
         match = _NAMED.fullmatch(text)
         name, spec = (match[1], match[2]) if match else (None, text)
@@ -56,8 +60,17 @@ def named_specs(args: argparse.Namespace) -> dict[str | None, str]:
     return named
 
 
+def page_wanted(args: argparse.Namespace) -> bool:
+    """Whether to show the chat page: by the command line, else if it is built. Raises `CommandError`."""
+    from yai_nexus_agentkit.page.files import is_built
+
+    if args.page and not is_built():
+        raise CommandError("--page: the chat page is not built: run `make page` in the repository (it needs Node)")
+    return is_built() if args.page is None else bool(args.page)
+
+
 def inspector_wanted(args: argparse.Namespace) -> bool:
-    """Whether to serve the page: by the command line, else if it is installed."""
+    """Whether to serve the inspector: by the command line, else if it is installed. Raises `CommandError`."""
     installed = find_spec("agui_inspector") is not None
     if args.inspector and not installed:
         raise CommandError("--inspector needs an extra: pip install 'yai-nexus-agentkit[inspector]'")
@@ -84,6 +97,7 @@ async def application(args: argparse.Namespace, address: str) -> AsyncIterator[S
                 disconnect=args.disconnect,
                 store=store,
                 ai_sdk_version=args.ai_sdk_version or 6,
+                disconnect_by_request=page_wanted(args),
                 restore_identity=None if args.identity else _restorer(args),
                 **server_settings(args),
             )
@@ -111,8 +125,7 @@ async def application(args: argparse.Namespace, address: str) -> AsyncIterator[S
             )
         except ValueError as error:
             raise CommandError(str(error)) from error
-        if inspector_wanted(args):
-            _add_inspector(app, specs)
+        _add_pages(app, specs, args, settings)
         yield app
 
 
@@ -176,8 +189,22 @@ def _with_defaults(config: Mapping[str, Any] | None, configurable: Mapping[str, 
     return {**own, "configurable": {**configurable, **(own.get("configurable") or {})}}
 
 
+def _add_pages(
+    app: Starlette, specs: Mapping[str | None, str], args: argparse.Namespace, settings: ServerSettings
+) -> None:
+    """The inspector, and the chat page at the root, as wanted."""
+    from yai_nexus_agentkit.server import add_page
+
+    if inspector_wanted(args):
+        _add_inspector(app, specs)
+    if page_wanted(args):
+        paths = {name or "agent": f"/{name or ''}" for name in specs}
+        link = f"/{INSPECTOR}" if inspector_wanted(args) else None
+        add_page(app, paths, "/", inspector=link, settings=settings)
+
+
 def _add_inspector(app: Starlette, specs: Mapping[str | None, str]) -> None:
-    """Serve the page at ``/inspector``; redirect ``GET /`` to it."""
+    """Serve the inspector at ``/inspector``; redirect ``GET /`` to it, where no page is shown there."""
     from agui_inspector import Agent, mount_inspector
     from starlette.responses import RedirectResponse
     from starlette.routing import Route

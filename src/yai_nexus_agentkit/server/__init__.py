@@ -21,6 +21,7 @@ from yai_nexus_agentkit.server.app import (
 )
 from yai_nexus_agentkit.server.fetching.fetcher import Fetcher
 from yai_nexus_agentkit.server.openai_settings import OpenAISettings
+from yai_nexus_agentkit.server.page import add_page
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.socket_settings import SocketSettings
 from yai_nexus_agentkit.server.strict_sse import StrictSSEWire
@@ -36,5 +37,6 @@ __all__ = [
     "add_ai_sdk_routes",
     "add_copilotkit_routes",
     "add_openai_routes",
+    "add_page",
     "create_app",
 ]

@@ -6,6 +6,7 @@ import gc
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from inspect import isawaitable
 from typing import Any
@@ -16,11 +17,20 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route, Router, WebSocketRoute
+from starlette.routing import Router
 
 from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
+from yai_nexus_agentkit.page.mount import first_parts
 from yai_nexus_agentkit.runs.identity import Identity
 from yai_nexus_agentkit.runs.service import RunService
+from yai_nexus_agentkit.server.adding import (
+    add_routes_of,
+    add_socket,
+    checked_path,
+    no_dependencies,
+    required,
+    router_of,
+)
 from yai_nexus_agentkit.server.agents import Agent, ServedAgent
 from yai_nexus_agentkit.server.ai_sdk import AISDK, readable
 from yai_nexus_agentkit.server.application_service import cared_for, service_of, working
@@ -29,6 +39,7 @@ from yai_nexus_agentkit.server.endpoints import Endpoints
 from yai_nexus_agentkit.server.openai import OpenAI, plain
 from yai_nexus_agentkit.server.openai_settings import OpenAISettings
 from yai_nexus_agentkit.server.origins import HostCheck
+from yai_nexus_agentkit.server.page import add_page
 from yai_nexus_agentkit.server.problems import refused
 from yai_nexus_agentkit.server.restoring import restored_request
 from yai_nexus_agentkit.server.routes import starlette_routes
@@ -39,7 +50,13 @@ from yai_nexus_agentkit.transport.agui_sse import AGUIWire
 from yai_nexus_agentkit.transport.openai.wire import OpenAIWire
 from yai_nexus_agentkit.transport.wire import Wire
 
-__all__ = ["add_agui_routes", "add_ai_sdk_routes", "add_copilotkit_routes", "add_openai_routes", "create_app"]
+__all__ = [
+    "add_agui_routes",
+    "add_ai_sdk_routes",
+    "add_copilotkit_routes",
+    "add_openai_routes",
+    "create_app",
+]
 
 DEFAULTS = ServerSettings()
 _NAME = re.compile(r"[A-Za-z0-9._~-]+")
@@ -55,6 +72,7 @@ def create_app(
     copilotkit: str | None = None,
     openai: str | OpenAISettings | None = None,
     ai_sdk: str | None = None,
+    page: bool = False,
 ) -> Starlette:
     """An ASGI application that serves one agent at ``/``, or each of several at ``/{name}``.
 
@@ -63,15 +81,21 @@ def create_app(
     `copilotkit`: a path, ``/copilotkit`` for example, under which pages made with CopilotKit find the same agents.
     `openai`: a path, ``/v1`` for example, or settings; OpenAI's clients find the same agents there as models.
     `ai_sdk`: a path, ``/api/chat`` for example, where pages made with the AI SDK find the agent; each of several is at
-    ``{path}/{name}``.
+    ``{path}/{name}``. `page`: show the chat page at ``/``; its runs go on while it is reloaded
+    (``disconnect_by_request``).
 
-    Raises ValueError for names that cannot stand in a path.
+    Raises ValueError for names that cannot stand in a path, and for a page with another wire than AG-UI's;
+    FileNotFoundError for a page that is not built.
     """
-    _require(settings)
+    required(settings)
+    if page:
+        settings = replace(settings, disconnect_by_request=True)
     openai = OpenAISettings(path=openai) if isinstance(openai, str) else openai
     named = agents if isinstance(agents, Mapping) else {_ONLY: agents}
-    _check_names(agents, copilotkit, openai, ai_sdk)
+    _check_names(agents, copilotkit, openai, ai_sdk, page=page)
     spoken = wire or AGUIWire(settings.event_lines)
+    if page and not isinstance(spoken, AGUIWire):
+        raise ValueError(f"the page reads AG-UI over SSE, not the wire {type(spoken).__name__}")
 
     def wire_at(path: str) -> Wire:
         models = openai is not None and f"{path}/".startswith(f"{openai.path.rstrip('/')}/")
@@ -90,11 +114,19 @@ def create_app(
         add_copilotkit_routes(app, agents, copilotkit, settings=settings, service=service)
     if openai is not None:
         add_openai_routes(app, agents, openai, settings=settings, service=service)
+    if page:
+        at = {name: f"/{name}" if isinstance(agents, Mapping) else "/" for name in named}
+        add_page(app, at, "/", settings=settings)
     return app
 
 
 def _check_names(
-    agents: Agent | Mapping[str, Agent], copilotkit: str | None, openai: OpenAISettings | None, ai_sdk: str | None
+    agents: Agent | Mapping[str, Agent],
+    copilotkit: str | None,
+    openai: OpenAISettings | None,
+    ai_sdk: str | None,
+    *,
+    page: bool,
 ) -> None:
     """Raises ValueError for names of agents that cannot stand in a path, or that are the path of another wire."""
     taken = {copilotkit: "CopilotKit's path"}
@@ -102,6 +134,8 @@ def _check_names(
         taken[openai.path] = "the path of the models"
     if ai_sdk is not None:
         taken["/".join(ai_sdk.split("/")[:2])] = "the beginning of the AI SDK's path"
+    if page:
+        taken |= {f"/{part}": "a path of the page" for part in first_parts()}
     for name in agents if isinstance(agents, Mapping) else ():
         if not _NAME.fullmatch(name):
             raise ValueError(f"{name!r} cannot be an agent's name: letters, digits, '.', '_', '~' and '-' only")
@@ -141,22 +175,22 @@ def add_agui_routes(
 
     Raises TypeError for other applications, and for dependencies without FastAPI.
     """
-    path = _checked(path, settings)
+    path = checked_path(path, settings)
     served = ServedAgent(name or path.strip("/") or _ONLY, agent, settings)
     running = service or service_of(settings)
     running.restorers[served.name] = partial(restored_request, served, settings)
     endpoints = Endpoints(served, running, settings, wire or AGUIWire(settings.event_lines))
-    router = _router(app)
+    router = router_of(app)
     if hasattr(app, "add_api_route"):
         from yai_nexus_agentkit.server.fastapi_routes import add_routes
 
         add_routes(app, endpoints, path, dependencies)
     elif dependencies:
-        raise _no_dependencies()
+        raise no_dependencies()
     else:
         router.routes.extend(starlette_routes(endpoints, path))
     if settings.sockets is not None:
-        _add_socket(app, AGUISocket(served, running, settings), f"{path}/ws", dependencies)
+        add_socket(app, AGUISocket(served, running, settings), f"{path}/ws", dependencies)
     if service is None:
         _live_with(router, partial(working, running, settings))
     _live_with(router, partial(cared_for, running, served, settings))
@@ -181,9 +215,9 @@ def add_copilotkit_routes(
 
     Raises TypeError for other applications, and for dependencies without FastAPI; ValueError for no agents.
     """
-    path, (served, running) = _checked(path, settings), _served(agents, settings, service)
+    path, (served, running) = checked_path(path, settings), _served(agents, settings, service)
     shown = served if isinstance(agents, Mapping) else {"default": served[_ONLY]}
-    _add(app, CopilotKit(shown, running, settings).routes(path), dependencies)
+    add_routes_of(app, CopilotKit(shown, running, settings).routes(path), dependencies)
     if service is None:
         _work_alone(app, running, served, settings)
     return running
@@ -208,10 +242,10 @@ def add_openai_routes(
     Raises TypeError for other applications, and for dependencies without FastAPI; ValueError for no agents.
     """
     options = OpenAISettings(path=openai) if isinstance(openai, str) else openai
-    _require(settings)
+    required(settings)
     shown = {name: _changed(agent, plain) for name, agent in _named(agents).items()}
     served, running = _served(shown, settings, service)
-    _add(app, OpenAI(served, running, settings, options).routes(), dependencies)
+    add_routes_of(app, OpenAI(served, running, settings, options).routes(), dependencies)
     if service is None:
         _work_alone(app, running, served, settings)
     return running
@@ -236,13 +270,13 @@ def add_ai_sdk_routes(
 
     Raises TypeError for other applications, and for dependencies without FastAPI.
     """
-    path = _checked(path, settings)
+    path = checked_path(path, settings)
     shown = {name or path.strip("/") or _ONLY: _changed(agent, readable)}
     served, running = _served(shown, settings, service)
     for one in served.values():
-        _add(app, AISDK(one, running, settings).routes(path), dependencies)
+        add_routes_of(app, AISDK(one, running, settings).routes(path), dependencies)
         if settings.sockets is not None:
-            _add_socket(app, AISDKSocket(one, running, settings), f"{path}/ws", dependencies)
+            add_socket(app, AISDKSocket(one, running, settings), f"{path}/ws", dependencies)
     if service is None:
         _work_alone(app, running, served, settings)
     return running
@@ -281,57 +315,12 @@ def _served(
     return served, running
 
 
-def _add(app: Any, routes: Sequence[Route], dependencies: Sequence[Any]) -> None:
-    """Add the routes of a further wire. `dependencies` guard all of them."""
-    router = _router(app)
-    if hasattr(app, "add_api_route"):
-        from yai_nexus_agentkit.server.fastapi_routes import add_undescribed
-
-        add_undescribed(app, routes, dependencies)
-    elif dependencies:
-        raise _no_dependencies()
-    else:
-        router.routes.extend(routes)
-
-
-def _add_socket(app: Any, socket: Any, path: str, dependencies: Sequence[Any]) -> None:
-    if hasattr(app, "add_api_route"):
-        from yai_nexus_agentkit.server.fastapi_routes import add_socket
-
-        add_socket(app, socket, path, dependencies)
-    else:
-        _router(app).routes.append(WebSocketRoute(path, socket))
-
-
 def _work_alone(app: Any, running: RunService, served: Mapping[str, ServedAgent], settings: ServerSettings) -> None:
     """The service, and the care for its agents, live with the application."""
-    router = _router(app)
+    router = router_of(app)
     _live_with(router, partial(working, running, settings))
     for agent in served.values():
         _live_with(router, partial(cared_for, running, agent, settings))
-
-
-def _checked(path: str, settings: object) -> str:
-    _require(settings)
-    if not path.startswith("/"):
-        raise ValueError(f"a path begins with '/', not {path!r}")
-    return path.rstrip("/")
-
-
-def _router(app: Any) -> Router:
-    router = app if isinstance(app, Router) else getattr(app, "router", None)
-    if not isinstance(router, Router):
-        raise TypeError(f"the application is neither FastAPI nor Starlette but {type(app).__name__}")
-    return router
-
-
-def _no_dependencies() -> TypeError:
-    return TypeError("dependencies are FastAPI's; a Starlette application has middleware")
-
-
-def _require(settings: object) -> None:
-    if not isinstance(settings, ServerSettings):
-        raise TypeError(f"settings are ServerSettings(...), not {type(settings).__name__}")
 
 
 def _cors(settings: ServerSettings) -> Middleware:

@@ -25,9 +25,9 @@ def project(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
         yield project
 
 
-def test_the_inspector_page_is_beside_the_agents(project: Project) -> None:
-    with serving(project.folder, "one=my_agent:graph", "two=my_agent:graph", "--inspector") as server:
-        assert f"  page {server.base}/inspector/\n" in server.shown
+def test_the_inspector_is_beside_the_agents(project: Project) -> None:
+    with serving(project.folder, "one=my_agent:graph", "two=my_agent:graph", "--inspector", "--no-page") as server:
+        assert f"  inspector {server.base}/inspector/\n" in server.shown
         assert server.shown.startswith("yai-nexus-agentkit "), "no line of a log before the banner"
         status, url, page = server.get("/")
         assert (status, url) == (200, f"{server.base}/inspector/")

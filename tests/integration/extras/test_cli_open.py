@@ -30,7 +30,7 @@ def test_the_page_is_opened_and_the_banner_fits_a_narrow_terminal(tmp_path: Path
             if (folder / "opened.txt").exists():
                 break
             time.sleep(0.1)
-        page = re.search(r"page (http://\S+)\n", screen.shown)
+        page = re.search(r"(?:page|inspector) (http://\S+)\n", screen.shown)
         assert page is not None
         assert (folder / "opened.txt").read_text() == f"{page[1]}\n"
         assert all(len(line) <= 40 for line in screen.shown.splitlines())

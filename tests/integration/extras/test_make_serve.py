@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("agui_inspector")
 
 from tests.support.server_process import started
+from yai_nexus_agentkit.page.files import is_built
 from yai_nexus_agentkit.testing import assert_conformant
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -25,11 +26,13 @@ pytestmark = [
 
 
 def test_it_opens_a_page_and_answers() -> None:
-    """In the environment of the tests; what the target would install is old enough for make (``-o``)."""
-    target = ["serve", f"VENV={sys.prefix}", "-o", f"{sys.prefix}/.server", "SERVE_ARGS=--port 0"]
+    """In the environment of the tests; what the target would install is old enough for make (``-o``), and the chat
+    page is not built anew."""
+    target = ["serve", f"VENV={sys.prefix}", "-o", f"{sys.prefix}/.server", "SERVE_ARGS=--port 0", "NEW_NODE=false"]
     with started(ROOT, "make", *target) as server:
         status, url, page = server.get("/")
-        assert (status, "/inspector" in url) == (200, True)
+        assert (status, "/inspector" in url) == (200, not is_built())
+        assert ("is not built" in server.shown) is not is_built()
         assert "<html" in page.lower()
         events = server.post("/")
         assert_conformant(events)
