@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from inline_snapshot import snapshot
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
@@ -14,9 +15,10 @@ from langgraph.graph.message import add_messages
 from langgraph.pregel import Pregel
 from langgraph.types import RetryPolicy, interrupt
 
+from tests.conftest import Judge
 from tests.support.graphs import scripted
 from tests.support.playing import Player
-from tests.support.verifier import ClientRun
+from tests.support.two_sources import Source, answer, hear
 from yai_nexus_agentkit.testing import ScriptedChatModel
 
 
@@ -178,11 +180,7 @@ async def test_a_question_in_an_entrypoint(play: Player) -> None:
 
         return agent
 
-    def answer(view: ClientRun) -> dict[str, Any]:
-        [question] = view["interrupts"]
-        return {"resume": [{"interruptId": question["id"], "status": "resolved", "payload": "yes"}]}
-
-    played = await play(build, "hi", answer)
+    played = await play(build, "hi", answer("yes"))
 
     assert played.streams == snapshot(
         [
@@ -205,6 +203,35 @@ async def test_a_question_in_an_entrypoint(play: Player) -> None:
             ],
         ]
     )
+
+
+@pytest.mark.parametrize("source", ["events", "callbacks"])
+async def test_a_question_in_an_entrypoint_that_returns_the_conversation(judge: Judge, source: Source) -> None:
+    """What it returns takes no message from the client, and shows none twice."""
+
+    def build() -> Pregel[Any, Any, Any, Any]:
+        model = scripted(["First. "], ["Second."], ["Third."])
+
+        @entrypoint(checkpointer=InMemorySaver())
+        async def agent(messages: list[BaseMessage], *, previous: Any = None) -> Any:
+            history: Any = add_messages(previous or [], messages)
+            history = add_messages(history, [await ask(history)])
+            if previous is None:
+                interrupt("Sure?")
+                history = add_messages(history, [await ask(history)])
+            return history
+
+        @task
+        async def ask(history: list[BaseMessage]) -> BaseMessage:
+            return await model.ainvoke(history)
+
+        return agent
+
+    heard = await hear(build, source, judge, "hi", answer("yes"), "and?")
+
+    said = ["hi", "First. ", "Second."]
+    assert [m["content"] for m in heard.views[1]["messages"]] == said
+    assert [m["content"] for m in heard.views[2]["messages"]] == [*said, "and?", "Third."]
 
 
 async def test_a_task_that_fails(play: Player) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
@@ -228,3 +228,37 @@ async def test_a_question_between(judge: Judge, source: Any, state: type) -> Non
     heard = await hear(build, source, judge, "hi", says_too)
 
     assert [m["content"] for m in heard.views[-1]["messages"]] == ["hi", "Let me ask.", "and hurry", "yes"]
+
+
+@both_sources
+async def test_messages_of_a_class_that_the_saver_does_not_know(judge: Judge, source: Any) -> None:
+    """They come back from it as dicts, of which ``add_messages`` makes messages with the next write."""
+
+    class Own(AIMessage):
+        mood: str = "fine"
+
+    graph: Any = None
+
+    def build() -> Any:
+        nonlocal graph
+
+        def write(values: MessagesState) -> dict[str, Any]:
+            number = len(values["messages"])
+            return {"messages": [Own(f"answer {number}", id=f"own-{number}")]}
+
+        builder = StateGraph(MessagesState).add_node("a", write)
+        builder.add_node("b", lambda values: {"messages": [AIMessage(interrupt("Sure?"), id=f"b{len(values)}")]})
+        builder.add_edge(START, "a").add_conditional_edges("a", lambda s: "b" if len(s["messages"]) > 3 else END)
+        graph = builder.compile(checkpointer=InMemorySaver())
+        return graph
+
+    heard = await hear(build, source, judge, "hi", "and?", answer("yes"), reload)
+
+    said = ["hi", "answer 1", "and?", "answer 3", "yes"]
+    assert [m["content"] for m in heard.views[2]["messages"]] == said
+    assert [m["content"] for m in heard.views[3]["messages"]] == said
+
+
+def reload(view: ClientRun) -> dict[str, Any]:
+    """A page that opens the thread, and holds nothing of it."""
+    return {"message": [], "state": {}}

@@ -23,7 +23,7 @@ from langgraph.types import Overwrite
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
-from yai_nexus_agentkit.adapter.langgraph.messages.written import read_messages
+from yai_nexus_agentkit.adapter.langgraph.messages.written import are_messages, read_messages
 from yai_nexus_agentkit.errors import RunInputError
 from yai_nexus_agentkit.protocol.json.patch import pointer
 
@@ -177,7 +177,9 @@ class GraphShape:
         found = values if self.bare else values.get(MESSAGES) if keyed else None
         if found is None:
             return ()
-        return read_messages(found) if self.verbatim or not isinstance(found, list) else found
+        # Also with add_messages: a saver returns dicts for messages of a class that it does not know.
+        plain = self.verbatim or not isinstance(found, list) or not are_messages(found)
+        return read_messages(found) if plain else found
 
     @property
     def replaces(self) -> bool:

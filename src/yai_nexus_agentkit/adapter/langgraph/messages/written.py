@@ -22,7 +22,15 @@ from pydantic import BaseModel
 
 from yai_nexus_agentkit.protocol.json.json_safe import json_text
 
-__all__ = ["UNREADABLE", "is_single_call", "raw_results", "read_messages", "tool_messages", "written_messages"]
+__all__ = [
+    "UNREADABLE",
+    "are_messages",
+    "is_single_call",
+    "raw_results",
+    "read_messages",
+    "tool_messages",
+    "written_messages",
+]
 
 UNREADABLE: Sequence[BaseMessage] = []
 """Stands for what is no list of messages. Recognised by identity: nobody knows what the conversation is, which is not
@@ -36,6 +44,11 @@ _NO_MESSAGE = (ValueError, TypeError, KeyError, NotImplementedError)
 _id = attrgetter("id")
 
 
+def are_messages(items: Sequence[Any]) -> bool:
+    """All of these are messages, none is a dict or a tuple. The loop over them runs in C."""
+    return all(issubclass(kind, BaseMessage) for kind in set(map(type, items)))
+
+
 def read_messages(stored: Any) -> Sequence[BaseMessage]:
     """The stored conversation as messages with ids, position by position; the same list if it holds nothing else.
 
@@ -43,7 +56,7 @@ def read_messages(stored: Any) -> Sequence[BaseMessage]:
     """
     if not isinstance(stored, list | tuple):
         return UNREADABLE
-    real = all(issubclass(kind, BaseMessage) for kind in set(map(type, stored)))
+    real = are_messages(stored)
     if real and all(map(_id, stored)):
         return stored
     try:

@@ -219,7 +219,7 @@ class Conversation:
             return []
         self._view.begin(self._messages_of(values))
         events = self._state.begin(values)
-        if self._known.lacking and self._shape is not None and self._shape.messages:
+        if self._known.lacking and self._keeps_messages:
             return [*events, *self._snapshot()]
         for message in self._answers:
             events += self._calls.answer(message, self._tree.top)
@@ -296,7 +296,7 @@ class Conversation:
         if self._known.lacking:
             self._view.drifted("the thread has messages that the client lacks")
         events = self._state.begin(held.values)
-        if self._resumes and self._known.lacking and self._shape.messages:
+        if self._resumes and self._known.lacking:
             events += self._snapshot()
         return events
 
@@ -363,8 +363,8 @@ class Conversation:
         )
 
     def _snapshot(self, keep: Keep = lambda run: False) -> list[BaseEvent]:
-        if self._unreadable:
-            return []
+        if self._unreadable or not self._keeps_messages:
+            return []  # the messages are the client's alone: of a functional graph, or kept from clients
         without = self._holding.ids if self._holding else ()
         messages = self._reports.shown(self._as_sent(self._view.snapshot(keep, self._unsaid, without)))
         if messages is None:
