@@ -63,7 +63,9 @@ PAGES = [
 ]
 ELSEWHERE = {ROOT / "docs" / "adk.md", ROOT / "examples" / "google_adk" / "README.md"}
 """Pages whose code needs the environment of `make test-adk`."""
-HERE = [page for page in PAGES if page not in ELSEWHERE or has_adk()]
+RECIPES = {ROOT / "docs" / "recipes" / f"{name}.md" for name in ("langfuse", "opentelemetry", "real-models")}
+"""Pages whose code needs a service that is elsewhere: `test_recipes.py` runs it."""
+HERE = [page for page in PAGES if page not in RECIPES and (page not in ELSEWHERE or has_adk())]
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 SHELL = ("bash", "console", "sh", "shell")
 TYPESCRIPT = {"ts": "ts", "typescript": "ts", "tsx": "tsx"}
