@@ -1,121 +1,149 @@
-import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
-import { deleteThread, listThreads, type ThreadInfo } from "./agent/client";
-import { ThreadStore, type ClientTool } from "./agent/store";
-import type { PageConfig } from "./config";
-import { Thread } from "./chat/Thread";
-import { Inspector } from "./panels/Inspector";
-import { Sidebar } from "./panels/Sidebar";
-import { IconButton } from "./ui/icons";
+import { Menu, Moon, PanelRight, Sun } from "lucide-react";
+import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { ThreadStore } from "./agent/store.ts";
+import { Thread } from "./chat/Thread.tsx";
+import type { AgentInfo, PageConfig } from "./config.ts";
+import { Sidebar } from "./panels/Sidebar.tsx";
+import { StatePanel } from "./panels/StatePanel.tsx";
+import { type Threads, useThreads } from "./panels/useThreads.ts";
+import { IconButton } from "./ui/IconButton.tsx";
+import { useTheme } from "./ui/useTheme.ts";
+import { addressOf, newPlace, type Place, useAddress } from "./useAddress.ts";
+import { useOthers } from "./useOthers.ts";
 
-const tools: Record<string, ClientTool> = {};
-const fromHash = () => location.hash.slice(2);
-const useTheme = () => {
-  const [theme, setTheme] = useState(
-    () => localStorage.getItem("theme") ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"),
-  );
-  useEffect(() => {
-    document.documentElement.dataset.theme = theme;
-  }, [theme]);
-  return [
-    theme,
-    () =>
-      setTheme((now) => {
-        const next = now === "dark" ? "light" : "dark";
-        localStorage.setItem("theme", next);
-        return next;
-      }),
-  ] as const;
-};
-
+/** The page: a list of conversations, one of them, and what is behind it. */
 export function App({ config }: { config: PageConfig }) {
-  const URL_ = config.agents[0]!.url;
-  const [id, setId] = useState(() => fromHash() || crypto.randomUUID()),
-    [known, setKnown] = useState(() => !!fromHash());
-  const [threads, setThreads] = useState<ThreadInfo[]>([]),
-    [menu, setMenu] = useState(false),
-    [inspector, setInspector] = useState(false),
-    [theme, toggleTheme] = useTheme();
-  const reload = () => void listThreads(URL_).then(setThreads, () => undefined);
-  const store = useMemo(() => new ThreadStore(URL_, id, known, tools, reload), [id]);
-  useEffect(() => () => store.dispose(), [store]);
+  const names = useMemo(() => config.agents.map(({ name }) => name), [config]);
+  const [place, move] = useAddress(names);
+  const agent = config.agents.find(({ name }) => name === place.agent) ?? config.agents[0]!;
+  const threads = useThreads(agent.url);
+  const [store, tell] = useStore(agent, place, threads);
   const view = useSyncExternalStore(store.subscribe, store.snapshot);
-  const go = (next: string, old: boolean) => {
-    setKnown(old);
-    setId(next);
+  const [menu, setMenu] = useState(false);
+  const [panel, setPanel] = useState(false);
+  const [theme, toggleTheme] = useTheme();
+  const title = threads.list.find(({ threadId }) => threadId === place.thread)?.title || "New chat";
+
+  const create = () => {
+    move(newPlace(place.agent));
     setMenu(false);
   };
-  useEffect(reload, []);
-  useEffect(() => {
-    const moved = () => {
-      const next = fromHash();
-      if (next && next !== id) go(next, true);
-    };
-    addEventListener("hashchange", moved);
-    return () => removeEventListener("hashchange", moved);
-  }, [id]);
-  useEffect(() => {
-    if (view.messages.length && fromHash() !== id) history.replaceState(null, "", `#/${id}`);
-    if (view.status === "running") reload();
-  }, [view.messages.length > 0, view.status, id]);
-  useEffect(() => {
-    const key = (e: KeyboardEvent) => {
-      if ((e.metaKey || e.ctrlKey) && e.shiftKey && e.key.toLowerCase() === "o") {
-        e.preventDefault();
-        create();
-      }
-    };
-    addEventListener("keydown", key);
-    return () => removeEventListener("keydown", key);
-  });
-  const create = () => {
-    history.replaceState(null, "", location.pathname);
-    go(crypto.randomUUID(), false);
+  const remove = async (id: string) => {
+    await threads.remove(id);
+    tell({ thread: id, what: "changed" });
+    if (id === place.thread) create();
   };
-  const title = threads.find((t) => t.threadId === id)?.title ?? "New chat";
+  useShortcut(create);
   useEffect(() => {
-    document.title = title;
-  }, [title]);
+    document.title = config.title ? `${title} · ${config.title}` : title;
+  }, [title, config.title]);
+  const begun = view.messages.length > 0;
+  useEffect(() => {
+    if (begun) history.replaceState(null, "", addressOf(place.agent, place.thread));
+  }, [begun, place]);
+
   return (
-    <div className={`app${menu ? " menu" : ""}${inspector ? " inspecting" : ""}`}>
-      <a className="skip" href="#chat">
+    <div className={`app${menu ? " menu" : ""}`} onKeyDown={(event) => event.key === "Escape" && setMenu(false)}>
+      <a className="skip" href="#message" onClick={focusMessage}>
         Skip to the conversation
       </a>
       <Sidebar
+        title={config.title ?? "Chats"}
+        agents={names}
+        agent={place.agent}
+        setAgent={(name) => move(newPlace(name))}
         threads={threads}
-        current={id}
-        choose={(next) => go(next, true)}
+        current={place.thread}
+        addressOf={(id) => addressOf(place.agent, id)}
         create={create}
+        remove={(id) => void remove(id)}
         close={() => setMenu(false)}
-        remove={(gone) =>
-          void deleteThread(URL_, gone).then(() => {
-            reload();
-            if (gone === id) create();
-          })
-        }
       />
       <div className="veil" onClick={() => setMenu(false)} />
       <div className="middle">
         <header className="bar">
           <span className="phone">
-            <IconButton icon="menu" label="Conversations" aria-expanded={menu} onClick={() => setMenu(true)} />
+            <IconButton icon={Menu} label="Conversations" aria-expanded={menu} onClick={() => setMenu(true)} />
           </span>
-          <span className="title">{title}</span>
-          <span className="grow" />
+          <span className="cut grow title">{title}</span>
           <IconButton
-            icon={theme === "dark" ? "sun" : "moon"}
-            label={theme === "dark" ? "Light" : "Dark"}
+            icon={theme === "dark" ? Sun : Moon}
+            label={theme === "dark" ? "Light colours" : "Dark colours"}
             onClick={toggleTheme}
           />
           <IconButton
-            icon="panel"
-            label="Inspector"
-            aria-expanded={inspector}
-            onClick={() => setInspector(!inspector)}
+            icon={PanelRight}
+            label="State and events"
+            aria-expanded={panel}
+            onClick={() => setPanel(!panel)}
           />
         </header>
-        <Thread key={id} store={store} view={view} title={title} />
+        <Thread
+          key={place.thread}
+          store={store}
+          view={view}
+          title={title}
+          welcome="What can I do for you?"
+          examples={agent.examples ?? []}
+        />
       </div>
-      {inspector && <Inspector view={view} close={() => setInspector(false)} />}
+      {panel && <StatePanel store={store} view={view} inspector={config.inspector} close={() => setPanel(false)} />}
     </div>
   );
+}
+
+/** The store of the thread, kept in step with the list and with other windows. */
+function useStore(agent: AgentInfo, place: Place, threads: Threads) {
+  const tell = useOthers(({ thread, what }) => {
+    void threads.refresh();
+    if (what === "started" && thread === place.thread && store.snapshot().status === "idle") void store.join();
+  });
+  // The list's search changes `refresh`, and must not open the thread again.
+  const refresh = useRef(threads.refresh);
+  refresh.current = threads.refresh;
+  const store = useMemo(() => {
+    const say = (what: "started" | "ended") => {
+      tell({ thread: place.thread, what });
+      void refresh.current();
+    };
+    return new ThreadStore(agent, place.thread, { started: () => say("started"), ended: () => say("ended") });
+  }, [agent, place.thread]);
+  useEffect(() => {
+    if (!place.isNew) void store.join();
+    return () => store.dispose();
+  }, [store]);
+  useReturn(async () => {
+    const before = threads.list.find(({ threadId }) => threadId === place.thread);
+    const after = (await threads.refresh()).find(({ threadId }) => threadId === place.thread);
+    const moved = before && after && (after.updatedAt !== before.updatedAt || after.status === "running");
+    if (moved && store.snapshot().status === "idle") await store.join();
+  });
+  return [store, tell] as const;
+}
+
+/** Something may have happened while the user was elsewhere. */
+function useReturn(look: () => Promise<void>) {
+  useEffect(() => {
+    const shown = () => document.visibilityState === "visible" && void look();
+    document.addEventListener("visibilitychange", shown);
+    return () => document.removeEventListener("visibilitychange", shown);
+  });
+}
+
+/** Ctrl+Shift+O begins a new chat. */
+function useShortcut(create: () => void) {
+  useEffect(() => {
+    const key = (event: KeyboardEvent) => {
+      if (!(event.metaKey || event.ctrlKey) || !event.shiftKey || event.key.toLowerCase() !== "o") return;
+      event.preventDefault();
+      create();
+    };
+    addEventListener("keydown", key);
+    return () => removeEventListener("keydown", key);
+  });
+}
+
+function focusMessage(event: React.MouseEvent) {
+  event.preventDefault();
+  document.getElementById("message")?.focus();
 }

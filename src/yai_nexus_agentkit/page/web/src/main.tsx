@@ -1,10 +1,23 @@
 import { createRoot } from "react-dom/client";
-import { App } from "./App";
-import { loadConfig } from "./config";
-import "./styles.css";
+import { App } from "./App.tsx";
+import { loadConfig } from "./config.ts";
+import "./ui/styles/index.css";
 
-const root = createRoot(document.getElementById("root")!);
-loadConfig().then(
-  (config) => root.render(<App config={config} />),
-  (error: Error) => root.render(<p role="alert">{error.message}</p>),
+const element = document.getElementById("root");
+if (element) {
+  const root = createRoot(element);
+  loadConfig().then(
+    (config) => root.render(<App config={config} />),
+    (error: Error) => root.render(<Failed text={error.message} />),
+  );
+}
+
+const Failed = ({ text }: { text: string }) => (
+  <main className="failed">
+    <h1>This page cannot begin</h1>
+    <p role="alert">{text}</p>
+    <button type="button" className="button primary" onClick={() => location.reload()}>
+      Try again
+    </button>
+  </main>
 );

@@ -1,34 +1,59 @@
 import { HttpAgent, type RunAgentInput } from "@ag-ui/client";
+import type { AgentInfo } from "../config.ts";
+import { failureOf } from "./failure.ts";
 
-/** The official client, with what this server can do beyond the protocol: join a run under way, and stop it. */
+/** The official client, with what the server can do beyond the protocol: join a run under way, and stop it. */
 export class PageAgent extends HttpAgent {
+  private readonly info: AgentInfo;
+
+  constructor(info: AgentInfo, threadId: string) {
+    super({ url: info.run ?? info.url, threadId });
+    this.info = info;
+  }
+
   /** What `connectAgent()` reads: the run under way, from its beginning, or the thread as it is stored. */
   protected override connect(input: RunAgentInput) {
-    const there = new HttpAgent({ url: `${this.url}/connect`, headers: this.headers });
+    const there = new HttpAgent({ url: `${this.info.url}/connect`, headers: this.headers });
     this.abortController = new AbortController();
     there.abortController = this.abortController;
     return there.run(input);
   }
 
   async stop(): Promise<void> {
-    await fetch(`${this.url}/threads/${encodeURIComponent(this.threadId)}/cancel`, { method: "POST" });
+    await request("POST", `${threadUrl(this.info.url, this.threadId)}/cancel`);
   }
 }
 
-export type ThreadInfo = { threadId: string; title: string; status: string; updatedAt: string };
+export type ThreadInfo = {
+  threadId: string;
+  title: string;
+  status: "idle" | "running" | "paused" | "failed";
+  updatedAt: string;
+};
 
-export async function listThreads(url: string, search = "", before = ""): Promise<ThreadInfo[]> {
-  const query = new URLSearchParams({ limit: "50", ...(search && { search }), ...(before && { before }) });
-  const response = await fetch(`${url}/threads?${query}`);
-  return response.ok ? ((await response.json()) as ThreadInfo[]) : [];
+/** How many threads a request lists. */
+export const PAGE_SIZE = 50;
+
+/** The user's threads, last used first. `before` is the `updatedAt` of the last one that is known. */
+export async function listThreads(url: string, search: string, before?: string): Promise<ThreadInfo[]> {
+  const query = new URLSearchParams({ limit: String(PAGE_SIZE) });
+  if (search) query.set("search", search);
+  if (before) query.set("before", before);
+  const response = await request("GET", `${url}/threads?${query}`);
+  return (await response.json()) as ThreadInfo[];
 }
 
-export const deleteThread = (url: string, id: string) =>
-  fetch(`${url}/threads/${encodeURIComponent(id)}`, { method: "DELETE" });
+export const deleteThread = (url: string, id: string) => request("DELETE", threadUrl(url, id));
 
-export const renameThread = (url: string, id: string, title: string) =>
-  fetch(`${url}/threads/${encodeURIComponent(id)}`, {
-    method: "PATCH",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ title }),
-  });
+export const renameThread = (url: string, id: string, title: string) => request("PATCH", threadUrl(url, id), { title });
+
+const threadUrl = (url: string, id: string) => `${url}/threads/${encodeURIComponent(id)}`;
+
+/** Throws an Error with the server's words. */
+async function request(method: string, url: string, body?: object): Promise<Response> {
+  const headers = body ? { "content-type": "application/json" } : undefined;
+  const response = await fetch(url, { method, headers, body: body && JSON.stringify(body) });
+  if (response.ok) return response;
+  const payload: unknown = await response.json().catch(() => undefined);
+  throw new Error(failureOf({ status: response.status, payload }).message);
+}

@@ -1,64 +1,67 @@
-import type { UserMessage } from "@ag-ui/client";
-import { useEffect, useRef, useState } from "react";
-import { Icon, IconButton } from "../ui/icons";
+import { ArrowUp, Paperclip, Square, X } from "lucide-react";
+import { type ClipboardEvent, type DragEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
+import type { Content } from "../agent/store.ts";
+import { IconButton } from "../ui/IconButton.tsx";
+import { type Attachment, contentOf, readFiles } from "./attachments.ts";
+import { textOfContent } from "./UserMessage.tsx";
 
-type Content = UserMessage["content"];
-type Upload = { name: string; mimeType: string; value: string };
-const read = (file: File) =>
-  new Promise<Upload>((done, fail) => {
-    const reader = new FileReader();
-    reader.onload = () =>
-      done({
-        name: file.name,
-        mimeType: file.type || "application/octet-stream",
-        value: String(reader.result).split(",")[1] ?? "",
-      });
-    reader.onerror = () => fail(reader.error);
-    reader.readAsDataURL(file);
-  });
-const part = ({ name, mimeType, value }: Upload) => {
-  const type = /^(image|audio|video)\//.exec(mimeType)?.[1] ?? "document";
-  return { type, source: { type: "data", value, mimeType }, metadata: { filename: name } } as never;
-};
-
-export function Composer({
-  busy,
-  stopping,
-  blocked,
-  send,
-  stop,
-  draft,
-}: {
-  busy: boolean;
-  stopping: boolean;
-  blocked: boolean;
+type Given = {
+  status: "ready" | "running" | "stopping" | "asked" | "waiting";
   send: (content: Content) => void;
   stop: () => void;
-  draft: string;
-}) {
-  const [text, setText] = useState(""),
-    [files, setFiles] = useState<Upload[]>([]),
-    [over, setOver] = useState(false);
-  const box = useRef<HTMLTextAreaElement>(null),
-    picker = useRef<HTMLInputElement>(null);
+  /** A message that came back. */
+  returned: Content | null;
+};
+
+const HINTS = {
+  ready: "Write a message…",
+  running: "Write a message…",
+  stopping: "Write a message…",
+  asked: "Answer the question above",
+  waiting: "Write a message…",
+};
+
+/** The box for messages. It never moves; Send becomes Stop while the agent works. */
+export function Composer({ status, send, stop, returned }: Given) {
+  const [text, setText] = useState("");
+  const [files, setFiles] = useState<Attachment[]>([]);
+  const [over, setOver] = useState(false);
+  const [trouble, setTrouble] = useState("");
+  const picker = useRef<HTMLInputElement>(null);
+  const busy = status === "running" || status === "stopping";
+  const empty = text.trim() === "" && files.length === 0;
+
   useEffect(() => {
-    if (draft) {
-      setText(draft);
-      box.current?.focus();
-    }
-  }, [draft]);
-  const add = async (list: FileList | File[] | null) => {
-    if (list?.length) setFiles([...files, ...(await Promise.all([...list].map(read)))]);
+    if (returned) setText(textOfContent(returned));
+  }, [returned]);
+
+  const add = async (list: FileList | null) => {
+    if (!list?.length) return;
+    setTrouble("");
+    const read = await readFiles([...list]).catch(() => undefined);
+    if (read) setFiles((known) => [...known, ...read]);
+    else setTrouble("The file cannot be read.");
   };
   const submit = () => {
-    if (busy || blocked || !(text.trim() || files.length)) return;
-    send(
-      files.length
-        ? [...(text.trim() ? [{ type: "text" as const, text: text.trim() }] : []), ...files.map(part)]
-        : text.trim(),
-    );
+    if (status !== "ready" || empty) return;
+    send(contentOf(text.trim(), files));
     setText("");
     setFiles([]);
+  };
+  const key = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    submit();
+  };
+  const paste = (event: ClipboardEvent) => {
+    if (event.clipboardData.files.length === 0) return;
+    event.preventDefault();
+    void add(event.clipboardData.files);
+  };
+  const drop = (event: DragEvent) => {
+    event.preventDefault();
+    setOver(false);
+    void add(event.dataTransfer.files);
   };
   return (
     <form
@@ -72,48 +75,34 @@ export function Composer({
         setOver(true);
       }}
       onDragLeave={() => setOver(false)}
-      onDrop={(event) => {
-        event.preventDefault();
-        setOver(false);
-        void add(event.dataTransfer.files);
-      }}
+      onDrop={drop}
     >
       {files.length > 0 && (
         <ul className="files" aria-label="Attachments">
           {files.map((file, n) => (
             <li key={n}>
-              {file.mimeType.startsWith("image/") && <img src={`data:${file.mimeType};base64,${file.value}`} alt="" />}
-              <span>{file.name}</span>
-              <IconButton
-                icon="x"
-                label={`Remove ${file.name}`}
-                onClick={() => setFiles(files.filter((_, m) => m !== n))}
-              />
+              {file.type === "image" && <img src={`data:${file.mimeType};base64,${file.data}`} alt="" />}
+              <span className="cut">{file.name}</span>
+              <IconButton icon={X} label={`Remove ${file.name}`} onClick={() => setFiles(files.toSpliced(n, 1))} />
             </li>
           ))}
         </ul>
       )}
+      {trouble && (
+        <p className="wrong" role="alert">
+          {trouble}
+        </p>
+      )}
       <textarea
-        ref={box}
+        id="message"
         rows={1}
         aria-label="Message"
-        placeholder={blocked ? "Answer the question above" : "Write a message…"}
-        value={text}
+        placeholder={HINTS[status]}
         autoFocus
+        value={text}
         onChange={(event) => setText(event.target.value)}
-        onPaste={(event) => {
-          if (event.clipboardData.files.length) {
-            event.preventDefault();
-            void add(event.clipboardData.files);
-          }
-        }}
-        onKeyDown={(event) => {
-          if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) {
-            event.preventDefault();
-            submit();
-          }
-          if (event.key === "Escape" && busy) stop();
-        }}
+        onKeyDown={key}
+        onPaste={paste}
       />
       <div className="row">
         <input
@@ -121,20 +110,21 @@ export function Composer({
           type="file"
           multiple
           hidden
+          aria-label="Files"
           onChange={(event) => {
             void add(event.target.files);
             event.target.value = "";
           }}
         />
-        <IconButton icon="clip" label="Attach files" onClick={() => picker.current?.click()} />
+        <IconButton icon={Paperclip} label="Attach files" onClick={() => picker.current?.click()} />
         <span className="grow" />
         {busy ? (
-          <button type="button" className="round" aria-label="Stop" disabled={stopping} onClick={stop}>
-            <Icon name="stop" />
+          <button type="button" className="round" aria-label="Stop" disabled={status === "stopping"} onClick={stop}>
+            <Square size={14} fill="currentColor" aria-hidden />
           </button>
         ) : (
-          <button className="round" aria-label="Send" disabled={blocked || !(text.trim() || files.length)}>
-            <Icon name="send" />
+          <button className="round" aria-label="Send" disabled={status !== "ready" || empty}>
+            <ArrowUp size={18} aria-hidden />
           </button>
         )}
       </div>

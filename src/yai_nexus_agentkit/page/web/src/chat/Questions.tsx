@@ -1,154 +1,137 @@
 import type { Interrupt, ResumeEntry } from "@ag-ui/client";
-import { useEffect, useRef, useState } from "react";
-import { Icon } from "../ui/icons";
-import { SchemaForm } from "./SchemaForm";
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { MessageCircleQuestion } from "lucide-react";
+import { type Question, questionOf } from "../agent/questions.ts";
+import { SchemaForm } from "../form/SchemaForm.tsx";
+import { ValueView } from "../ui/ValueView.tsx";
+import { Approval } from "./Approval.tsx";
 
-const entry = (id: string, payload: unknown): ResumeEntry => ({ interruptId: id, status: "resolved", payload });
+type Given = {
+  interrupts: readonly Interrupt[];
+  /** The last answers, if the server did not take them. */
+  given: Readonly<Record<string, ResumeEntry>>;
+  answer: (entries: ResumeEntry[]) => void;
+};
 
-/** One question: yes/no/edit for the approval of a call, yes/no, a form, or a line of text. */
-function Question({ question, answer }: { question: Interrupt; answer: (entry: ResumeEntry) => void }) {
-  const [editing, setEditing] = useState(false),
-    [text, setText] = useState("");
-  const approval = question.reason === "tool_call",
-    schema = question.responseSchema as Record<string, any> | undefined;
-  const asked = (question.metadata as any)?.langgraph?.value;
-  const cancel = (
-    <button
-      type="button"
-      className="button ghost"
-      onClick={() => answer({ interruptId: question.id, status: "cancelled" })}
-    >
+/** All open questions. Their answers go out together, as the protocol asks; until then they can be changed. */
+export function Questions({ interrupts, given, answer }: Given) {
+  const [entries, setEntries] = useState<Record<string, ResumeEntry>>({});
+  const box = useRef<HTMLDivElement>(null);
+  useFocus(box);
+  const take = (entry: ResumeEntry) => {
+    const next = { ...entries, [entry.interruptId]: entry };
+    setEntries(next);
+    const all = interrupts.flatMap(({ id }) => next[id] ?? []);
+    if (all.length === interrupts.length) answer(all);
+  };
+  const reopen = (id: string) => {
+    const { [id]: _, ...others } = entries;
+    setEntries(others);
+  };
+  return (
+    <div ref={box} className="questions" role="group" aria-label="The agent waits for your answer">
+      {interrupts.map((interrupt) => {
+        const question = questionOf(interrupt);
+        return entries[interrupt.id] ? (
+          <section key={interrupt.id} className="card answered">
+            <span className="cut">{question.title}</span>
+            <span className="muted">answered</span>
+            <button type="button" className="button small" onClick={() => reopen(interrupt.id)}>
+              Change
+            </button>
+          </section>
+        ) : (
+          <QuestionCard key={interrupt.id} question={question} start={given[interrupt.id]?.payload} take={take} />
+        );
+      })}
+      {interrupts.length > 1 && (
+        <p className="muted notice" role="status">
+          {Object.keys(entries).length} of {interrupts.length} answered. The agent goes on after the last one.
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** The question takes the focus, and gives it back to the box for messages. */
+function useFocus(box: React.RefObject<HTMLDivElement | null>) {
+  useEffect(() => {
+    box.current?.querySelector<HTMLElement>("button, input, select, textarea")?.focus({ preventScroll: true });
+    return () => document.getElementById("message")?.focus({ preventScroll: true });
+  }, [box]);
+}
+
+function QuestionCard(props: { question: Question; start: unknown; take: (entry: ResumeEntry) => void }) {
+  const { question, start, take } = props;
+  const { id, title, about, asked } = question;
+  const give = (payload: unknown) => take({ interruptId: id, status: "resolved", payload });
+  const cancel = question.cancels && (
+    <button type="button" className="button ghost" onClick={() => take({ interruptId: id, status: "cancelled" })}>
       Cancel
     </button>
   );
-  let body;
-  if (approval && editing) {
-    body = (
-      <SchemaForm
-        schema={schema?.properties?.editedArgs ?? { type: "object" }}
-        start={asked?.args}
-        submit={(args) => answer(entry(question.id, { approved: true, editedArgs: args }))}
-        actions={
-          <>
-            <button className="button primary">Run with changes</button>
-            <button type="button" className="button ghost" onClick={() => setEditing(false)}>
-              Back
-            </button>
-          </>
-        }
-      />
-    );
-  } else if (approval || question.reason === "confirmation") {
-    body = (
-      <>
-        {asked?.args && (
-          <dl className="args">
-            {Object.entries(asked.args).map(([key, value]) => (
-              <div key={key}>
-                <dt>{key}</dt>
-                <dd>{typeof value === "string" ? value : JSON.stringify(value)}</dd>
-              </div>
-            ))}
-          </dl>
-        )}
+  return (
+    <section className="card question" aria-label={title}>
+      <h3>
+        <MessageCircleQuestion size={18} aria-hidden />
+        <span>{title}</span>
+      </h3>
+      {about !== undefined && <ValueView value={about} />}
+      {asked.kind === "approval" && <Approval asked={asked} give={give} />}
+      {asked.kind === "confirmation" && (
         <div className="actions">
-          <button className="button primary" onClick={() => answer(entry(question.id, { approved: true }))}>
+          <button type="button" className="button primary" onClick={() => give(true)}>
             Yes
           </button>
-          <button className="button" onClick={() => answer(entry(question.id, { approved: false }))}>
+          <button type="button" className="button" onClick={() => give(false)}>
             No
           </button>
-          {approval && schema?.properties?.editedArgs && (
-            <button className="button ghost" onClick={() => setEditing(true)}>
-              Edit…
-            </button>
-          )}
         </div>
-      </>
-    );
-  } else if (schema) {
-    body = (
-      <SchemaForm
-        schema={schema}
-        submit={(value) => answer(entry(question.id, value))}
-        actions={
-          <>
-            <button className="button primary">Send</button>
-            {cancel}
-          </>
-        }
-      />
-    );
-  } else {
-    body = (
-      <form
-        className="schema-form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          answer(entry(question.id, text));
-        }}
-      >
-        <div className="field">
-          <input aria-label="Answer" required value={text} onChange={(e) => setText(e.target.value)} />
-        </div>
+      )}
+      {asked.kind === "choice" && (
         <div className="actions">
-          <button className="button primary">Send</button>
+          {asked.options.map((option) => (
+            <button key={option} type="button" className="button" onClick={() => give(option)}>
+              {option}
+            </button>
+          ))}
           {cancel}
         </div>
-      </form>
-    );
-  }
-  const title =
-    approval && asked?.name ? (
-      <>
-        Run <code>{asked.name}</code>?
-      </>
-    ) : (
-      (question.message ?? "The agent asks")
-    );
-  return (
-    <section className="card question" aria-label={question.message ?? "Question"}>
-      <h3>
-        <Icon name="question" /> {title}
-      </h3>
-      {body}
+      )}
+      {asked.kind === "form" && (
+        <SchemaForm schema={asked.schema} start={start} submit={give}>
+          <button className="button primary">Send</button>
+          {cancel}
+        </SchemaForm>
+      )}
+      {asked.kind === "login" && <Login uri={asked.uri} give={give} cancel={cancel} />}
+      {asked.kind === "text" && (
+        <SchemaForm schema={ANSWER} start={start} submit={give}>
+          <button className="button primary">Send</button>
+          {cancel}
+        </SchemaForm>
+      )}
     </section>
   );
 }
 
-/** All open questions; the answers go out together, as the protocol asks. */
-export function Questions({
-  questions,
-  answer,
-}: {
-  questions: readonly Interrupt[];
-  answer: (entries: ResumeEntry[]) => void;
-}) {
-  const [given, setGiven] = useState<Record<string, ResumeEntry>>({});
-  const box = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    box.current?.querySelector<HTMLElement>("button, input, select, textarea")?.focus({ preventScroll: true });
-    return () => document.querySelector<HTMLElement>("textarea[aria-label=Message]")?.focus({ preventScroll: true }); // back to where the user writes
-  }, []);
-  const open = questions.filter(({ id }) => !given[id]);
+const ANSWER = { type: "string", title: "Your answer" };
+const ADDRESS = { type: "string", title: "The address that the login led to", format: "uri" };
+
+/** The login of another service, whose last address is the answer. */
+function Login({ uri, give, cancel }: { uri: string; give: (payload: unknown) => void; cancel: ReactNode }) {
   return (
-    <div ref={box} role="group" aria-label="The agent waits for your answer">
-      {open.map((question) => (
-        <Question
-          key={question.id}
-          question={question}
-          answer={(entry) => {
-            const next = { ...given, [question.id]: entry };
-            setGiven(next);
-            if (questions.every(({ id }) => next[id])) answer(questions.map(({ id }) => next[id]!));
-          }}
-        />
-      ))}
-      {questions.length > 1 && (
-        <p className="muted">
-          {questions.length - open.length} of {questions.length} answered
-        </p>
-      )}
-    </div>
+    <>
+      <p>
+        <a href={uri} target="_blank" rel="noreferrer noopener">
+          Sign in
+        </a>
+        , then copy the address of the page where you arrive.
+      </p>
+      <SchemaForm schema={ADDRESS} submit={(address) => give({ authResponseUri: address })}>
+        <button className="button primary">Send</button>
+        {cancel}
+      </SchemaForm>
+    </>
   );
 }

@@ -1,255 +1,183 @@
-import { memo, useEffect, useMemo, useState } from "react";
+import { ArrowDown, CircleAlert } from "lucide-react";
+import { useEffect, useMemo, useRef } from "react";
 import { useStickToBottom } from "use-stick-to-bottom";
-import type { ThreadStore, View } from "../agent/store";
-import { timeline, type Turn } from "../agent/timeline";
-import { Icon, IconButton } from "../ui/icons";
-import { BlockView } from "./Blocks";
-import { Composer } from "./Composer";
-import { Questions } from "./Questions";
+import { share } from "../agent/share.ts";
+import type { ThreadStore, View } from "../agent/store.ts";
+import { timeline, type Turn } from "../agent/timeline.ts";
+import type { Now } from "./Blocks.tsx";
+import { Composer } from "./Composer.tsx";
+import { Questions } from "./Questions.tsx";
+import { TurnView } from "./TurnView.tsx";
 
-type UserBlock = Extract<Turn["blocks"][number], { kind: "user" }>;
+type Given = { store: ThreadStore; view: View; title: string; welcome: string; examples: readonly string[] };
 
-function UserTurn({ block, store, busy }: { block: UserBlock; store: ThreadStore; busy: boolean }) {
-  const { content } = block.message,
-    text =
-      typeof content === "string" ? content : content.flatMap((p) => (p.type === "text" ? [p.text] : [])).join("\n");
-  const media = typeof content === "string" ? [] : (content.filter((p) => p.type !== "text") as any[]);
-  const [editing, setEditing] = useState(false),
-    [draft, setDraft] = useState(text);
-  if (editing)
-    return (
-      <form
-        className="editing"
-        onSubmit={(event) => {
-          event.preventDefault();
-          setEditing(false);
-          void store.send(media.length ? [{ type: "text", text: draft }, ...media] : draft, block.index);
-        }}
-      >
-        <textarea
-          aria-label="Edit message"
-          value={draft}
-          autoFocus
-          onChange={(e) => setDraft(e.target.value)}
-          onKeyDown={(e) => {
-            if (e.key === "Escape") setEditing(false);
-          }}
-        />
-        <div className="actions">
-          <button className="button primary">Send</button>
-          <button type="button" className="button ghost" onClick={() => setEditing(false)}>
-            Cancel
-          </button>
-        </div>
-      </form>
-    );
-  return (
-    <div className="user">
-      {media.length > 0 && (
-        <div className="media">
-          {media.map((p, n) =>
-            p.type === "image" ? (
-              <img
-                key={n}
-                alt={p.metadata?.filename ?? "image"}
-                src={p.source.type === "data" ? `data:${p.source.mimeType};base64,${p.source.value}` : p.source.value}
-              />
-            ) : (
-              <span key={n} className="file">
-                <Icon name="clip" />
-                {p.metadata?.filename ?? p.type}
-              </span>
-            ),
-          )}
-        </div>
-      )}
-      {text && <div className="bubble">{text}</div>}
-      <div className="tools">
-        <IconButton
-          icon="pencil"
-          label="Edit message"
-          disabled={busy}
-          onClick={() => {
-            setDraft(text);
-            setEditing(true);
-          }}
-        />
-        <IconButton icon="copy" label="Copy message" onClick={() => void navigator.clipboard?.writeText(text)} />
-      </div>
-    </div>
-  );
-}
+const QUIET: Now = { streaming: [], running: false, asked: [] };
 
-/** Memoized by what is drawn, since the client gives new objects with every event. */
-const TurnView = memo(
-  ({
-    turn,
-    store,
-    streaming,
-    running,
-    last,
-    asked,
-  }: {
-    turn: Turn;
-    store: ThreadStore;
-    streaming: string | null;
-    running: boolean;
-    last: boolean;
-    asked: string;
-  }) => {
-    if (turn.role === "user")
-      return (
-        <article aria-label="You">
-          <h2 className="sr">You</h2>
-          <UserTurn block={turn.blocks[0] as UserBlock} store={store} busy={running} />
-        </article>
-      );
-    const text = turn.blocks.flatMap((b) => (b.kind === "text" ? [b.message.content ?? ""] : [])).join("\n\n");
-    return (
-      <article className="assistant" aria-label="Agent" aria-busy={last && running}>
-        <h2 className="sr">Agent</h2>
-        {turn.blocks.map((block) => (
-          <BlockView
-            key={block.id}
-            block={block}
-            streaming={streaming}
-            running={last && running}
-            asked={block.kind === "call" && asked.split(" ").includes(block.id)}
-          />
-        ))}
-        {!(last && running) && text && (
-          <div className="tools">
-            <IconButton icon="copy" label="Copy answer" onClick={() => void navigator.clipboard?.writeText(text)} />
-            {last && !asked.trim() && (
-              <IconButton icon="refresh" label="Regenerate" onClick={() => void store.regenerate()} />
-            )}
-          </div>
-        )}
-      </article>
-    );
-  },
-  (a, b) =>
-    a.last === b.last &&
-    a.running === b.running &&
-    a.asked === b.asked &&
-    !b.last &&
-    JSON.stringify(a.turn) === JSON.stringify(b.turn),
-);
-
-const EXAMPLES = [
-  "Compare the weather in Berlin, Oslo and Paris",
-  "Pay Ada 50",
-  "Book a flight",
-  "Ask the librarian",
-  "Make a plan",
-  "Quarterly report",
-];
-
-export function Thread({ store, view, title }: { store: ThreadStore; view: View; title: string }) {
+/** One conversation, and the box to go on with it. */
+export function Thread({ store, view, title, welcome, examples }: Given) {
   const { scrollRef, contentRef, isAtBottom, scrollToBottom } = useStickToBottom({
     resize: "instant",
     initial: "instant",
   });
-  const turns = useMemo(() => timeline(view), [view.messages, view.extras, view.subagents]);
-  const [draft] = useState("");
-  const busy = view.status === "running" || view.status === "stopping";
-  const asked = view.interrupts.map((i) => i.toolCallId ?? "").join(" ");
+  const turns = useTurns(view);
   const newest = turns.at(-1);
-  const waiting =
-    busy &&
-    !(
-      newest?.role === "assistant" &&
-      (view.streaming || newest.blocks.some((b) => b.kind === "call" && !b.call.result))
-    );
-  const [said, setSaid] = useState("");
-  useEffect(() => {
-    setSaid(
-      busy
-        ? "The agent is working"
-        : view.interrupts.length
-          ? `The agent asks: ${view.interrupts[0]?.message ?? ""}`
-          : turns.length && newest?.role === "assistant"
-            ? "The answer is complete"
-            : "",
-    );
-  }, [busy, view.interrupts]);
+  const running = view.status !== "idle" && view.status !== "loading";
+  const asked = useMemo(() => view.interrupts.flatMap(callsOf), [view.interrupts]);
+  const now = useMemo(() => ({ streaming: view.streaming, running, asked }), [view.streaming, running, asked]);
+  useEscape(running, () => void store.stop());
+  const empty = turns.length === 0 && view.status === "idle" && !view.trouble && view.interrupts.length === 0;
   return (
-    <main className="thread" id="chat">
+    <main className="thread" id="chat" tabIndex={-1}>
       <div className="scroll" ref={scrollRef}>
         <div className="column" ref={contentRef}>
           <h1 className="sr">{title}</h1>
-          {!turns.length && view.status !== "loading" && !busy && (
-            <div className="welcome">
-              <p className="hello">What can I do for you?</p>
-              <ul>
-                {EXAMPLES.map((example) => (
-                  <li key={example}>
-                    <button className="chip" onClick={() => void store.send(example)}>
-                      {example}
-                    </button>
-                  </li>
-                ))}
-              </ul>
-            </div>
-          )}
-          {turns.map((turn, n) => (
+          {empty && <Welcome text={welcome} examples={examples} choose={(text) => void store.send(text)} />}
+          {turns.map((turn) => (
             <TurnView
               key={turn.id}
               turn={turn}
               store={store}
-              streaming={view.streaming}
-              running={busy}
-              last={n === turns.length - 1}
-              asked={asked}
+              now={turn === newest && turn.role === "assistant" ? now : QUIET}
+              busy={view.status !== "idle"}
+              again={turn === newest && view.status === "idle" && view.interrupts.length === 0}
             />
           ))}
-          {waiting && (
-            <p className="dots" aria-hidden="true">
-              <span />
-              <span />
-              <span />
-            </p>
-          )}
-          {view.interrupts.length > 0 && !busy && (
+          {running && isSilent(view, newest) && <Dots reconnecting={view.status === "reconnecting"} />}
+          {view.interrupts.length > 0 && view.status === "idle" && (
             <Questions
-              key={view.interrupts.map((i) => i.id).join()}
-              questions={view.interrupts}
+              key={view.interrupts.map(({ id }) => id).join()}
+              interrupts={view.interrupts}
+              given={view.given}
               answer={(entries) => void store.answer(entries)}
             />
           )}
-          {view.error && (
-            <div className="card error" role="alert">
-              <Icon name="alert" />
-              <span>{view.error}</span>
-              <button className="button" onClick={() => void store.regenerate()}>
-                Try again
-              </button>
-            </div>
-          )}
-          {view.notice && <p className="muted notice">{view.notice}</p>}
+          <Ending store={store} view={view} newest={newest} />
         </div>
       </div>
       <div className="dock">
         {!isAtBottom && (
-          <button className="round jump" aria-label="To the newest message" onClick={() => void scrollToBottom()}>
-            <Icon name="down" />
+          <button
+            type="button"
+            className="round jump"
+            aria-label="To the newest message"
+            onClick={() => void scrollToBottom()}
+          >
+            <ArrowDown size={16} aria-hidden />
           </button>
         )}
         <Composer
-          busy={busy}
-          stopping={view.status === "stopping"}
-          blocked={view.interrupts.length > 0}
+          status={composerStatus(view)}
+          returned={view.returned}
+          stop={() => void store.stop()}
           send={(content) => {
             void store.send(content);
             void scrollToBottom();
           }}
-          stop={() => void store.stop()}
-          draft={draft}
         />
       </div>
-      <div className="sr" role="status" aria-live="polite">
-        {said}
+      <div className="sr" role="status">
+        {announcement(view, newest)}
       </div>
     </main>
+  );
+}
+
+/** Turns that did not change stay the same objects, so that they are not drawn again. */
+function useTurns({ messages, extras, subagents }: View): Turn[] {
+  const last = useRef<Turn[]>([]);
+  return useMemo(() => {
+    last.current = share(last.current, timeline({ messages, extras, subagents }));
+    return last.current;
+  }, [messages, extras, subagents]);
+}
+
+function useEscape(active: boolean, stop: () => void) {
+  useEffect(() => {
+    if (!active) return undefined;
+    const key = (event: KeyboardEvent) => event.key === "Escape" && !event.defaultPrevented && stop();
+    addEventListener("keydown", key);
+    return () => removeEventListener("keydown", key);
+  });
+}
+
+function callsOf({ toolCallId, metadata }: View["interrupts"][number]): string[] {
+  const { langgraph } = (metadata ?? {}) as { langgraph?: { toolCallIds?: string[] } };
+  return [...(toolCallId ? [toolCallId] : []), ...(langgraph?.toolCallIds ?? [])];
+}
+
+/** Whether nothing on the page moves, although the agent works. */
+function isSilent(view: View, newest: Turn | undefined): boolean {
+  if (view.status === "reconnecting" || newest?.role !== "assistant") return true;
+  return view.streaming.length === 0 && !newest.blocks.some((block) => block.kind === "call" && !block.result);
+}
+
+function composerStatus({ status, interrupts }: View) {
+  if (status === "loading") return "waiting" as const;
+  if (status === "running" || status === "reconnecting") return "running" as const;
+  if (status === "stopping") return "stopping" as const;
+  return interrupts.length > 0 ? ("asked" as const) : ("ready" as const);
+}
+
+/** For screen readers: the words themselves would be read while they change. */
+function announcement(view: View, newest: Turn | undefined): string {
+  if (view.status === "reconnecting") return "The connection was lost. Reconnecting.";
+  if (view.status === "running") return "The agent is working.";
+  if (view.interrupts.length > 0) return "The agent asks you something.";
+  return newest?.role === "assistant" && view.status === "idle" && view.phase === "ended"
+    ? "The answer is complete."
+    : "";
+}
+
+type WelcomeGiven = { text: string; examples: readonly string[]; choose: (text: string) => void };
+
+const Welcome = ({ text, examples, choose }: WelcomeGiven) => (
+  <div className="welcome">
+    <p className="hello">{text}</p>
+    <ul aria-label="Examples">
+      {examples.map((example) => (
+        <li key={example}>
+          <button type="button" className="chip" onClick={() => choose(example)}>
+            {example}
+          </button>
+        </li>
+      ))}
+    </ul>
+  </div>
+);
+
+const Dots = ({ reconnecting }: { reconnecting: boolean }) => (
+  <div className="row">
+    <p className="dots" aria-hidden="true">
+      <span />
+      <span />
+      <span />
+    </p>
+    {reconnecting && <span className="muted notice">Connection lost. Reconnecting…</span>}
+  </div>
+);
+
+/** How the last run ended, if that needs words. */
+function Ending({ store, view, newest }: { store: ThreadStore; view: View; newest: Turn | undefined }) {
+  const { trouble, notice, status } = view;
+  const silent = status === "idle" && view.phase === "ended" && newest?.role === "user" && view.interrupts.length === 0;
+  const said = notice ?? (silent && !trouble ? "The agent finished without an answer." : null);
+  return (
+    <>
+      {trouble && (
+        <div className="card error" role="alert">
+          <CircleAlert size={18} aria-hidden />
+          <span>
+            {trouble.message}
+            {trouble.code && <small className="muted"> {trouble.code}</small>}
+          </span>
+          {trouble.retry && (
+            <button type="button" className="button" onClick={() => void store.retry()}>
+              Try again
+            </button>
+          )}
+        </div>
+      )}
+      {said && <p className="muted notice">{said}</p>}
+    </>
   );
 }

@@ -1,55 +1,173 @@
-import type { ThreadInfo } from "../agent/client";
-import { Icon, IconButton } from "../ui/icons";
+import { Pencil, Plus, Search, Trash2, X } from "lucide-react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
+import type { ThreadInfo } from "../agent/client.ts";
+import { IconButton } from "../ui/IconButton.tsx";
+import type { Threads } from "./useThreads.ts";
 
-const when = (at: string) => {
-  const d = new Date(at),
-    today = new Date().toDateString() === d.toDateString();
-  return today ? d.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }) : d.toLocaleDateString();
-};
-export const Sidebar = ({
-  threads,
-  current,
-  choose,
-  create,
-  remove,
-  close,
-}: {
-  threads: ThreadInfo[];
+type Given = {
+  title: string;
+  agents: readonly string[];
+  agent: string;
+  setAgent: (name: string) => void;
+  threads: Threads;
   current: string;
-  choose: (id: string) => void;
+  addressOf: (id: string) => string;
   create: () => void;
   remove: (id: string) => void;
   close: () => void;
-}) => (
-  <nav className="sidebar" aria-label="Conversations">
-    <header className="row">
-      <button className="button wide" onClick={create}>
-        <Icon name="plus" /> New chat
+};
+
+/** The agents, and the conversations with one of them. */
+export function Sidebar(given: Given) {
+  const { title, agents, agent, setAgent, threads, current, addressOf, create, remove, close } = given;
+  const { list, more, trouble, search, setSearch } = threads;
+  return (
+    <nav className="sidebar" aria-label="Conversations">
+      <header className="row">
+        <strong className="cut grow">{title}</strong>
+        <span className="phone">
+          <IconButton icon={X} label="Close the list" onClick={close} />
+        </span>
+      </header>
+      {agents.length > 1 && (
+        <select aria-label="Agent" value={agent} onChange={(event) => setAgent(event.target.value)}>
+          {agents.map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      )}
+      <button type="button" className="button" onClick={create}>
+        <Plus size={16} aria-hidden /> New chat
       </button>
-      <span className="phone">
-        <IconButton icon="x" label="Close" onClick={close} />
-      </span>
-    </header>
-    <ul>
-      {threads.map((thread) => (
-        <li key={thread.threadId} className={thread.threadId === current ? "current" : undefined}>
-          <a
-            href={`#/${thread.threadId}`}
-            aria-current={thread.threadId === current ? "page" : undefined}
-            onClick={() => choose(thread.threadId)}
-          >
-            <span className="title">{thread.title || "New chat"}</span>
-            <span className="muted">
-              {thread.status === "running"
-                ? "running"
-                : thread.status === "paused"
-                  ? "waits for you"
-                  : when(thread.updatedAt)}
-            </span>
-          </a>
-          <IconButton icon="trash" label={`Delete ${thread.title}`} onClick={() => remove(thread.threadId)} />
-        </li>
-      ))}
-    </ul>
-  </nav>
-);
+      <div className="search">
+        <Search size={14} aria-hidden />
+        <input
+          type="search"
+          aria-label="Search conversations"
+          placeholder="Search"
+          value={search}
+          onChange={(event) => setSearch(event.target.value)}
+        />
+      </div>
+      {trouble && (
+        <p className="wrong" role="alert">
+          {trouble}
+        </p>
+      )}
+      <ul>
+        {list.map((thread) => (
+          <Item
+            key={thread.threadId}
+            thread={thread}
+            current={thread.threadId === current}
+            address={addressOf(thread.threadId)}
+            choose={close}
+            rename={(text) => void threads.rename(thread.threadId, text)}
+            remove={() => remove(thread.threadId)}
+          />
+        ))}
+        {list.length === 0 && <li className="muted none">{search ? "Nothing found." : "No conversations yet."}</li>}
+        {more && (
+          <li>
+            <button type="button" className="button ghost" onClick={threads.loadMore}>
+              Show more
+            </button>
+          </li>
+        )}
+      </ul>
+    </nav>
+  );
+}
+
+type ItemGiven = {
+  thread: ThreadInfo;
+  current: boolean;
+  address: string;
+  choose: () => void;
+  rename: (title: string) => void;
+  remove: () => void;
+};
+
+function Item({ thread, current, address, choose, rename, remove }: ItemGiven) {
+  const [mode, setMode] = useState<"look" | "rename" | "remove">("look");
+  const title = thread.title || "New chat";
+  const look = () => setMode("look");
+  if (mode === "rename") {
+    const submit = (text: string) => {
+      if (text && text !== title) rename(text);
+      look();
+    };
+    return (
+      <li className="current">
+        <TitleForm title={title} submit={submit} cancel={look} />
+      </li>
+    );
+  }
+  if (mode === "remove") {
+    return (
+      <li className="current">
+        <Sure title={title} remove={remove} cancel={look} />
+      </li>
+    );
+  }
+  return (
+    <li className={current ? "current" : undefined}>
+      <a href={address} aria-current={current ? "page" : undefined} onClick={choose}>
+        <span className="cut">{title}</span>
+        <span className={`muted ${thread.status}`}>{aboutOf(thread)}</span>
+      </a>
+      <IconButton icon={Pencil} label={`Rename ${title}`} onClick={() => setMode("rename")} />
+      <IconButton icon={Trash2} label={`Delete ${title}`} onClick={() => setMode("remove")} />
+    </li>
+  );
+}
+
+type TitleGiven = { title: string; submit: (title: string) => void; cancel: () => void };
+
+function TitleForm({ title, submit, cancel }: TitleGiven) {
+  const [text, setText] = useState(title);
+  const box = useRef<HTMLInputElement>(null);
+  useEffect(() => box.current?.select(), []);
+  const send = (event: FormEvent) => {
+    event.preventDefault();
+    submit(text.trim());
+  };
+  return (
+    <form className="grow" onSubmit={send}>
+      <input
+        ref={box}
+        aria-label="Title"
+        value={text}
+        autoFocus
+        maxLength={200}
+        onChange={(event) => setText(event.target.value)}
+        onBlur={() => submit(text.trim())}
+        onKeyDown={(event) => event.key === "Escape" && cancel()}
+      />
+    </form>
+  );
+}
+
+/** A deleted thread does not come back, so it takes two clicks. */
+function Sure({ title, remove, cancel }: { title: string; remove: () => void; cancel: () => void }) {
+  return (
+    <div className="sure" role="group" aria-label={`Delete ${title}?`}>
+      <span className="cut grow">Delete this chat?</span>
+      <button type="button" className="button small danger" autoFocus onClick={remove}>
+        Delete
+      </button>
+      <button type="button" className="button small" onClick={cancel}>
+        Keep
+      </button>
+    </div>
+  );
+}
+
+function aboutOf({ status, updatedAt }: ThreadInfo): string {
+  if (status === "running") return "running";
+  if (status === "paused") return "waits for you";
+  const date = new Date(updatedAt);
+  const today = date.toDateString() === new Date().toDateString();
+  const when = today ? date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }) : date.toLocaleDateString();
+  return status === "failed" ? `failed, ${when}` : when;
+}

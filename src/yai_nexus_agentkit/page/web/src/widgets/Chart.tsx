@@ -1,57 +1,57 @@
-import { Bar, BarChart, CartesianGrid, Line, LineChart, ResponsiveContainer, Tooltip, XAxis, YAxis } from "recharts";
+import {
+  Area,
+  AreaChart,
+  Bar,
+  BarChart,
+  CartesianGrid,
+  Legend,
+  Line,
+  LineChart,
+  ResponsiveContainer,
+  Tooltip,
+  XAxis,
+  YAxis,
+} from "recharts";
+import { isObject, listOf, objectOf, textOf } from "../agent/json.ts";
+import type { Shown } from "./registry.tsx";
+import { Unknown } from "./Unknown.tsx";
 
-/** `{type: "bar" | "line", title?, x: [...], y: [...]}` or several `series: {name: [...]}`. The numbers are a table too. */
-export default function Chart({ value }: { name: string; value: any }) {
-  const x: unknown[] = value.x ?? (value.data ?? []).map((_: unknown, n: number) => n + 1);
-  const series: Record<string, number[]> = value.series ?? { [value.title ?? "value"]: value.y ?? value.data ?? [] };
-  const rows = x.map((label, n) => ({
-    label,
-    ...Object.fromEntries(Object.entries(series).map(([name, ys]) => [name, ys[n]])),
-  }));
-  const Kind = value.type === "line" ? LineChart : BarChart;
+type Row = { label: string } & Record<string, number | string | undefined>;
+type Plot = { type: "bar" | "line" | "area"; title: string | undefined; names: string[]; rows: Row[] };
+
+/**
+ * `{type?: "bar" | "line" | "area", title?, x?: [...], y: [...]}`; `data` is another name of `y`. Several series:
+ * `{series: {name: [...]}}`, or rows as `data: [{label, ...numbers}]`. The numbers are a table for screen readers, too.
+ */
+export default function Chart({ name, value }: Shown) {
+  const plot = plotOf(value);
+  if (!plot) return <Unknown name={name} value={value} />;
   return (
     <figure className="card chart">
-      {value.title && <figcaption>{value.title}</figcaption>}
+      {plot.title && <figcaption>{plot.title}</figcaption>}
       <div aria-hidden="true">
         <ResponsiveContainer width="100%" height={220}>
-          <Kind accessibilityLayer={false} data={rows} margin={{ top: 8, right: 8, bottom: 0, left: -16 }}>
-            <CartesianGrid vertical={false} stroke="var(--border)" />
-            <XAxis dataKey="label" stroke="var(--muted)" tickLine={false} fontSize={12} />
-            <YAxis stroke="var(--muted)" tickLine={false} axisLine={false} fontSize={12} />
-            <Tooltip
-              cursor={{ fill: "var(--hover)" }}
-              contentStyle={{ background: "var(--card)", border: "1px solid var(--border)", borderRadius: 8 }}
-            />
-            {Object.keys(series).map((name, n) =>
-              value.type === "line" ? (
-                <Line
-                  key={name}
-                  dataKey={name}
-                  stroke={`var(--chart-${(n % 4) + 1})`}
-                  strokeWidth={2}
-                  isAnimationActive={false}
-                />
-              ) : (
-                <Bar
-                  key={name}
-                  dataKey={name}
-                  fill={`var(--chart-${(n % 4) + 1})`}
-                  radius={[4, 4, 0, 0]}
-                  maxBarSize={64}
-                  isAnimationActive={false}
-                />
-              ),
-            )}
-          </Kind>
+          {drawn(plot)}
         </ResponsiveContainer>
       </div>
       <table className="sr">
-        <caption>{value.title ?? "Chart"}</caption>
+        <caption>{plot.title ?? "Chart"}</caption>
+        <thead>
+          <tr>
+            <td />
+            {plot.names.map((series) => (
+              <th key={series} scope="col">
+                {series}
+              </th>
+            ))}
+          </tr>
+        </thead>
         <tbody>
-          {rows.map((row, n) => (
+          {plot.rows.map((row, n) => (
             <tr key={n}>
-              {Object.values(row).map((cell, m) => (
-                <td key={m}>{String(cell)}</td>
+              <th scope="row">{row.label}</th>
+              {plot.names.map((series) => (
+                <td key={series}>{row[series]}</td>
               ))}
             </tr>
           ))}
@@ -59,4 +59,57 @@ export default function Chart({ value }: { name: string; value: any }) {
       </table>
     </figure>
   );
+}
+
+function drawn({ type, names, rows }: Plot) {
+  const Kind = { bar: BarChart, line: LineChart, area: AreaChart }[type];
+  return (
+    <Kind accessibilityLayer={false} data={rows} margin={{ top: 8, right: 8, bottom: 0, left: -12 }}>
+      <CartesianGrid vertical={false} stroke="var(--border)" />
+      <XAxis dataKey="label" stroke="var(--muted)" tickLine={false} fontSize={12} />
+      <YAxis stroke="var(--muted)" tickLine={false} axisLine={false} fontSize={12} />
+      <Tooltip
+        cursor={{ fill: "var(--hover)", stroke: "var(--border)" }}
+        contentStyle={{ background: "var(--card)", border: "1px solid var(--border)", borderRadius: 8 }}
+      />
+      {names.length > 1 && <Legend iconType="circle" iconSize={8} />}
+      {names.map((series, n) => {
+        const colour = `var(--chart-${(n % 4) + 1})`;
+        const common = { key: series, dataKey: series, isAnimationActive: false };
+        if (type === "bar") return <Bar {...common} key={series} fill={colour} radius={[4, 4, 0, 0]} maxBarSize={64} />;
+        if (type === "line") return <Line {...common} key={series} stroke={colour} strokeWidth={2} />;
+        return <Area {...common} key={series} stroke={colour} fill={colour} fillOpacity={0.15} strokeWidth={2} />;
+      })}
+    </Kind>
+  );
+}
+
+function plotOf(value: unknown): Plot | undefined {
+  if (!isObject(value)) return undefined;
+  const type = value.type === "line" || value.type === "area" ? value.type : "bar";
+  const title = textOf(value.title);
+  const data = listOf(value.data);
+  if (data.some(isObject)) return ofRows(type, title, data.map(objectOf));
+  const series = isObject(value.series) ? value.series : { [title ?? "Value"]: value.y ?? value.data };
+  const columns = Object.entries(series).map(([name, numbers]) => [name, listOf(numbers).map(Number)] as const);
+  const length = Math.max(0, ...columns.map(([, numbers]) => numbers.length));
+  if (length === 0) return undefined;
+  const labels = listOf(value.x ?? value.labels);
+  const rows = Array.from({ length }, (_, n): Row => {
+    const numbers = columns.map(([name, all]) => [name, all[n]] as const);
+    return { ...Object.fromEntries(numbers), label: String(labels[n] ?? n + 1) };
+  });
+  return { type, title, names: columns.map(([name]) => name), rows };
+}
+
+function ofRows(type: Plot["type"], title: string | undefined, data: Record<string, unknown>[]): Plot | undefined {
+  const keys = Object.keys(data[0] ?? {});
+  const label = keys.find((key) => typeof data[0]?.[key] === "string");
+  const names = keys.filter((key) => typeof data[0]?.[key] === "number");
+  if (names.length === 0) return undefined;
+  const rows = data.map((row, n): Row => {
+    const numbers = names.map((name) => [name, Number(row[name])] as const);
+    return { ...Object.fromEntries(numbers), label: label ? String(row[label]) : String(n + 1) };
+  });
+  return { type, title, names, rows };
 }

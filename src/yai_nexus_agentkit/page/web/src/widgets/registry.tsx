@@ -1,53 +1,35 @@
-import { lazy, type ComponentType } from "react";
+import { type ComponentType, lazy } from "react";
+import { isObject, textOf } from "../agent/json.ts";
+import { Checklist } from "./Checklist.tsx";
+import { FileView } from "./FileView.tsx";
+import { Progress } from "./Progress.tsx";
+import { ToolOutput } from "./ToolOutput.tsx";
+import { Unknown } from "./Unknown.tsx";
 
-/** What draws a CUSTOM event (by its name) or an activity (by its type). An application adds its own here. */
-export type Renderer = ComponentType<{ name: string; value: any }>;
-const Chart = lazy(() => import("./Chart"));
+/** What a renderer gets: the name of the event or the type of the activity, and its value. Never trust its shape. */
+export type Shown = { name: string; value: unknown };
+export type Renderer = ComponentType<Shown>;
 
-const Progress: Renderer = ({ value: { name, fraction, message } }) => (
-  <div className={fraction >= 1 ? "progress done" : "progress"}>
-    <div className="row">
-      <span>{name}</span>
-      <span className="muted">{message}</span>
-      <span className="muted number">{Math.round(fraction * 100)} %</span>
-    </div>
-    <progress max={1} value={fraction} aria-label={name} />
-  </div>
-);
+// Loaded when the first chart is shown.
+const Chart = lazy(() => import("./Chart.tsx"));
 
-const Checklist: Renderer = ({ value: { title, steps = [] } }) => (
-  <section className="card checklist" aria-label={title ?? "Checklist"}>
-    {title && <h3>{title}</h3>}
-    <ul>
-      {steps.map((step: any, n: number) => (
-        <li key={n} className={step.done ? "done" : undefined}>
-          <span aria-hidden="true">{step.done ? "✓" : "○"}</span>
-          {step.text}
-          <span className="sr">{step.done ? ", done" : ", open"}</span>
-        </li>
-      ))}
-    </ul>
-  </section>
-);
+/** Activities by their type: `emitter.activity(id, "plan", {...})`. Patches change the value; it stays after a reload. */
+export const activities: Record<string, Renderer> = {
+  chart: Chart,
+  checklist: Checklist,
+  plan: Checklist,
+  progress: Progress,
+  tool_output: ToolOutput,
+};
 
-const Download: Renderer = ({ name, value: { mimeType, data } }) => (
-  <a className="button" href={`data:${mimeType};base64,${data}`} download={`${name}.${mimeType.split("/")[1]}`}>
-    Download {name}{" "}
-    <span className="muted">
-      {mimeType}, {Math.ceil((data.length * 3) / 4096)} kB
-    </span>
-  </a>
-);
+/** CUSTOM events by their name: `emitter.emit("display_chart", {...})`. */
+export const events: Record<string, Renderer> = {
+  chart: Chart,
+  display_chart: Chart,
+};
 
-export const Unknown: Renderer = ({ name, value }) => (
-  <details className="card unknown">
-    <summary>{name}</summary>
-    <pre tabIndex={0}>{JSON.stringify(value, null, 2)}</pre>
-  </details>
-);
-
-export const activities: Record<string, Renderer> = { progress: Progress, checklist: Checklist };
-export const customs: Record<string, Renderer> = { display_chart: Chart };
-
-export const rendererOf = (kind: "activity" | "custom", name: string, value: any): Renderer =>
-  (kind === "activity" ? activities : customs)[name] ?? (value?.mimeType && value?.data ? Download : Unknown);
+/** The renderer of an activity or event. Those without one are shown as files, or as they are: never not at all. */
+export function rendererOf(known: Record<string, Renderer>, { name, value }: Shown): Renderer {
+  if (Object.hasOwn(known, name)) return known[name] ?? Unknown;
+  return isObject(value) && textOf(value.mimeType) && textOf(value.data) ? FileView : Unknown;
+}

@@ -1,0 +1,111 @@
+/** Pure. What the official client does not keep of a run's events, and the page shows. */
+
+import type { AGUIEvent } from "@ag-ui/client";
+import { textOf } from "./json.ts";
+
+/** A CUSTOM event. It is drawn behind the message `after`, or at the end of the turn of the user message `turn`. */
+export type Extra = {
+  key: string;
+  name: string;
+  value: unknown;
+  after: string | undefined;
+  turn: string | undefined;
+  subagentRunId: string | undefined;
+};
+
+export type Subagent = {
+  id: string;
+  name: string;
+  parentId: string | undefined;
+  parentToolCallId: string | undefined;
+  status: "running" | "done" | "waiting" | "failed";
+  error: string | undefined;
+};
+
+export type Notes = {
+  extras: readonly Extra[];
+  subagents: Readonly<Record<string, Subagent>>;
+  /** Ids of the messages and calls that are being written. */
+  streaming: readonly string[];
+  /** "open" between RUN_STARTED and the end of the run. A stream that stops there was cut off. */
+  phase: "none" | "open" | "ended";
+  cancelled: boolean;
+  error: { message: string; code: string | undefined } | null;
+};
+
+export const nothing: Notes = {
+  extras: [],
+  subagents: {},
+  streaming: [],
+  phase: "none",
+  cancelled: false,
+  error: null,
+};
+
+/** The notes after an event. `last` and `turn`: the ids of the newest message, and of the user's newest. */
+export function noted(notes: Notes, event: AGUIEvent, last?: string, turn?: string): Notes {
+  switch (event.type) {
+    case "RUN_STARTED":
+      return { ...notes, phase: "open", cancelled: false, error: null };
+    case "RUN_FINISHED":
+      return { ...notes, phase: "ended", streaming: [], cancelled: event.outcome?.type === "cancelled" };
+    case "RUN_ERROR":
+      return { ...notes, phase: "ended", streaming: [], error: { message: event.message, code: event.code } };
+    case "TEXT_MESSAGE_START":
+    case "REASONING_MESSAGE_START":
+      return { ...notes, streaming: [...notes.streaming, event.messageId] };
+    case "TOOL_CALL_START":
+      return { ...notes, streaming: [...notes.streaming, event.toolCallId] };
+    case "TEXT_MESSAGE_END":
+    case "REASONING_MESSAGE_END":
+      return { ...notes, streaming: notes.streaming.filter((id) => id !== event.messageId) };
+    case "TOOL_CALL_END":
+      return { ...notes, streaming: notes.streaming.filter((id) => id !== event.toolCallId) };
+    case "CUSTOM":
+      return { ...notes, extras: withExtra(notes.extras, event, last, turn) };
+    case "SUBAGENT_STARTED":
+    case "SUBAGENT_FINISHED":
+    case "SUBAGENT_ERROR":
+      return { ...notes, subagents: withSubagent(notes.subagents, event) };
+    default:
+      return notes;
+  }
+}
+
+/** A kept event comes again when the page connects: with an id, and with the message that it stood behind. */
+function withExtra(
+  extras: readonly Extra[],
+  event: Extract<AGUIEvent, { type: "CUSTOM" }>,
+  last?: string,
+  turn?: string,
+): readonly Extra[] {
+  const kept = textOf(event.metadata?.["agentkit.kept"]);
+  const placed = event.metadata?.["agentkit.after"];
+  const known = extras.findIndex(({ key }) => key === kept);
+  const extra: Extra = {
+    key: kept ?? crypto.randomUUID(),
+    name: event.name,
+    value: event.value,
+    after: typeof placed === "string" ? placed : (extras[known]?.after ?? last),
+    turn: extras[known]?.turn ?? turn,
+    subagentRunId: event.subagentRunId,
+  };
+  return known < 0 ? [...extras, extra] : extras.with(known, extra);
+}
+
+function withSubagent(
+  subagents: Notes["subagents"],
+  event: Extract<AGUIEvent, { type: "SUBAGENT_STARTED" | "SUBAGENT_FINISHED" | "SUBAGENT_ERROR" }>,
+): Notes["subagents"] {
+  const id = event.subagentRunId;
+  if (event.type === "SUBAGENT_STARTED") {
+    const { name, parentSubagentRunId: parentId, parentToolCallId } = event;
+    return { ...subagents, [id]: { id, name, parentId, parentToolCallId, status: "running", error: undefined } };
+  }
+  const known = subagents[id];
+  if (!known) return subagents;
+  if (event.type === "SUBAGENT_ERROR") {
+    return { ...subagents, [id]: { ...known, status: "failed", error: event.message } };
+  }
+  return { ...subagents, [id]: { ...known, status: event.outcome?.type === "suspended" ? "waiting" : "done" } };
+}

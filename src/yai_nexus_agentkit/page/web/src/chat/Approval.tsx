@@ -1,0 +1,128 @@
+import { useState } from "react";
+import { isObject } from "../agent/json.ts";
+import type { Action, Asked, Decision } from "../agent/questions.ts";
+import { SchemaForm } from "../form/SchemaForm.tsx";
+import { ValueView } from "../ui/ValueView.tsx";
+
+type Given = { asked: Extract<Asked, { kind: "approval" }>; give: (payload: unknown) => void };
+
+/** May these calls run? Each of them gets a yes, a no, or other arguments. */
+export function Approval({ asked, give }: Given) {
+  const { actions, payload } = asked;
+  const [decisions, setDecisions] = useState<readonly (Decision | undefined)[]>([]);
+  const decide = (n: number, decision: Decision | undefined) => {
+    const next = actions.map((_, m) => (m === n ? decision : decisions[m]));
+    setDecisions(next);
+    const made = next.filter((one) => one !== undefined);
+    if (made.length === actions.length) give(payload(made));
+  };
+  return (
+    <>
+      {actions.map((action, n) => (
+        <ActionView key={n} action={action} decision={decisions[n]} decide={(decision) => decide(n, decision)} />
+      ))}
+      {actions.length > 1 && (
+        <div className="actions">
+          <button type="button" className="button primary" onClick={() => give(payload(actions.map(() => YES)))}>
+            Yes to all
+          </button>
+          <button type="button" className="button" onClick={() => give(payload(actions.map(() => NO)))}>
+            No to all
+          </button>
+        </div>
+      )}
+    </>
+  );
+}
+
+const YES: Decision = { type: "approve" };
+const NO: Decision = { type: "reject" };
+const MADE = { approve: "Yes", reject: "No", edit: "Yes, with changes", words: "Answered in words" };
+const WORDS = { type: "string", title: "Your answer", maxLength: 2000 };
+
+type ActionGiven = {
+  action: Action;
+  decision: Decision | undefined;
+  decide: (decision: Decision | undefined) => void;
+};
+
+function ActionView({ action, decision, decide }: ActionGiven) {
+  const [mode, setMode] = useState<"look" | "edit" | "words">("look");
+  const heading = (
+    <p className="ask">
+      {action.text ?? (
+        <>
+          Allow <code>{action.name}</code>?
+        </>
+      )}
+    </p>
+  );
+  const back = (
+    <button type="button" className="button ghost" onClick={() => setMode("look")}>
+      Back
+    </button>
+  );
+  if (decision) {
+    return (
+      <div className="action row">
+        {heading}
+        <span className="muted">{MADE[decision.type]}</span>
+        <button type="button" className="button small" onClick={() => decide(undefined)}>
+          Change
+        </button>
+      </div>
+    );
+  }
+  if (mode === "edit" && action.edit) {
+    const { schema, root } = action.edit;
+    return (
+      <div className="action">
+        {heading}
+        <SchemaForm
+          schema={schema}
+          root={root}
+          start={action.args}
+          submit={(args) => decide({ type: "edit", args: isObject(args) ? args : {} })}
+        >
+          <button className="button primary">Run with changes</button>
+          {back}
+        </SchemaForm>
+      </div>
+    );
+  }
+  if (mode === "words") {
+    return (
+      <div className="action">
+        {heading}
+        <SchemaForm schema={WORDS} submit={(text) => decide({ type: "words", text: String(text) })}>
+          <button className="button primary">Send</button>
+          {back}
+        </SchemaForm>
+      </div>
+    );
+  }
+  return (
+    <div className="action">
+      {heading}
+      {Object.keys(action.args).length > 0 && <ValueView value={action.args} />}
+      <div className="actions">
+        <button type="button" className="button primary" onClick={() => decide(YES)}>
+          Yes
+        </button>
+        <button type="button" className="button" onClick={() => decide(NO)}>
+          No
+        </button>
+        {action.edit && (
+          <button type="button" className="button" onClick={() => setMode("edit")}>
+            Edit
+          </button>
+        )}
+        {action.words && (
+          <button type="button" className="button ghost" onClick={() => setMode("words")}>
+            Answer in words
+          </button>
+        )}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,73 @@
+import { Pencil } from "lucide-react";
+import { type FormEvent, type KeyboardEvent, useState } from "react";
+import { listOf, objectOf } from "../agent/json.ts";
+import type { Content } from "../agent/store.ts";
+import type { UserBlock } from "../agent/timeline.ts";
+import { CopyButton } from "../ui/CopyButton.tsx";
+import { IconButton } from "../ui/IconButton.tsx";
+import { Media } from "../ui/Media.tsx";
+import { fileOf } from "./parts.tsx";
+
+type Given = { block: UserBlock; busy: boolean; send: (content: Content, edited: string) => void };
+
+/** What the user said. An edited message starts the thread again from there. */
+export function UserMessage({ block, busy, send }: Given) {
+  const { content } = block.message;
+  const [draft, setDraft] = useState<string>();
+  const text = textOfContent(content);
+  const parts = typeof content === "string" ? [] : content.filter(({ type }) => type !== "text");
+  const files = listOf(parts).flatMap((part) => fileOf(objectOf(part)) ?? []);
+  if (draft === undefined) {
+    return (
+      <div className="user">
+        {files.length > 0 && (
+          <div className="media">
+            {files.map((file, n) => (
+              <Media key={n} {...file} />
+            ))}
+          </div>
+        )}
+        {text && <div className="bubble">{text}</div>}
+        <div className="tools">
+          <CopyButton text={() => text} label="Copy message" />
+          <IconButton icon={Pencil} label="Edit message" disabled={busy} onClick={() => setDraft(text)} />
+        </div>
+      </div>
+    );
+  }
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (busy || !(draft.trim() || parts.length > 0)) return;
+    setDraft(undefined);
+    send(parts.length > 0 ? [{ type: "text", text: draft.trim() }, ...parts] : draft.trim(), block.id);
+  };
+  const key = (event: KeyboardEvent) => {
+    if (event.key === "Escape") setDraft(undefined);
+    if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) submit(event);
+    event.stopPropagation();
+  };
+  return (
+    <form className="editing" onSubmit={submit}>
+      <textarea
+        aria-label="Edit message"
+        autoFocus
+        value={draft}
+        onChange={(event) => setDraft(event.target.value)}
+        onKeyDown={key}
+      />
+      <div className="actions">
+        <button className="button primary" disabled={busy}>
+          Send
+        </button>
+        <button type="button" className="button ghost" onClick={() => setDraft(undefined)}>
+          Cancel
+        </button>
+      </div>
+    </form>
+  );
+}
+
+export function textOfContent(content: Content): string {
+  if (typeof content === "string") return content;
+  return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+}

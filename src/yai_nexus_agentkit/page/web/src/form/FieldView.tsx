@@ -1,0 +1,129 @@
+import { objectOf } from "../agent/json.ts";
+import { Frame, Fieldset, idOf, type FormState, marks } from "./Frame.tsx";
+import { Choice, Several } from "./choices.tsx";
+import { NumberBox, TextBox } from "./boxes.tsx";
+import { ListView, MapView, TupleView } from "./lists.tsx";
+import { join } from "./problems.ts";
+import { fieldOf, initial, type JsonSchema, labelOf, variantOf } from "./schema.ts";
+
+export type FieldGiven = {
+  form: FormState;
+  schema: JsonSchema;
+  name: string;
+  path: string;
+  required: boolean;
+  value: unknown;
+  change: (value: unknown) => void;
+  /** Without a frame of its own: the whole form. */
+  bare?: boolean;
+};
+
+/** The field of a schema, whatever it is. */
+export function FieldView(given: FieldGiven) {
+  const { form, schema, name, path, value, change, bare } = given;
+  const field = fieldOf(schema, form.root);
+  const label = labelOf(field, name);
+  const required = given.required && !field.nullable;
+  const frame = { form, path, label, required, description: field.description };
+  const common = { ...marks(frame), value, change };
+  switch (field.kind) {
+    case "fixed":
+      return null;
+    case "text":
+      return (
+        <Frame {...frame}>
+          <TextBox {...common} schema={field.schema} />
+        </Frame>
+      );
+    case "number":
+      return (
+        <Frame {...frame}>
+          <NumberBox {...common} schema={field.schema} whole={field.whole} />
+        </Frame>
+      );
+    case "choice":
+      return <Choice {...frame} {...common} options={field.options} />;
+    case "several":
+      return <Several {...frame} options={field.options} value={value} change={change} />;
+    case "flag":
+      return (
+        <Frame {...frame} required={false} beside>
+          <input
+            type="checkbox"
+            {...marks(frame)}
+            checked={value === true}
+            onChange={(e) => change(e.target.checked)}
+          />
+        </Frame>
+      );
+    case "group":
+      return (
+        <Fieldset {...frame} bare={bare} optional={optional(given, required)}>
+          {field.properties.map(([key, property]) => (
+            <FieldView
+              key={key}
+              form={form}
+              schema={property}
+              name={key}
+              path={join(path, key)}
+              required={field.required.includes(key)}
+              value={objectOf(value)[key]}
+              change={(next) => change({ ...objectOf(value), [key]: next })}
+            />
+          ))}
+        </Fieldset>
+      );
+    case "union":
+      return <Union {...given} label={label} variants={field.variants} required={required} />;
+    case "list":
+      return <ListView {...frame} item={field.item} schema={field.schema} value={value} change={change} />;
+    case "tuple":
+      return <TupleView {...frame} items={field.items} value={value} change={change} />;
+    case "map":
+      return <MapView {...frame} item={field.value} value={value} change={change} />;
+  }
+}
+
+/** A group that may be left out is there when somebody adds it. */
+function optional({ form, schema, value, change, bare }: FieldGiven, required: boolean) {
+  if (required || bare) return undefined;
+  const empty = value === undefined || value === null;
+  const { anyOf: _, default: __, ...present } = schema;
+  const begin = schema.anyOf?.find(({ type }) => type !== "null") ?? present;
+  return { empty, add: () => change(initial(begin, form.root)), remove: () => change(undefined) };
+}
+
+/** One of several shapes: a choice of the shape, and its fields. */
+function Union(given: FieldGiven & { label: string; variants: JsonSchema[] }) {
+  const { form, name, path, label, variants, value, change, required } = given;
+  const at = variantOf(variants, value, form.root);
+  const chosen = variants[at];
+  const titles = variants.map((variant, n) => {
+    const field = fieldOf(variant, form.root);
+    return { value: n, label: field.title ?? SHAPES[field.kind] ?? `Form ${n + 1}` };
+  });
+  const frame = {
+    form,
+    path: join(path, "shape"),
+    label: `${label}: which one?`,
+    required: true,
+    description: undefined,
+  };
+  const choose = (n: unknown) => change(variants[Number(n)] && initial(variants[Number(n)] ?? {}, form.root));
+  return (
+    <Fieldset form={form} path={path} label={label} required={required} description={undefined}>
+      <Choice {...frame} id={idOf(form, frame.path)} options={titles} value={at} change={choose} />
+      {chosen && (
+        <FieldView form={form} schema={chosen} name={name} path={path} required value={value} change={change} bare />
+      )}
+    </Fieldset>
+  );
+}
+
+const SHAPES: Partial<Record<ReturnType<typeof fieldOf>["kind"], string>> = {
+  text: "Text",
+  number: "Number",
+  flag: "Yes or no",
+  list: "List",
+  map: "Pairs",
+};

@@ -1,0 +1,62 @@
+import { type FormEvent, type ReactNode, useId, useRef, useState } from "react";
+import { isObject } from "../agent/json.ts";
+import { FieldView } from "./FieldView.tsx";
+import { type Problems, problemsOf } from "./problems.ts";
+import { fieldOf, initial, type JsonSchema } from "./schema.ts";
+
+type Given = {
+  schema: JsonSchema;
+  /** Where the references of the schema begin, if it is a part of another one. */
+  root?: JsonSchema;
+  start?: unknown;
+  submit: (value: unknown) => void;
+  /** The buttons. One of them submits. */
+  children: ReactNode;
+};
+
+/** A form for what a JSON Schema describes. Problems stand beside the fields; the server has the last word. */
+export function SchemaForm({ schema, root = schema, start, submit, children }: Given) {
+  const id = useId();
+  const form = useRef<HTMLFormElement>(null);
+  const [value, setValue] = useState<unknown>(() => start ?? initial(schema, root));
+  const [problems, setProblems] = useState<Problems>({});
+  const [tried, setTried] = useState(false);
+
+  const change = (next: unknown) => {
+    setValue(next);
+    if (tried) setProblems(problemsOf(schema, next, root));
+  };
+  const send = (event: FormEvent) => {
+    event.preventDefault();
+    const found = problemsOf(schema, value, root);
+    setTried(true);
+    setProblems(found);
+    if (Object.keys(found).length === 0) return submit(filled(value));
+    // After React has marked the fields.
+    requestAnimationFrame(() => form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus());
+  };
+  const bare = fieldOf(schema, root).kind === "group";
+  return (
+    <form ref={form} className="schema-form" noValidate onSubmit={send}>
+      <FieldView
+        form={{ id, root, problems }}
+        schema={schema}
+        name="answer"
+        path=""
+        required
+        bare={bare}
+        value={value}
+        change={change}
+      />
+      <div className="actions">{children}</div>
+    </form>
+  );
+}
+
+/** Without the fields that were left empty. */
+function filled(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(filled);
+  if (!isObject(value)) return value;
+  const parts = Object.entries(value).filter(([, part]) => part !== undefined && part !== "");
+  return Object.fromEntries(parts.map(([name, part]) => [name, filled(part)]));
+}

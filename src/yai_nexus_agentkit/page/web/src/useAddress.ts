@@ -1,0 +1,32 @@
+import { useEffect, useState } from "react";
+
+/** Where the user is: `#/agent/thread`. A thread that `isNew` has no address until something was said in it. */
+export type Place = { agent: string; thread: string; isNew: boolean };
+
+export const addressOf = (agent: string, thread: string): string =>
+  `#/${encodeURIComponent(agent)}/${encodeURIComponent(thread)}`;
+
+export const newPlace = (agent: string): Place => ({ agent, thread: crypto.randomUUID(), isNew: true });
+
+/** The place in the address bar, and a function that moves to another one. */
+export function useAddress(agents: readonly string[]): [Place, (place: Place) => void] {
+  const [place, setPlace] = useState(() => read(agents) ?? newPlace(agents[0] ?? ""));
+  useEffect(() => {
+    const moved = () => {
+      const next = read(agents);
+      if (next) setPlace((now) => (next.thread === now.thread && next.agent === now.agent ? now : next));
+    };
+    addEventListener("hashchange", moved);
+    return () => removeEventListener("hashchange", moved);
+  }, [agents]);
+  const move = (next: Place) => {
+    if (next.isNew) history.pushState(null, "", location.pathname + location.search);
+    setPlace(next);
+  };
+  return [place, move];
+}
+
+function read(agents: readonly string[]): Place | undefined {
+  const [agent, thread] = location.hash.replace(/^#\//, "").split("/").map(decodeURIComponent);
+  return agent && thread && agents.includes(agent) ? { agent, thread, isNew: false } : undefined;
+}

@@ -1,0 +1,20 @@
+import { isObject } from "../agent/json.ts";
+import type { Shown } from "./registry.tsx";
+import { Unknown } from "./Unknown.tsx";
+
+/** `{name, fraction, message?}`, the fraction between 0 and 1. */
+export function Progress({ name: type, value }: Shown) {
+  if (!isObject(value) || typeof value.fraction !== "number") return <Unknown name={type} value={value} />;
+  const name = String(value.name ?? type);
+  const done = value.fraction >= 1;
+  return (
+    <div className={done ? "progress done" : "progress"}>
+      <div className="row">
+        <span>{name}</span>
+        <span className="muted cut">{String(value.message ?? "")}</span>
+        <span className="muted number">{Math.round(value.fraction * 100)} %</span>
+      </div>
+      <progress max={1} value={value.fraction} aria-label={name} />
+    </div>
+  );
+}
