@@ -9,6 +9,7 @@ PEER := .venvs/peer
 ADK := .venvs/adk
 CHATS := .venvs/openai-clients
 DOCS := .venvs/docs
+PACKAGE := .venvs/package
 CLIENTS := tests/js/node_modules/.package-lock.json
 AI_SDK := tests/js/ai-sdk/node_modules/.package-lock.json
 DRIVER := tests/browser/node_modules/.package-lock.json
@@ -105,6 +106,13 @@ $(DOCS)/.stamp: pyproject.toml
 	$(DOCS)/bin/python $(PIP) --group docs
 	@touch $@
 
+# What builds and checks distributions.
+$(PACKAGE)/.stamp: pyproject.toml
+	$(PYTHON) -m venv --clear $(PACKAGE)
+	$(PACKAGE)/bin/python $(PIP) --upgrade "pip>=25.1"
+	$(PACKAGE)/bin/python $(PIP) --group package
+	@touch $@
+
 # The official AG-UI clients, from the lock file.
 $(CLIENTS): tests/js/package.json tests/js/package-lock.json
 	@command -v node >/dev/null && command -v npm >/dev/null || { echo "make: the tests replay every stream through the official AG-UI clients, which need Node 20 or newer with npm; install Node" >&2; exit 1; }
@@ -187,7 +195,7 @@ format: $(VENV)/.dev
 unit: $(CLIENTS) $(VENV)/.dev
 	$(BIN)/pytest tests/unit $(PYTEST_ARGS)
 
-test: $(CLIENTS) $(OPENAI) $(CHATS)/.stamp $(DOCS)/.stamp $(AI_SDK) $(DRIVER) $(PAGE) $(AI_PAGE) $(BUILT) $(VENV)/.dev system
+test: $(CLIENTS) $(OPENAI) $(CHATS)/.stamp $(DOCS)/.stamp $(PACKAGE)/.stamp $(AI_SDK) $(DRIVER) $(PAGE) $(AI_PAGE) $(BUILT) $(VENV)/.dev system
 	$(MAKE) --no-print-directory lint
 	$(BIN)/pytest $(IN_TWO) --inline-snapshot=disable $(PYTEST_ARGS)
 	$(MAKE) --no-print-directory test-lowest

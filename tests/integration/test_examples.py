@@ -102,6 +102,25 @@ def test_demo_keeps_a_conversation(run: Run, tmp_path: Path) -> None:
     assert pick(results[2], "CUSTOM", "value") == [{"type": "bar", "x": ["Paris"], "y": [18]}]
 
 
+@pytest.mark.parametrize(
+    ("question", "types", "answer"),
+    [
+        ("The weather in Berlin and Oslo?", {"STATE_DELTA", "REASONING_START", "ACTIVITY_SNAPSHOT"}, "Take a coat"),
+        ("Ask the librarian", {"SUBAGENT_STARTED", "SUBAGENT_FINISHED"}, "120 books"),
+        ("Make a plan", {"ACTIVITY_DELTA", "CUSTOM"}, "Done: all done."),
+        ("Read a file", {"TOOL_CALL_RESULT"}, "no such file: budget.csv"),
+        ("The quarterly report", {"REASONING_START"}, "| North | 120 | 152 | +27 % |"),
+        ("Please pay Ada 50", {"TOOL_CALL_RESULT"}, "Done: paid 50 € to Ada."),
+    ],
+)
+def test_showcase(run: Run, question: str, types: set[str], answer: str) -> None:
+    result = run("examples/showcase/agent.py:graph", question, "--answer", "y")
+
+    assert_conformant(runs_of(result))
+    assert types <= set(result.types)
+    assert answer in said(result)
+
+
 def test_chat(run: Run) -> None:
     result = run("examples/chat/agent.py:graph", "Hello")
 

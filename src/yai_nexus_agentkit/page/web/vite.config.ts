@@ -11,6 +11,7 @@ export default defineConfig({
   build: {
     outDir: process.env.PAGE_OUT ?? "../static",
     emptyOutDir: true,
+    license: { fileName: "licenses.txt" }, // The licences of the packages ask for it.
     target: "es2022",
     assetsInlineLimit: 0, // The content security policy allows no scripts and styles from data.
     chunkSizeWarningLimit: 700,
