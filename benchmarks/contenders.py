@@ -161,7 +161,7 @@ def _through(app: Any) -> Stream:
 
     async def run(turn: Turn) -> AsyncGenerator[bytes, None]:
         sent: asyncio.Queue[MutableMapping[str, Any]] = asyncio.Queue()
-        body = turn.request.model_dump_json(by_alias=True).encode()
+        body = turn.body
         asked = False
 
         async def receive() -> Mapping[str, Any]:
@@ -193,7 +193,7 @@ def _through_socket(app: Any) -> Stream:
     async def run(turn: Turn) -> AsyncGenerator[bytes, None]:
         sent: asyncio.Queue[MutableMapping[str, Any]] = asyncio.Queue()
         inbox: asyncio.Queue[Mapping[str, Any]] = asyncio.Queue()
-        asked = turn.request.model_dump_json(by_alias=True)
+        asked = turn.body.decode()
         inbox.put_nowait({"type": "websocket.connect"})
         inbox.put_nowait({"type": "websocket.receive", "text": f'{{"type":"run","requestId":"q","input":{asked}}}'})
         scope = {**_scope(0), "type": "websocket", "scheme": "ws", "path": "/ws", "subprotocols": []}

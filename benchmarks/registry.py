@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from typing import Any, TypeAlias
 
@@ -20,12 +21,17 @@ Graph: TypeAlias = CompiledStateGraph[Any, Any, Any, Any]
 _MODULES = ("tokens", "tools", "state", "threads", "nesting", "emitting", "together", "functions")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Turn:
     """One request, and what the bare loop gives the graph for the same turn."""
 
     request: RunAgentInput
     graph_input: Mapping[str, Any]
+
+    @cached_property
+    def body(self) -> bytes:
+        """The request as a client posts it."""
+        return self.request.model_dump_json(by_alias=True).encode()
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,9 +138,8 @@ _ENDS = (b'"RUN_FINISHED"', b'"type":"finish"')
 
 
 async def run_scene(contender: Contender, scene: Scene) -> Sample:
-    """All turns of a scene at once, timed. Cyclic garbage of earlier runs is not part of it."""
-    stream = contender.open(scene.graph)
-    gc.collect()
+    """All turns of a scene at once, timed. Cyclic garbage of earlier runs, and a client's work, are not part of it."""
+    stream = _ready(contender, scene)
     cpu, wall = time.process_time(), time.perf_counter()
     if len(scene.turns) == 1:
         outputs = [await _read(stream, scene.turns[0])]
@@ -150,6 +149,13 @@ async def run_scene(contender: Contender, scene: Scene) -> Sample:
     if contender is BARE:
         return Sample(cpu, wall, sum(map(len, outputs)), 0, None)
     return _counted(cpu, wall, [b"".join(output) for output in outputs], scene.marker)
+
+
+def _ready(contender: Contender, scene: Scene) -> Stream:
+    assert all(turn.body for turn in scene.turns)  # clients write these, not the server
+    stream = contender.open(scene.graph)
+    gc.collect()
+    return stream
 
 
 async def _read(stream: Stream, turn: Turn) -> list[bytes]:
@@ -167,8 +173,7 @@ def _counted(cpu: float, wall: float, bodies: list[bytes], marker: str | None) -
 
 
 async def _peak(contender: Contender, scene: Scene) -> int:
-    stream = contender.open(scene.graph)
-    gc.collect()
+    stream = _ready(contender, scene)
     tracemalloc.start()
     try:
         await asyncio.gather(*(_drop(stream, turn) for turn in scene.turns))
