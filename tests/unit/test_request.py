@@ -267,6 +267,25 @@ def test_half_a_surrogate_pair_is_no_reason_to_refuse() -> None:
         assert parsed.state == {"x": "\ufffd"}
 
 
+class Named(str):
+    """A text of an application's own class."""
+
+
+@pytest.mark.parametrize(
+    ("state", "clean"),
+    [
+        (["a", "\ud83d"], ["a", "\ufffd"]),
+        (["\ud83d", "\ude00"], ["\ufffd", "\ufffd"]),
+        ([1, "\ud83d", 2.5, None], [1, "\ufffd", 2.5, None]),
+        ({"x": ("\ud83d", {"y": ["\udc00"]})}, {"x": ["\ufffd", {"y": ["\ufffd"]}]}),
+        ([Named("\ud83d"), True], ["\ufffd", True]),
+        ({"x": Named("ü")}, {"x": "ü"}),
+    ],
+)
+def test_half_a_surrogate_pair_is_found_wherever_it_stands(state: Any, clean: Any) -> None:
+    assert parse_request(request(state=state)).state == clean
+
+
 def nested(levels: int) -> Any:
     value: Any = []
     for _ in range(levels - 1):
@@ -286,6 +305,7 @@ def nested(levels: int) -> Any:
         ("null", "", "object"),
         (5, "", "object"),
         ({**BASE, "state": {"x": [float("nan")]}}, "", "NaN"),
+        ({**BASE, "state": ["text", 1, {"x": ("text", float("inf"))}]}, "", "NaN"),
         ({**BASE, "state": nested(300)}, "", "200"),
         (json.dumps({**BASE, "state": nested(300)}), "", "nested deeper"),
         (json.dumps({**BASE, "state": ["\ud83d", nested(300)]}), "", "200"),

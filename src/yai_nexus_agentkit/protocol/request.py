@@ -20,13 +20,16 @@ from pydantic import FailFast, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from yai_nexus_agentkit.errors import RunInputError
-from yai_nexus_agentkit.protocol.json.json_safe import MAX_DEPTH, clean_text, json_safe
+from yai_nexus_agentkit.protocol.json.json_safe import MAX_DEPTH, json_safe
 from yai_nexus_agentkit.protocol.json.reader import read_json
 from yai_nexus_agentkit.protocol.parts import part_from_block
 
 __all__ = ["RequestLimits", "parse_request", "peer_declares"]
 
 _ROLES = frozenset({"developer", "system", "assistant", "user", "tool", "reasoning"})
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+_SEQUENCES = (list, tuple)
+_CONTAINERS = (dict, list, tuple)
 _DROPPED = object()
 _WARNINGS = 20
 """Losses that are reported of one request."""
@@ -136,16 +139,28 @@ def _is_clean(value: Any) -> bool:
     for _ in range(MAX_DEPTH + 1):
         inside: list[Any] = []
         for item in level:
-            inside.extend(item.values() if isinstance(item, Mapping) else item)
-        if any(type(item) is float and not math.isfinite(item) for item in inside):
+            inside.extend(item if isinstance(item, _SEQUENCES) else item.values())
+        kinds = set(map(type, inside))  # a conversation has thousands of values: most levels are looked at in C alone
+        if float in kinds and not all(math.isfinite(item) for item in inside if type(item) is float):
             raise RunInputError("NaN and infinite numbers are not JSON")
-        texts = (item for item in inside if isinstance(item, str) and not item.isascii())
-        clean = clean and all(clean_text(text) is text for text in texts)
-        nested = (item for item in inside if isinstance(item, dict | list | tuple))
+        clean = clean and _are_clean(inside if kinds == {str} else [item for item in inside if isinstance(item, str)])
+        if kinds <= _SCALARS:
+            return clean
+        nested = [item for item in inside if isinstance(item, _CONTAINERS)]
         level = list({id(item): item for item in nested}.values())
         if not level:
             return clean
     raise RunInputError(f"the request is nested deeper than {MAX_DEPTH} levels")
+
+
+def _are_clean(texts: list[str]) -> bool:
+    if (joined := "".join(texts)).isascii():
+        return True
+    try:
+        joined.encode()
+    except UnicodeEncodeError:
+        return False
+    return all(type(text) is str or text.isascii() for text in texts)
 
 
 def _clean(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], list[int]]:
@@ -196,6 +211,8 @@ def _message(message: Any, index: int, warnings: list[str]) -> Any:
     if None in message.values():
         message = _without_nulls(message)
     content = message.get("content")
+    if content.__class__ is str and role != "assistant":  # most messages
+        return message
     if role in ("user", "tool") and isinstance(content, list | tuple):
         message = {**message, "content": _parts(content, f"/messages/{index}/content", warnings) or ""}
     if role == "assistant":

@@ -91,13 +91,12 @@ def _finite(digits: str) -> float:
 
 
 def _is_deeper(data: Any, limit: int) -> bool:
-    level = [data]
+    level = [data] if type(data) is dict or type(data) is list else []
     for _ in range(limit):
         inside: list[Any] = []
         for item in level:
-            values = item.values() if type(item) is dict else item if type(item) is list else ()
-            inside += (value for value in values if type(value) is dict or type(value) is list)
-        if not inside:
+            inside.extend(item.values() if type(item) is dict else item)
+        level = [item for item in inside if type(item) is dict or type(item) is list]
+        if not level:
             return False
-        level = inside
     return True
