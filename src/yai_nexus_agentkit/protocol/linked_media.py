@@ -21,6 +21,7 @@ _SAMPLE = 4096
 _LINKED = 300
 """Characters of JSON, besides the address, around what takes the place of data."""
 _LEFT_OUT = "(left out: {} characters are too many for one event)"
+_BEGIN = _LEFT_OUT.partition("{")[0]
 _WAS_LEFT_OUT = re.compile(_LEFT_OUT.replace("(", r"\(").replace(")", r"\)").format(r"\d+"))
 
 
@@ -54,9 +55,12 @@ def link_media(messages: Sequence[Any], excess: int, *, key: str, address: str |
 
 def has_links(messages: Iterable[Message]) -> bool:
     """Whether something in these messages of a client may stand for what the thread has."""
+    contents: list[Any] = [message.content for message in messages if message.role != "activity"]
     return any(
-        _WAS_LEFT_OUT.fullmatch(content) if isinstance(content, str) else any(map(_stands_for_something, content or ()))
-        for content in (_content(message) for message in messages)
+        content.startswith(_BEGIN) and _WAS_LEFT_OUT.fullmatch(content)
+        if content.__class__ is str
+        else any(map(_stands_for_something, content or ()))
+        for content in contents
     )
 
 

@@ -47,6 +47,8 @@ __all__ = [
 _MARK = {"executor": "provider"}
 _MAX_MEDIA = 8 * 1024 * 1024
 """Characters of one picture or sound: clients give up at an event of 10 MiB (AG-UI 1.0, HTTP and SSE)."""
+_SAID = ("user", "assistant", "system", "developer")
+"""Roles of messages that are never derived."""
 _INCOMPLETE = {SOURCE: {**_MARK, "status": "incomplete"}}
 """Of the result of a call that has none."""
 
@@ -60,7 +62,7 @@ def is_derived(message: Message) -> bool:
 def own_messages(messages: Sequence[Message]) -> list[Message]:
     """Those that are not derived (`is_derived`). A result is known without its mark too, by its call's, or by the names
     of `content.served_ids`: clients before 0.0.59 drop metadata."""
-    made = [(call, m.id) for m in messages if isinstance(m, AssistantMessage) for call in m.tool_calls or ()]
+    made = [(call, m.id) for m in messages if m.role == "assistant" and m.tool_calls for call in m.tool_calls]
     makers = {call.id: maker for call, maker in made}
     marked = {call.id for call, _ in made if _is_marked(call)}
 
@@ -71,7 +73,7 @@ def own_messages(messages: Sequence[Message]) -> list[Message]:
         named = maker is not None and message.id.rpartition("-provider-")[0] == maker
         return named or message.tool_call_id in marked
 
-    return [message for message in messages if not is_derived(message) and not is_result(message)]
+    return [m for m in messages if m.role in _SAID or not (is_derived(m) or is_result(m))]
 
 
 def _facts(entity: Any) -> Mapping[str, Any]:

@@ -324,7 +324,7 @@ def calls_of(
 def _serves(message: AIMessage) -> bool:
     """The message may have calls of the provider's tools."""
     content = message.content
-    if type(content) is list and any(type(block) is dict and block.get("type") in KINDS for block in content):
+    if content.__class__ is list and any(type(block) is dict and block.get("type") in KINDS for block in content):
         return True
     return bool(message.additional_kwargs) and _OUTPUTS in message.additional_kwargs
 

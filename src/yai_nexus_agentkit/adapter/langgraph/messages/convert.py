@@ -103,7 +103,7 @@ def was_fetched(message: lc.BaseMessage) -> bool:
 def is_shown(message: lc.BaseMessage) -> bool:
     """Whether a client has a message for this one: placeholders, answers that say nothing and what is withheld are not
     shown."""
-    if message.type == "human":
+    if message.type == "human" or (message.__class__ is lc.AIMessage and _is_plain(message)):  # most of a long thread
         return True
     if message.additional_kwargs and is_withheld(message):
         return False
@@ -117,6 +117,11 @@ def is_shown(message: lc.BaseMessage) -> bool:
         return bool(message.content)
     whole = read_whole(message)
     return bool(whole.text or whole.served)
+
+
+def _is_plain(message: lc.BaseMessage) -> bool:
+    """The message has text, and no more than that."""
+    return message.content.__class__ is str and bool(message.content) and not message.additional_kwargs
 
 
 def tool_content(message: lc.ToolMessage, *, declared: bool = True) -> str | list[ContentPart]:

@@ -64,7 +64,7 @@ def revealed(message: M) -> M:
 
 def is_users(message: BaseMessage) -> bool:
     """The user wrote this message, and no middleware did."""
-    return message.type == "human" and not mark_of(message)
+    return message.type == "human" and not (message.additional_kwargs and mark_of(message))
 
 
 def is_marked(message: Message) -> bool:

@@ -19,20 +19,14 @@ __all__ = ["alike", "repeats", "same_content", "saved_as", "text_of", "was_saved
 def alike(message: Message, held: BaseMessage, calls: ThreadCalls) -> bool:
     """The client shows this message as the thread has it. Plain text is compared without conversion: there may be
     thousands."""
-    if held.type == "human" and message.content.__class__ is str and message.content == held.content:
+    sent, stored, kind = message.content, held.content, held.type
+    if sent.__class__ is str and sent == stored and (kind == "human" or isinstance(held, ToolMessage)):
         return True
-    if isinstance(held.content, str) and held.type in ("human", "system"):
-        return message.content == held.content or message.content == clean_text(held.content)
-    if (
-        isinstance(held, AIMessage)
-        and not held.tool_calls
-        and not held.invalid_tool_calls
-        and not held.additional_kwargs
-        and isinstance(held.content, str)
-    ):
-        return (message.content or "") == held.content and not getattr(message, "tool_calls", None)
-    if isinstance(held, ToolMessage) and message.content.__class__ is str and message.content == held.content:
-        return True
+    if isinstance(stored, str):
+        if kind in ("human", "system"):
+            return sent == stored or sent == clean_text(stored)
+        if isinstance(held, AIMessage) and not (held.additional_kwargs or held.tool_calls or held.invalid_tool_calls):
+            return (sent or "") == stored and not getattr(message, "tool_calls", None)
     return _converted(message, held, calls)
 
 

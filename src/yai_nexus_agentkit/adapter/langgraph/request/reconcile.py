@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from ag_ui.core import Message
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -31,6 +32,7 @@ _logger = logging.getLogger(__name__)
 _UNANSWERED = "There is no result: the conversation went on before one came. The call may have had an effect."
 """A model reads this as the result of a call that nobody answered; providers refuse a call without result."""
 _ROLES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant", "tool": "tool", "system": "system"}
+_id, _role = attrgetter("id"), attrgetter("role")
 _INSTRUCTIONS = ("system", "developer")
 _TAKEN = ("user", "tool", *_INSTRUCTIONS)
 """Roles of the messages that a client may add."""
@@ -115,7 +117,8 @@ def reconcile(
     else:
         tail, changed = compared.fresh(), compared.changed
         compared.judge(tail)
-        new = _News(own, tail, thread, {m.id for m in thread if not is_pending(m)}, calls, is_clients)
+        ids = {m.id for m in thread if not (m.additional_kwargs and is_pending(m))}
+        new = _News(own, tail, thread, ids, calls, is_clients)
     new.compose(found, changed)
     return found
 
@@ -131,16 +134,16 @@ class _Comparison:
         redacted: Mapping[str, Message] | None,
     ) -> None:
         self._own, self._shown = own, shown
-        self._at = {m.id: n for n, m in enumerate(shown) if m.id}
+        self._at = {own_id: n for n, own_id in enumerate(map(_id, shown)) if own_id}
         self.found = Reconciliation()
-        self.known = [n for n, m in enumerate(own) if m.id in self._at]
+        self.known = [n for n, own_id in enumerate(map(_id, own)) if own_id in self._at]
         """Places of the thread's messages in the request."""
         self._differing: list[tuple[Message, BaseMessage]] = []
         """Messages that the client has otherwise, and not because they were redacted or could not be stored."""
-        for message in (own[n] for n in self.known):
+        for message in map(own.__getitem__, self.known):
             held = shown[self._at[message.id]]
             if alike(message, held, calls):
-                if was_fetched(held):
+                if held.additional_kwargs and was_fetched(held):
                     self.found.masked[message.id] = held
                 continue
             if redacted is not None and repeats(message, redacted.get(message.id)):
@@ -262,7 +265,7 @@ class _News:
 def open_calls(messages: Sequence[BaseMessage], calls: ThreadCalls | None = None) -> list[Call]:
     """The calls of the turn, which is what follows the last user message, that have no result: in the order in which
     they were made."""
-    start = max((n for n, m in enumerate(messages) if is_users(m)), default=-1) + 1
+    start = next((n for n in range(len(messages), 0, -1) if is_users(messages[n - 1])), 0)
     makers = {message_id(m, n) for n, m in enumerate(messages[start:], start) if isinstance(m, AIMessage)}
     return [call for call in (calls or calls_of(messages)).open() if call.maker in makers]
 
@@ -296,8 +299,7 @@ def completed(messages: list[BaseMessage], calls: ThreadCalls) -> tuple[list[Bas
 
 def message_roles(request: Sequence[Message], held: Sequence[BaseMessage]) -> dict[str, str]:
     roles: dict[str, str] = {m.id: _ROLES.get(m.type, m.type) for m in held if m.id}
-    for message in request:
-        roles[message.id] = message.role
+    roles.update(zip(map(_id, request), map(_role, request), strict=True))
     return roles
 
 

@@ -67,11 +67,13 @@ class Thread:
     def again(self, shape: GraphShape) -> list[Any]:
         """Messages of the thread that go in with new ones: all of a conversation without a reducer, and those that have
         just been marked as withheld."""
-        marked = {m.id: m for m in self.messages if is_withheld(m)} if not shape.verbatim or shape.replaces else {}
-        kept = shape.kept(self.values)
-        stored = {m.id for m in shape.messages_of(self.values) if is_withheld(m)}
-        if kept:
+        may = not shape.verbatim or shape.replaces
+        marked = {m.id: m for m in self.messages if m.additional_kwargs and is_withheld(m)} if may else {}
+        if kept := shape.kept(self.values):
             return [marked.get(getattr(m, "id", None), m) for m in kept]
+        if not marked:
+            return []
+        stored = {m.id for m in shape.messages_of(self.values) if is_withheld(m)}
         return [m for message_id, m in marked.items() if message_id not in stored]
 
     @property
