@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from yai_nexus_agentkit.adapter.shared.reports import Reports
     from yai_nexus_agentkit.errors import Code
 
-__all__ = ["OPTIONAL", "Source", "SourceRun", "ThreadStore", "Translator", "check_honoured"]
+__all__ = ["OPTIONAL", "LiveSource", "Source", "SourceRun", "ThreadStore", "Translator", "check_honoured"]
 
 
 OPTIONAL = frozenset(
@@ -143,6 +143,26 @@ class Source(Protocol):
         from ag_ui.core import AgentCapabilities
 
         return AgentCapabilities()
+
+    def live(self) -> LiveSource | None:
+        """The agent for one connection, whose model listens while it answers; None if the framework has no such
+        mode."""
+        return None
+
+
+@runtime_checkable
+class LiveSource(Source, Protocol):
+    """An agent for one connection. Its runs are the turns of one conversation with a model that stays connected."""
+
+    hears: bool
+    """It takes audio, and may answer with it."""
+
+    def hear(self, mime_type: str, data: bytes) -> bool:
+        """Pass a piece of the client's audio on to the model; none: the audio ends for now. False if no run has
+        connected the model. Raises `OverloadedError` if the model is behind; the piece is lost then."""
+
+    async def close(self) -> None:
+        """The client is gone: disconnect the model. Tools that wait for the client fail, and are not executed."""
 
 
 class ThreadStore(Protocol):

@@ -16,6 +16,7 @@ from yai_nexus_agentkit.server.app import (
     add_agui_routes,
     add_ai_sdk_routes,
     add_copilotkit_routes,
+    add_live_routes,
     add_openai_routes,
     create_app,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "add_agui_routes",
     "add_ai_sdk_routes",
     "add_copilotkit_routes",
+    "add_live_routes",
     "add_openai_routes",
     "add_page",
     "create_app",

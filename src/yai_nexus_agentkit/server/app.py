@@ -46,6 +46,7 @@ from yai_nexus_agentkit.server.routes import starlette_routes
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.sockets.agui import AGUISocket
 from yai_nexus_agentkit.server.sockets.ai_sdk import AISDKSocket
+from yai_nexus_agentkit.server.sockets.live import LiveSocket, in_live_mode
 from yai_nexus_agentkit.transport.agui_sse import AGUIWire
 from yai_nexus_agentkit.transport.openai.wire import OpenAIWire
 from yai_nexus_agentkit.transport.wire import Wire
@@ -54,6 +55,7 @@ __all__ = [
     "add_agui_routes",
     "add_ai_sdk_routes",
     "add_copilotkit_routes",
+    "add_live_routes",
     "add_openai_routes",
     "create_app",
 ]
@@ -72,6 +74,7 @@ def create_app(
     copilotkit: str | None = None,
     openai: str | OpenAISettings | None = None,
     ai_sdk: str | None = None,
+    live: str | None = None,
     page: bool = False,
 ) -> Starlette:
     """An ASGI application that serves one agent at ``/``, or each of several at ``/{name}``.
@@ -81,18 +84,19 @@ def create_app(
     `copilotkit`: a path, ``/copilotkit`` for example, under which pages made with CopilotKit find the same agents.
     `openai`: a path, ``/v1`` for example, or settings; OpenAI's clients find the same agents there as models.
     `ai_sdk`: a path, ``/api/chat`` for example, where pages made with the AI SDK find the agent; each of several is at
-    ``{path}/{name}``. `page`: show the chat page at ``/``; its runs go on while it is reloaded
-    (``disconnect_by_request``).
+    ``{path}/{name}``. `live`: the same, for a web socket to the agent in ADK's live mode. `page`: show the chat page at
+    ``/``; its runs go on while it is reloaded (``disconnect_by_request``).
 
     Raises ValueError for names that cannot stand in a path, and for a page with another wire than AG-UI's;
-    FileNotFoundError for a page that is not built.
+    FileNotFoundError for a page that is not built; TypeError for agents without a live mode if `live` is given.
     """
     required(settings)
     if page:
         settings = replace(settings, disconnect_by_request=True)
     openai = OpenAISettings(path=openai) if isinstance(openai, str) else openai
     named = agents if isinstance(agents, Mapping) else {_ONLY: agents}
-    _check_names(agents, copilotkit, openai, ai_sdk, page=page)
+    longer = {"the AI SDK's path": ai_sdk, "the path of live mode": live}
+    _check_names(agents, copilotkit, openai, longer, page=page)
     spoken = wire or AGUIWire(settings.event_lines)
     if page and not isinstance(spoken, AGUIWire):
         raise ValueError(f"the page reads AG-UI over SSE, not the wire {type(spoken).__name__}")
@@ -110,6 +114,8 @@ def create_app(
         add_agui_routes(app, agent, under or "/", settings=settings, name=name, service=service, wire=spoken)
         if ai_sdk is not None:
             add_ai_sdk_routes(app, agent, f"{ai_sdk.rstrip('/')}{under}", settings=settings, name=name, service=service)
+        if live is not None:
+            add_live_routes(app, agent, f"{live.rstrip('/')}{under}", settings=settings, name=name, service=service)
     if copilotkit is not None:
         add_copilotkit_routes(app, agents, copilotkit, settings=settings, service=service)
     if openai is not None:
@@ -124,7 +130,7 @@ def _check_names(
     agents: Agent | Mapping[str, Agent],
     copilotkit: str | None,
     openai: OpenAISettings | None,
-    ai_sdk: str | None,
+    longer: Mapping[str, str | None],
     *,
     page: bool,
 ) -> None:
@@ -132,8 +138,9 @@ def _check_names(
     taken = {copilotkit: "CopilotKit's path"}
     if openai is not None:
         taken[openai.path] = "the path of the models"
-    if ai_sdk is not None:
-        taken["/".join(ai_sdk.split("/")[:2])] = "the beginning of the AI SDK's path"
+    for whose, path in longer.items():
+        if path is not None:
+            taken["/".join(path.split("/")[:2])] = f"the beginning of {whose}"
     if page:
         taken |= {f"/{part}": "a path of the page" for part in first_parts()}
     for name in agents if isinstance(agents, Mapping) else ():
@@ -277,6 +284,36 @@ def add_ai_sdk_routes(
         add_routes_of(app, AISDK(one, running, settings).routes(path), dependencies)
         if settings.sockets is not None:
             add_socket(app, AISDKSocket(one, running, settings), f"{path}/ws", dependencies)
+    if service is None:
+        _work_alone(app, running, served, settings)
+    return running
+
+
+def add_live_routes(
+    app: Any,
+    agent: Agent,
+    path: str = "/live",
+    *,
+    dependencies: Sequence[Any] = (),
+    settings: ServerSettings = DEFAULTS,
+    name: str | None = None,
+    service: RunService | None = None,
+) -> RunService:
+    """Serve an agent of google-adk in live mode: a web socket at `path`, whose model listens while it answers. `app`: a
+    FastAPI or Starlette application, or a FastAPI ``APIRouter``.
+
+    The frames are those of `add_agui_routes`' socket, or of `add_ai_sdk_routes`' with ``?ai=7``. Each connection has a
+    thread and a model of its own. ``ServerSettings.sockets`` has the limits. Threads can be read over HTTP if the agent
+    has the same `name` there (default: the path), and `service` is what that call returned.
+
+    Raises TypeError for other applications and for agents without a live mode.
+    """
+    path = checked_path(path, settings)
+    if isinstance(agent, AGUIAdapter):
+        in_live_mode(agent)  # refused at once
+    served, running = _served({name or path.strip("/") or _ONLY: agent}, settings, service)
+    for one in served.values():
+        add_socket(app, LiveSocket(one, agent, running, settings), path, dependencies)
     if service is None:
         _work_alone(app, running, served, settings)
     return running

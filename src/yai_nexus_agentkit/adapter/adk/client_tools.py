@@ -1,13 +1,13 @@
 """The client's tools as tools of ADK, for one run. Pure, but for the warnings.
 
 Each is long running: ADK emits the call, and the run ends without a result. The client executes it and sends the result
-with the next request.
+with the next request. In live mode the tool waits for the result instead.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 from ag_ui.core import Tool
@@ -16,7 +16,7 @@ from google.genai import types
 
 from yai_nexus_agentkit.adapter.adk.questions import ASKING
 
-__all__ = ["ClientTool", "client_tools", "to_schema"]
+__all__ = ["Asking", "ClientTool", "client_tools", "to_schema"]
 
 _logger = logging.getLogger(__name__)
 _RESERVED = ASKING | {"transfer_to_agent"}
@@ -48,28 +48,33 @@ _DEEP = 12
 """Levels of references that refer to themselves; below, anything is allowed."""
 
 
-class ClientTool(BaseTool):
-    """One tool of the client's. It is not executed here."""
+Asking = Callable[[str, str], Awaitable[dict[str, Any]]]
+"""The client's result of a tool, by its name and the id of the call."""
 
-    def __init__(self, tool: Tool) -> None:
-        super().__init__(name=tool.name, description=tool.description, is_long_running=True)
-        self._parameters = to_schema(tool.parameters)
+
+class ClientTool(BaseTool):
+    """One tool of the client's. It is not executed here. `ask`: waits for the result."""
+
+    def __init__(self, tool: Tool, ask: Asking | None = None) -> None:
+        super().__init__(name=tool.name, description=tool.description, is_long_running=ask is None)
+        self._parameters, self._ask = to_schema(tool.parameters), ask
 
     def _get_declaration(self) -> types.FunctionDeclaration:
         return types.FunctionDeclaration(name=self.name, description=self.description, parameters=self._parameters)
 
-    async def run_async(self, *, args: dict[str, Any], tool_context: Any) -> None:
-        """Nothing: the call stays open."""
+    async def run_async(self, *, args: dict[str, Any], tool_context: Any) -> dict[str, Any] | None:
+        """The client's result; None: the call stays open."""
+        return None if self._ask is None else await self._ask(self.name, tool_context.function_call_id)
 
 
-def client_tools(tools: Iterable[Tool] | None) -> list[ClientTool]:
-    """The tools of a request, each name once. ADK's own names are refused."""
+def client_tools(tools: Iterable[Tool] | None, ask: Asking | None = None) -> list[ClientTool]:
+    """The tools of a request, each name once. ADK's own names are refused. `ask`: they wait for their results."""
     found: dict[str, ClientTool] = {}
     for tool in tools or ():
         if tool.name in _RESERVED or tool.name in found:
             _logger.warning("the client's tool %r is left out: the name is taken", tool.name)
         else:
-            found[tool.name] = ClientTool(tool)
+            found[tool.name] = ClientTool(tool, ask)
     return list(found.values())
 
 

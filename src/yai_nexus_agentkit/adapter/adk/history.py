@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ag_ui.core import AssistantMessage, FunctionCall, Message, ReasoningMessage, ToolCall, ToolMessage, UserMessage
+from google.genai import types
 
 from yai_nexus_agentkit.adapter.adk.code_runs import CodeRuns
 from yai_nexus_agentkit.adapter.adk.content import cited, result_text, user_content
@@ -37,8 +38,11 @@ def public_state(state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parts_of(event: Any) -> Sequence[Any]:
-    """The parts of an event's content."""
-    return (event.content.parts or ()) if event.content is not None else ()
+    """The parts of an event's content; of one of live mode, what was said in it, too."""
+    if event.content is not None:
+        return event.content.parts or ()
+    said = event.input_transcription or event.output_transcription
+    return (types.Part(text=said.text),) if said is not None and said.text else ()
 
 
 def calls_of(event: Any) -> list[Any]:

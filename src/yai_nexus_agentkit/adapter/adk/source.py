@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from google.adk.agents import BaseAgent
@@ -15,6 +16,7 @@ from google.adk.apps import App
 from google.adk.artifacts import InMemoryArtifactService
 from google.adk.auth.credential_service.in_memory_credential_service import InMemoryCredentialService
 from google.adk.memory import InMemoryMemoryService
+from google.adk.plugins import BasePlugin
 from google.adk.plugins.plugin_manager import PluginManager
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
@@ -23,6 +25,7 @@ from pydantic import PositiveFloat, PositiveInt
 
 from yai_nexus_agentkit.adapter.adk.client_tools import client_tools
 from yai_nexus_agentkit.adapter.adk.history import History, public_state
+from yai_nexus_agentkit.adapter.adk.live import AdkLive
 from yai_nexus_agentkit.adapter.adk.plan import Plan, back_to, plan_of
 from yai_nexus_agentkit.adapter.adk.plugin import RunPlugin
 from yai_nexus_agentkit.adapter.adk.run import AdkRun
@@ -57,6 +60,10 @@ class AdkSource(Source):
     repeats a message of the user's, or goes back behind one, rewinds the session before that; or only new messages
     count.
 
+    In live mode: `live_audio`: the model hears the client, and answers with audio; else both write. `live_config`: like
+    `run_config`; default: audio or text, as `live_audio` says. `answer_within`: seconds that a tool waits for the
+    client; then it is denied, or failed.
+
     Raises TypeError for what is no agent, and ValueError for contradicting or missing arguments.
     """
 
@@ -81,6 +88,9 @@ class AdkSource(Source):
         tool_timeout: PositiveFloat | None = 300.0,
         max_concurrent_runs: PositiveInt | None = 10,
         edits: Literal["rewind", "append"] = "rewind",
+        live_audio: bool = False,
+        live_config: Callable[[RunContext], Any] | None = None,
+        answer_within: PositiveFloat = 300.0,
     ) -> None:
         services = {
             "session_service": session_service,
@@ -99,6 +109,7 @@ class AdkSource(Source):
             raise ValueError("max_concurrent_runs is at least 1 or None, and edits is 'rewind' or 'append'")
         self._most, self._running = max_concurrent_runs, 0
         self._rewinds = edits == "rewind"
+        self._live = partial(AdkLive, hears=live_audio, config=live_config, answer_within=answer_within)
         resumable = self._runner.resumability_config
         lasting = not isinstance(self._runner.session_service, InMemorySessionService)
         self.in_memory = not lasting
@@ -135,9 +146,8 @@ class AdkSource(Source):
         tools = client_tools(run.run_input.tools)
 
         def made(sink: Sink) -> tuple[Runner, RunPlugin]:
-            own, plugin = self._own(place), RunPlugin(place.session_id, tools, sink)
-            own.plugin_manager = PluginManager(plugins=[plugin, *own.plugin_manager.plugins])
-            return own, plugin
+            plugin = RunPlugin(place.session_id, tools, sink)
+            return self._own(place, plugin), plugin
 
         return AdkRun(plan, translator, place, self._slot, made, run_config, run.attempt)
 
@@ -145,10 +155,11 @@ class AdkSource(Source):
         session = await self._sessions.read(place)
         return session, History.of(session.events if session is not None else ())
 
-    def _own(self, place: Place) -> Runner:
+    def _own(self, place: Place, *plugins: BasePlugin) -> Runner:
         """A runner for one run: the agent and the services are shared."""
         own = copy.copy(self._runner)
         own.app_name = place.app_name
+        own.plugin_manager = PluginManager(plugins=[*plugins, *own.plugin_manager.plugins])
         return own
 
     async def _store(self, session: Any, plan: Plan) -> None:
@@ -173,6 +184,10 @@ class AdkSource(Source):
     def thread_store(self) -> AdkThreads:
         """The sessions, as threads."""
         return AdkThreads(self._sessions, self._runner.memory_service)
+
+    def live(self) -> AdkLive:
+        """The same agent for one connection, in ADK's live mode."""
+        return self._live(self, self._own, self._sessions)
 
     def capabilities(self, options: AdapterOptions) -> AgentCapabilities:
         """The capabilities (AG-UI 1.0 §22) that the agent shows."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from ag_ui.core import BaseEvent, Message, TokenUsage
 
@@ -31,7 +31,7 @@ from yai_nexus_agentkit.adapter.adk.history import (
     texts_of,
     thought_id,
 )
-from yai_nexus_agentkit.adapter.adk.questions import ASKING
+from yai_nexus_agentkit.adapter.adk.questions import ASKING, Question
 from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
 from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.adapter.shared.reports import Reports
@@ -41,7 +41,7 @@ from yai_nexus_agentkit.adapter.source import Translator
 from yai_nexus_agentkit.orchestration.envelope import TOOL_OUTPUT, Envelope
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe
 
-__all__ = ["AdkTranslator", "Emission"]
+__all__ = ["AdkTranslator", "Emission", "Waits"]
 
 SOURCE = "adk"
 _WHOLE = frozenset({"STOP", "FINISH_REASON_UNSPECIFIED"})
@@ -66,6 +66,16 @@ class Emission(NamedTuple):
     envelope: Envelope
 
 
+class Waits(Protocol):
+    """The questions and calls that wait for the client: of a session's `History`, or of a connection in live mode."""
+
+    def questions(self) -> list[Question]:
+        """The open requests to a person."""
+
+    def open_calls(self) -> dict[str, str]:
+        """Id → name of the calls that wait for the client's result."""
+
+
 @dataclass(slots=True)
 class _Answer:
     """One model call, from its first chunk to its whole event."""
@@ -79,11 +89,16 @@ class AdkTranslator(Translator):
     """One run's events."""
 
     def __init__(
-        self, run: RunContext, history: History, state: Mapping[str, Any], unshown: Collection[str] = ()
+        self,
+        run: RunContext,
+        history: History,
+        state: Mapping[str, Any],
+        unshown: Collection[str] = (),
+        waits: Waits | None = None,
     ) -> None:
         """`history`: what the session holds, with the request's messages; the run adds its own events. `state`: its
         state, with what the client changed. `unshown`: keys of metadata that ADK copies from the run's configuration to
-        every event.
+        every event. `waits`: default: the history.
         """
         held = history.messages()
         given = {message.id: message.role for message in run.run_input.messages}
@@ -101,6 +116,7 @@ class AdkTranslator(Translator):
         )
         self._again = run.attempt is not None and run.attempt.number > 1
         self._history, self._life = history, self.reports.life
+        self._waits = waits or history
         self._state = dict(state)
         self._long, self._code = history.long_running(), CodeRuns()
         self._shows = judge_of(self.reports.options.visible)
@@ -128,7 +144,7 @@ class AdkTranslator(Translator):
 
     def finish(self) -> list[BaseEvent]:
         """Paused at the questions of the last turn; else done, with the calls that the client has to answer."""
-        questions = self._history.questions()
+        questions = self._waits.questions()
         asked = [question.interrupt() for question in questions]
         live = self._open_calls()
         events = self._life.settle_calls([call for call in self._life.pending_calls if call in live])
@@ -139,8 +155,8 @@ class AdkTranslator(Translator):
 
     def _open_calls(self) -> set[str]:
         """The calls that an answer may still come for."""
-        about = {question.call_id for question in self._history.questions()}
-        return {call for call in {*self._history.open_calls(), *about} if call is not None}
+        about = {question.call_id for question in self._waits.questions()}
+        return {call for call in {*self._waits.open_calls(), *about} if call is not None}
 
     # ------------------------------------------------------------------ answers
 
@@ -150,9 +166,7 @@ class AdkTranslator(Translator):
         events: list[BaseEvent] = []
         if answer is None:
             answer, events = self._began(event)
-        if event.content is None:
-            return events
-        for part in event.content.parts or ():
+        for part in parts_of(event):
             if not part.text:
                 continue
             text = clean_text(part.text)

@@ -15,7 +15,7 @@ from yai_nexus_agentkit.server.endpoints import Endpoints
 from yai_nexus_agentkit.server.problems import refused
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.sockets.requests import SocketRequest
-from yai_nexus_agentkit.server.sockets.session import Session
+from yai_nexus_agentkit.server.sockets.session import Around, Session
 from yai_nexus_agentkit.transport.agui_socket import (
     PING,
     PONG,
@@ -117,4 +117,11 @@ class AGUISocket:
         self._endpoints = Endpoints(agent, service, settings, _WIRE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await Session(self._endpoints, scope, receive, send, "/ws", _AGUIDialect).serve()
+        await self.session(scope, receive, send).serve()
+
+    def session(
+        self, scope: Scope, receive: Receive, send: Send, *, end: str = "/ws", around: Around | None = None
+    ) -> Session:
+        """One socket, whose path has `end` behind that of the agent. `around`: takes its frames first."""
+        dialect = _AGUIDialect if around is None else lambda session: around(session, _AGUIDialect)
+        return Session(self._endpoints, scope, receive, send, end, dialect)

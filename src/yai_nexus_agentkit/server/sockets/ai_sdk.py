@@ -18,7 +18,7 @@ from yai_nexus_agentkit.server.body import Body
 from yai_nexus_agentkit.server.endpoints import Endpoints
 from yai_nexus_agentkit.server.problems import refused as refused_over_http
 from yai_nexus_agentkit.server.settings import ServerSettings
-from yai_nexus_agentkit.server.sockets.session import Session
+from yai_nexus_agentkit.server.sockets.session import Around, Session
 from yai_nexus_agentkit.transport.agui_socket import PONG, Hello
 from yai_nexus_agentkit.transport.ai_sdk import AISDKWire, Version
 from yai_nexus_agentkit.transport.ai_sdk.socket import (
@@ -155,4 +155,11 @@ class AISDKSocket:
         self._endpoints = Endpoints(agent, service, own, AISDKWire(settings.ai_sdk_version))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await Session(self._endpoints, scope, receive, send, "/ws", _AISDKDialect).serve()
+        await self.session(scope, receive, send).serve()
+
+    def session(
+        self, scope: Scope, receive: Receive, send: Send, *, end: str = "/ws", around: Around | None = None
+    ) -> Session:
+        """One socket, whose path has `end` behind that of the agent. `around`: takes its frames first."""
+        dialect = _AISDKDialect if around is None else lambda session: around(session, _AISDKDialect)
+        return Session(self._endpoints, scope, receive, send, end, dialect)

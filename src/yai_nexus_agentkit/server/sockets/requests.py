@@ -79,7 +79,8 @@ class SocketRequest:
         endpoints, service = self._endpoints, self._endpoints.service
         wanted = await endpoints.wanted(self._caller, posted, self._connection.origin)
         if self._sockets.isolated:  # nobody could join it
-            wanted = replace(wanted, disconnect="cancel")
+            facts = {**wanted.facts, "abilities": self._connection.abilities}
+            wanted = replace(wanted, disconnect="cancel", facts=facts)
         self.thread = wanted.thread
         run = self._run = await service.start(wanted)
         if self._stopped:

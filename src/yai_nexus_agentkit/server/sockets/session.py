@@ -28,7 +28,7 @@ from yai_nexus_agentkit.server.sockets.requests import Framed, SocketRequest, So
 from yai_nexus_agentkit.transport.agui_socket import Hello
 from yai_nexus_agentkit.transport.wire import Refusal
 
-__all__ = ["Dialect", "Session"]
+__all__ = ["Around", "Dialect", "Session"]
 
 _logger = logging.getLogger(__name__)
 
@@ -59,11 +59,21 @@ class Dialect(Protocol):
         """A frame, or a request, failed before anything of its answer was sent."""
 
 
+Around = Callable[["Session", Callable[["Session"], Dialect]], Dialect]
+"""Makes a dialect around another one."""
+
+
 class Session:
     """One web socket."""
 
     def __init__(
-        self, endpoints: Endpoints, scope: Scope, receive: Receive, send: Send, end: str, dialect: type[Any]
+        self,
+        endpoints: Endpoints,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        end: str,
+        dialect: Callable[[Session], Dialect],
     ) -> None:
         """`end`: the end of the socket's path, behind that of the agent. `dialect`: makes a `Dialect` of a session."""
         self.endpoints, self._end = endpoints, end
@@ -71,7 +81,7 @@ class Session:
         self.limits = endpoints.settings.sockets or SocketSettings()
         self.channel = Channel(scope, receive, send, self.limits)
         self.connection = Connection(id=uuid4().hex, agent=endpoints.agent.name, user="", since=time.time())
-        self.dialect: Dialect = dialect(self)
+        self.dialect = dialect(self)
         self._requests: dict[str, SocketRequest] = {}
         """By the client's id, which is free again when the last frame was sent."""
         self._tasks: dict[asyncio.Task[None], SocketRequest] = {}
@@ -82,6 +92,11 @@ class Session:
         """Why `_scope` ends, if it does."""
         self.caller: Caller
         """Set when it is known."""
+
+    @property
+    def is_known(self) -> bool:
+        """The client has shown who it is."""
+        return hasattr(self, "caller")
 
     async def serve(self) -> None:
         """Shake hands, converse, close."""

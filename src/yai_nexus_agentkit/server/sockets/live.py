@@ -1,0 +1,129 @@
+"""Edge. Live mode over a web socket: each connection has an agent, a model and a thread of its own.
+
+The frames are those of the other sockets: AG-UI's, or those of the AI SDK where the address names its version
+(``?ai=7``). Between them a client that has the ability ``audio`` may send ``{"type": "audio", "mimeType", "data"}``,
+with base64 data; without data the audio ends for now. What the model says arrives as events named ``audio``.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from inspect import isawaitable
+from typing import Any
+
+from starlette.requests import HTTPConnection
+from starlette.types import Receive, Scope, Send
+
+from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
+from yai_nexus_agentkit.adapter.source import LiveSource
+from yai_nexus_agentkit.runs.connections import News
+from yai_nexus_agentkit.runs.identity import Identity
+from yai_nexus_agentkit.runs.service import RunService
+from yai_nexus_agentkit.server.agents import Agent, ServedAgent
+from yai_nexus_agentkit.server.settings import ServerSettings
+from yai_nexus_agentkit.server.socket_settings import SocketSettings
+from yai_nexus_agentkit.server.sockets.agui import AGUISocket
+from yai_nexus_agentkit.server.sockets.ai_sdk import AISDKSocket
+from yai_nexus_agentkit.server.sockets.session import Dialect, Session
+from yai_nexus_agentkit.transport.agui_socket import FrameError, Hello
+from yai_nexus_agentkit.transport.wire import Refusal
+
+__all__ = ["LiveSocket", "in_live_mode"]
+
+_LONGEST = 100
+"""Characters of a media type."""
+
+
+def in_live_mode(adapter: AGUIAdapter) -> AGUIAdapter:
+    """The same agent in live mode, for one connection. Raises TypeError if its framework has none."""
+    source = adapter.source.live()
+    if source is None:
+        raise TypeError(f"{adapter.source.name} agents have no live mode")
+    return AGUIAdapter(source, options=adapter.options, hooks=adapter.hooks)
+
+
+class _Connected:
+    """The agents of the connections, by their threads. An `Agent`."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self._of: dict[str | None, AGUIAdapter] = {}
+
+    async def __call__(self, identity: Identity) -> AGUIAdapter:
+        if identity.thread not in self._of:
+            made: Any = self._agent if isinstance(self._agent, AGUIAdapter) else self._agent(identity)
+            made = in_live_mode(await made if isawaitable(made) else made)
+            self._of.setdefault(identity.thread, made)
+        return self._of[identity.thread]
+
+    async def left(self, identity: Identity) -> None:
+        """The connection is gone."""
+        adapter = self._of.pop(identity.thread, None)
+        if adapter is not None and isinstance(adapter.source, LiveSource):
+            await adapter.source.close()
+
+
+class _LiveDialect:
+    """The frames of another dialect, and audio."""
+
+    def __init__(self, session: Session, spoken: Callable[[Session], Dialect]) -> None:
+        self._session, self._spoken = session, spoken(session)
+        self.ping = self._spoken.ping
+
+    def hello(self, data: Any) -> Hello | None:
+        """See `Dialect`, as the others."""
+        return self._spoken.hello(data)
+
+    async def connected(self) -> None:
+        await self._spoken.connected()
+
+    async def news(self, news: News) -> None:
+        await self._spoken.news(news)
+
+    async def failed(self, request_id: str | None, error: Exception) -> None:
+        await self._spoken.failed(request_id, error)
+
+    async def take(self, data: Any, raw: bytes) -> None:
+        if isinstance(data, Mapping) and data.get("type") == "audio":
+            await self._hear(data)
+        else:
+            await self._spoken.take(data, raw)
+
+    async def _hear(self, frame: Mapping[str, Any]) -> None:
+        mime_type, text = frame.get("mimeType", ""), frame.get("data", "")
+        if not isinstance(mime_type, str) or not isinstance(text, str) or len(mime_type) > _LONGEST:
+            raise FrameError("mimeType and data are texts")
+        try:
+            data = base64.b64decode(text, validate=True)
+        except binascii.Error as error:
+            raise FrameError("data is not base64") from error
+        if data and not mime_type.startswith("audio/"):
+            raise FrameError("mimeType is that of the audio, such as audio/pcm;rate=16000")
+        source = (await self._session.caller.adapter()).source
+        if not isinstance(source, LiveSource) or not source.hears or "audio" not in self._session.connection.abilities:
+            raise Refusal(409, "NO_AUDIO", "the agent and the connection must both have the ability 'audio'")
+        if not source.hear(mime_type, data):
+            raise Refusal(409, "NOT_STARTED", "no run has connected the model: send one before the audio")
+
+
+class LiveSocket:
+    """The ASGI application of one agent's live mode."""
+
+    def __init__(self, agent: ServedAgent, given: Agent, service: RunService, settings: ServerSettings) -> None:
+        """`given`: the agent as the application has it; `agent`: as the server does."""
+        own = replace(settings, sockets=replace(settings.sockets or SocketSettings(), isolated=True))
+        self._agents = _Connected(given)
+        shown = ServedAgent(agent.name, self._agents, own)
+        self._agui, self._ai_sdk = AGUISocket(shown, service, own), AISDKSocket(shown, service, own)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        socket = self._ai_sdk if "ai" in HTTPConnection(scope).query_params else self._agui
+        session = socket.session(scope, receive, send, end="", around=_LiveDialect)
+        try:
+            await session.serve()
+        finally:
+            if session.is_known:
+                await self._agents.left(session.caller.identity)
