@@ -309,9 +309,25 @@ def compile_typescript(modules: Mapping[str, Block], folder: Path) -> list[str]:
 # ---------------------------------------------------------------- links
 
 
+def prose(page: Path) -> str:
+    """The page without its blocks of code."""
+    return re.sub(r"^(`{3,}|~{3,}).*?^\1", "", page.read_text("utf-8"), flags=re.M | re.S)
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of the page's headings, as the site makes them, and those that the page sets itself."""
+    text = prose(page)
+    titles = re.findall(r"^#+ (.+)$", text, re.M)
+    plain = [re.sub(r"[^\w\s-]", "", re.sub(r"\]\(.*?\)", "", title)).strip().lower() for title in titles]
+    return {re.sub(r"[-\s]+", "-", title) for title in plain} | set(re.findall(r'id="([^"]+)"', text))
+
+
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_links_inside_the_repository_lead_somewhere(page: Path) -> None:
-    text = re.sub(r"^(`{3,}|~{3,}).*?^\1", "", page.read_text("utf-8"), flags=re.M | re.S)
-    for target in re.findall(r"\]\(([^)\s]+)\)", text):
-        if not re.match(r"[a-z]+:|#", target):
-            assert (page.parent / target.partition("#")[0]).exists(), f"{page.name}: {target}"
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+        if not re.match(r"[a-z]+:", target):
+            name, _, anchor = target.partition("#")
+            file = page.parent / name if name else page
+            assert file.exists(), f"{page.name}: {target}"
+            if anchor:
+                assert anchor in anchors(file), f"{page.name}: {target}"
