@@ -23,6 +23,7 @@ __all__ = ["COMMANDS", "Command", "main", "parse", "parser_of"]
 COMMANDS: Mapping[str, str] = {
     "bench": "measure the adapter's CPU time on an agent, as a gate in CI",
     "chat": "talk to an agent in the terminal",
+    "init": "make a new project: an agent with an application, tests and a page",
     "run": "run one turn of an agent in the terminal and show its AG-UI events live",
     "serve": "serve agents over HTTP, with a page to try them",
     "verify": "run one turn of an agent through the conformance checks",

@@ -60,20 +60,22 @@ def named(files: set[str], pattern: str) -> list[str]:
     return sorted(name for name in files if PurePosixPath(name).match(pattern))
 
 
-def test_both_have_the_page_and_its_sources(dist: Path, wheel: Path) -> None:
+def test_both_have_the_page_its_sources_and_the_starter(dist: Path, wheel: Path) -> None:
     [archive] = dist.glob("*.tar.gz")
     with tarfile.open(archive) as unpacked:
         sources = {name.partition("/src/")[2] or name.partition("/")[2] for name in unpacked.getnames()}
     with zipfile.ZipFile(wheel) as unpacked:
         installed = set(unpacked.namelist())
-    here = ROOT / "src" / "yai_nexus_agentkit" / "page"
-    web = {f"yai_nexus_agentkit/page/{p.relative_to(here).as_posix()}" for p in here.rglob("*") if p.is_file()}
-    web = {name for name in web if "node_modules" not in name and "__pycache__" not in name}
+    here = ROOT / "src" / "yai_nexus_agentkit"
+    files = [path for folder in ("page", "cli/starter") for path in (here / folder).rglob("*") if path.is_file()]
+    web = {f"yai_nexus_agentkit/{path.relative_to(here).as_posix()}" for path in files}
+    web = {name for name in web if not re.search("node_modules|__pycache__|_cache/", name)}
     assert len(named(web, "static/assets/*.js")) >= 1
     assert len(named(web, "web/src/*.tsx")) >= 1
-    for files in (sources, installed):
-        assert web - files == set()
-        assert [name for name in files if "node_modules" in name or "__pycache__" in name] == []
+    assert {f"yai_nexus_agentkit/cli/starter/project/{name}" for name in (".env.example", ".gitignore")} <= web
+    for there in (sources, installed):
+        assert web - there == set()
+        assert [name for name in there if "node_modules" in name or "__pycache__" in name] == []
     assert {"Makefile", "README.md", "docs/chat-page.md", "examples/demo/agent.py"} <= sources
     assert [name for name in installed if not name.startswith("yai_nexus_agentkit")] == []
 
