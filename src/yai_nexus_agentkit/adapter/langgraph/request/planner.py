@@ -72,8 +72,8 @@ class Planner:
             return await self._gone_on(saver, thread)  # an earlier try stored something; else the request is as new
         self.agent = self._in_front(saver, thread, answering=self._resuming)
         self._unlink(thread.held)
-        # On a new thread all there is, or nothing that the thread would keep.
-        given = [] if thread.held else to_langchain(self._request)
+        # All there is: on a new thread, and for a functional graph, which keeps no messages.
+        given = to_langchain(self._request) if self._shape.functional or not thread.held else []
         self._due = await self._is_due(thread)
         calls = self._calls(thread.held or given, thread.scopes)
         stray = stray_result(self._request, calls)
@@ -114,12 +114,12 @@ class Planner:
         calls = self._calls(messages)
         roles = message_roles(self._request, messages)
         known = Known(request=self._request, calls=calls, roles=roles, resumable=False)
-        messages, found = completed(messages, calls)
+        found = completed(messages, calls)
         state = self._changed_state({})
         stray = stray_result(self._request, calls)
         if stray is not None or self._is_idle(messages, state):
             return Idle(known=known, held=Held({}, messages), refused=stray)
-        return self._run_on(known, messages, state, found, Held({}))
+        return self._run_on(known, found.append, state, found, Held({}))
 
     def _run_on(
         self, known: Known, messages: Sequence[Any], state: Mapping[str, Any], found: Reconciliation, held: Held
@@ -173,11 +173,9 @@ class Planner:
         return calls_of(known, scopes, self._foreign)
 
     def _compared(self, thread: Thread, calls: ThreadCalls, given: Sequence[BaseMessage]) -> Reconciliation:
-        if self._shape.functional:
-            return Reconciliation(append=list(given) or to_langchain(self._request))  # no channel keeps them
         held = thread.held
-        if not held:
-            return Reconciliation(append=list(given) if self._takes_messages else [])
+        if self._shape.functional or not held:
+            return completed(given, calls) if self._shape.functional or self._takes_messages else Reconciliation()
         return self._reconciled(held, calls, resuming=self._resuming, paused=thread.paused)
 
     def _reconciled(

@@ -277,24 +277,28 @@ def unanswered(call: Call) -> ToolMessage:
     return result if call.announced else withheld(result)  # as the call is
 
 
-def completed(messages: list[BaseMessage], calls: ThreadCalls) -> tuple[list[BaseMessage], Reconciliation]:
-    """A whole history that ends with the user's message, and error results for the calls that it leaves open before:
-    each behind the message that made it and the results there."""
-    found = Reconciliation()
-    lacking: dict[str, list[ToolMessage]] = {}
-    for call in open_calls(messages[:-1], calls) if messages and messages[-1].type == "human" else ():
-        found.answers.append(unanswered(call))
-        lacking.setdefault(call.maker, []).append(found.answers[-1])
-    if not lacking:
-        return messages, found
-    whole: list[BaseMessage] = []
-    due: list[ToolMessage] = []
-    for n, message in enumerate(messages):
-        if message.type != "tool":
-            whole += due
-            due = lacking.get(message_id(message, n), [])
-        whole.append(message)
-    return whole, found
+def completed(messages: Sequence[BaseMessage], calls: ThreadCalls) -> Reconciliation:
+    """A whole history in an order that providers accept: each result stands behind the message that made its call, and
+    is the only one. Results of other calls are left out. Calls that it leaves open before its last user message get
+    error results."""
+    makers = {call.result: call.maker for call in calls if call.maker}
+    own = [m for m in messages if not isinstance(m, ToolMessage) or m.id in makers]
+    found = Reconciliation(surplus=len(own) < len(messages))
+    results: dict[str | None, list[BaseMessage]] = {}
+    for message in own:
+        if isinstance(message, ToolMessage):
+            results.setdefault(makers[message.id], []).append(message)
+    asked = max((n for n, m in enumerate(own) if m.type == "human"), default=0)
+    earlier = {m.id for m in own[:asked]}
+    for call in calls.open():
+        if call.maker in earlier:
+            found.answers.append(unanswered(call))
+            results.setdefault(call.maker, []).append(found.answers[-1])
+    for message in own:
+        if not isinstance(message, ToolMessage):
+            found.append += [message, *results.get(message.id, ())]
+    found.lacking = [m.id for m in found.given] != [m.id for m in own]
+    return found
 
 
 def message_roles(request: Sequence[Message], held: Sequence[BaseMessage]) -> dict[str, str]:
