@@ -1,4 +1,5 @@
-"""The page "Production": its workers show the same threads; its containers start what the command line takes."""
+"""The page "Production": its workers show the same threads. The page about containers: they start what the command line
+takes, and the proxy finds them."""
 
 from __future__ import annotations
 
@@ -15,8 +16,10 @@ from tests.support.serving import call, living, run_body
 from yai_nexus_agentkit.cli import parse
 from yai_nexus_agentkit.runs.stores.opening import kind_of
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "production.md"
-BLOCKS = {block.language: block.text for block in blocks_of(PAGE) if block.language in ("dockerfile", "yaml")}
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGE = DOCS / "production.md"
+DEPLOYED = blocks_of(DOCS / "recipes" / "deployment.md")
+BLOCKS = {block.language: block.text for block in DEPLOYED if block.language in ("dockerfile", "yaml", "nginx")}
 
 
 def test_the_container_starts_what_the_command_line_takes() -> None:
@@ -24,6 +27,7 @@ def test_the_container_starts_what_the_command_line_takes() -> None:
     _, given = parse(json.loads(command)[1:])
     assert kind_of(given.run_store) == "redis"
     assert given.disconnect == "continue"
+    assert given.identity == "my_agent:identify"
 
 
 def test_the_services_are_those_that_the_container_looks_for() -> None:
@@ -32,6 +36,13 @@ def test_the_services_are_those_that_the_container_looks_for() -> None:
     assert services["agent"]["deploy"]["replicas"] == 2
     assert all(f"@{name}/" in command or f"//{name}/" in command for name in services["agent"]["depends_on"])
     assert services["postgres"]["environment"]["POSTGRES_PASSWORD"] in command
+
+
+def test_the_proxy_finds_the_workers() -> None:
+    services = yaml.safe_load(BLOCKS["yaml"])["services"]
+    assert f"server {services['proxy']['depends_on'][0]}:8000;" in BLOCKS["nginx"]
+    assert any("./nginx.conf:" in volume for volume in services["proxy"]["volumes"])
+    assert {"Dockerfile", "compose.yaml", "nginx.conf", "my_agent.py"} <= {block.title for block in DEPLOYED}
 
 
 @pytest.mark.parametrize("extra", ["server", "redis", "postgres"])
