@@ -26,7 +26,7 @@ def refusals() -> Iterator[tuple[int, str]]:
 def test_every_refusal_is_in_the_table() -> None:
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")]
-        for line in (ROOT / "docs" / "serving.md").read_text("utf-8").splitlines()
+        for line in (ROOT / "docs" / "http-routes.md").read_text("utf-8").splitlines()
         if line[:1] == "|"
     ]
     found = set(refusals())

@@ -46,7 +46,7 @@ def test_every_limit_stands_on_the_page_with_its_default() -> None:
 
 @pytest.mark.parametrize("name", ROWS)
 def test_what_happens_beyond_a_limit_is_something_that_happens(name: str) -> None:
-    statuses = (ROOT / "docs" / "serving.md").read_text("utf-8")
+    statuses = (ROOT / "docs" / "http-routes.md").read_text("utf-8")
     beyond = ROWS[name][3]
     for status, code in re.findall(r"(\d{3}) `([A-Z_]+)`", beyond):
         assert re.search(rf"^\| {status} \|[^|]*`{code}`", statuses, re.MULTILINE), (status, code)
