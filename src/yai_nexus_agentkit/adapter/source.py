@@ -7,7 +7,7 @@ format, no hook and no time limit: `AGUIAdapter` drives it.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from yai_nexus_agentkit.adapter.options import AdapterOptions
 from yai_nexus_agentkit.adapter.run_context import Hooks, RunContext
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from yai_nexus_agentkit.adapter.shared.reports import Reports
     from yai_nexus_agentkit.errors import Code
 
-__all__ = ["OPTIONAL", "LiveSource", "Source", "SourceRun", "ThreadStore", "Translator", "check_honoured"]
+__all__ = ["OPTIONAL", "LiveSource", "Source", "SourceRun", "ThreadStore", "Translator", "Waiting", "check_honoured"]
 
 
 OPTIONAL = frozenset(
@@ -150,6 +150,17 @@ class Source(Protocol):
         return None
 
 
+class Waiting(NamedTuple):
+    """A tool call that waits for the client."""
+
+    call_id: str
+    tool: str
+    message_id: str
+    """The answer that made the call."""
+    question: str | None
+    """Id of the interrupt that asks whether the tool may run; None for a tool of the client's."""
+
+
 @runtime_checkable
 class LiveSource(Source, Protocol):
     """An agent for one connection. Its runs are the turns of one conversation with a model that stays connected."""
@@ -160,6 +171,9 @@ class LiveSource(Source, Protocol):
     def hear(self, mime_type: str, data: bytes) -> bool:
         """Pass a piece of the client's audio on to the model; none: the audio ends for now. False if no run has
         connected the model. Raises `OverloadedError` if the model is behind; the piece is lost then."""
+
+    def waiting(self) -> list[Waiting]:
+        """The calls that wait for the client."""
 
     async def close(self) -> None:
         """The client is gone: disconnect the model. Tools that wait for the client fail, and are not executed."""

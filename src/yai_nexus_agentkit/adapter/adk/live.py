@@ -23,7 +23,7 @@ from yai_nexus_agentkit.adapter.adk.translate import AdkTranslator, Emission
 from yai_nexus_agentkit.adapter.hook_calls import shown_state
 from yai_nexus_agentkit.adapter.options import AdapterOptions
 from yai_nexus_agentkit.adapter.run_context import RunContext
-from yai_nexus_agentkit.adapter.source import LiveSource, SourceRun, ThreadStore
+from yai_nexus_agentkit.adapter.source import LiveSource, SourceRun, ThreadStore, Waiting
 from yai_nexus_agentkit.orchestration.envelope import custom_envelope
 
 if TYPE_CHECKING:
@@ -125,6 +125,10 @@ class AdkLive(LiveSource):
             return False
         self._talk.hear(mime_type, data)
         return True
+
+    def waiting(self) -> list[Waiting]:
+        """See `LiveSource`."""
+        return [] if self._talk is None else self._talk.waiting()
 
     async def close(self) -> None:
         """See `LiveSource`."""

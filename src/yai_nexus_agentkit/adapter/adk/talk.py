@@ -29,6 +29,7 @@ from yai_nexus_agentkit.adapter.adk.sessions import Place
 from yai_nexus_agentkit.adapter.adk.translate import Emission
 from yai_nexus_agentkit.adapter.shared.answers import complete_answers
 from yai_nexus_agentkit.adapter.shared.channel import Channel
+from yai_nexus_agentkit.adapter.source import Waiting
 from yai_nexus_agentkit.errors import OverloadedError
 from yai_nexus_agentkit.orchestration.sinks import Sink, enter
 
@@ -88,8 +89,8 @@ class Talk:
         self._room = asyncio.Event()
         self._waiting: dict[str, _Waiting] = {}
         """By an id that nobody can guess."""
-        self._called: set[str] = set()
-        """The calls that a reader can know."""
+        self._called: dict[str, str] = {}
+        """The calls that a reader can know, and the ids of the answers that made them."""
 
     @property
     def is_open(self) -> bool:
@@ -109,7 +110,7 @@ class Talk:
         try:
             async with aclosing(events) as natives:
                 async for event in natives:
-                    self._called.update(call.id for call in calls_of(event))
+                    self._called |= {call.id: event.id for call in calls_of(event)}
                     self.channel.put(event)
                     while len(self.channel.items) >= _MOST_WAITING:
                         self._room.clear()
@@ -190,6 +191,13 @@ class Talk:
     def open_calls(self) -> dict[str, str]:
         """Id → name of the calls that wait for the client's result."""
         return {one.call_id: one.name for one in self._known() if one.question is None}
+
+    def waiting(self) -> list[Waiting]:
+        """All of them."""
+        asked = {one.call_id: one.question.id for one in self._known() if one.question is not None}
+        return [
+            Waiting(one.call_id, one.name, self._called[one.call_id], asked.get(one.call_id)) for one in self._known()
+        ]
 
     @property
     def waits(self) -> bool:

@@ -2,7 +2,9 @@
 
 The frames are those of the other sockets: AG-UI's, or those of the AI SDK where the address names its version
 (``?ai=7``). Between them a client that has the ability ``audio`` may send ``{"type": "audio", "mimeType", "data"}``,
-with base64 data; without data the audio ends for now. What the model says arrives as events named ``audio``.
+with base64 data; without data the audio ends for now. What the model says arrives as events named ``audio``. Clients of
+the AI SDK's older frames may answer by ``tool-approval-response`` and ``tool-output``: the turn goes on as if the
+answers of all calls that wait had come in the last message of a ``submit``.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from yai_nexus_agentkit.server.sockets.agui import AGUISocket
 from yai_nexus_agentkit.server.sockets.ai_sdk import AISDKSocket
 from yai_nexus_agentkit.server.sockets.session import Dialect, Session
 from yai_nexus_agentkit.transport.agui_socket import FrameError, Hello
+from yai_nexus_agentkit.transport.ai_sdk.socket import answered_part, with_answers
 from yai_nexus_agentkit.transport.wire import Refusal
 
 __all__ = ["LiveSocket", "in_live_mode"]
@@ -71,6 +74,10 @@ class _LiveDialect:
 
     def __init__(self, session: Session, spoken: Callable[[Session], Dialect]) -> None:
         self._session, self._spoken = session, spoken(session)
+        self._submitted: Mapping[str, Any] = {}
+        """The last ``submit``."""
+        self._answers: dict[str, dict[str, Any]] = {}
+        """Answers to some of the calls that wait, as parts of a message, by call."""
         self.ping = self._spoken.ping
 
     def hello(self, data: Any) -> Hello | None:
@@ -87,10 +94,30 @@ class _LiveDialect:
         await self._spoken.failed(request_id, error)
 
     async def take(self, data: Any, raw: bytes) -> None:
-        if isinstance(data, Mapping) and data.get("type") == "audio":
+        kind = data.get("type") if isinstance(data, Mapping) else None
+        if kind == "audio":
             await self._hear(data)
+        elif kind in ("tool-approval-response", "tool-output"):
+            await self._answer(data, raw)
         else:
             await self._spoken.take(data, raw)
+            if kind == "submit":
+                self._submitted = data
+                self._answers.clear()
+
+    async def _answer(self, frame: Mapping[str, Any], raw: bytes) -> None:
+        source, approval = (await self._session.caller.adapter()).source, frame["type"] == "tool-approval-response"
+        waiting = source.waiting() if isinstance(source, LiveSource) else []
+        asked = {one.question if approval else one.call_id: one for one in waiting if bool(one.question) is approval}
+        name = "approvalId" if approval else "toolCallId"
+        of = asked.get(str(frame.get(name)))
+        if of is None or not self._submitted:
+            raise Refusal(409, "NOTHING_WAITS", f"no call waits for this {name}")
+        self._answers[of.call_id] = answered_part(of.call_id, of.tool, of.message_id, frame)
+        if self._answers.keys() >= {one.call_id for one in waiting}:
+            submit = with_answers(self._submitted, list(self._answers.values()))
+            self._answers.clear()
+            await self._spoken.take(submit, raw)
 
     async def _hear(self, frame: Mapping[str, Any]) -> None:
         mime_type, text = frame.get("mimeType", ""), frame.get("data", "")

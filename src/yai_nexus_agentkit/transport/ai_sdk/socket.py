@@ -8,12 +8,24 @@ at the end of a turn, one turn at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic_core import to_json
 
-__all__ = ["DONE", "OfficialFrames", "error_chunk", "is_older", "no_active", "older_frames", "refused"]
+from yai_nexus_agentkit.transport.ai_sdk.conversation import reply_id
+
+__all__ = [
+    "DONE",
+    "OfficialFrames",
+    "answered_part",
+    "error_chunk",
+    "is_older",
+    "no_active",
+    "older_frames",
+    "refused",
+    "with_answers",
+]
 
 DONE = "[DONE]"
 """The end of a turn: a frame of the older kind, and the last server-sent event of an encoder."""
@@ -55,6 +67,27 @@ class OfficialFrames:
 def older_frames(body: bytes, last: bool) -> Iterator[str]:
     """The frames for the bytes of an encoder, which end with ``[DONE]``."""
     return _chunks(body)
+
+
+def answered_part(call_id: str, tool: str, message_id: str, frame: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a message that says the same as a ``tool-approval-response`` or ``tool-output`` about a call."""
+    facts = {"callProviderMetadata": {"agui": {"messageId": message_id}}}
+    part = {"type": "dynamic-tool", "toolCallId": call_id, "toolName": tool, "input": {}, **facts}
+    if frame["type"] == "tool-approval-response":
+        approval = {"id": frame["approvalId"], "approved": frame.get("approved") is True, "reason": frame.get("reason")}
+        return {**part, "state": "approval-responded", "approval": approval}
+    if "errorText" in frame:
+        return {**part, "state": "output-error", "errorText": frame["errorText"]}
+    return {**part, "state": "output-available", "output": frame.get("output")}
+
+
+def with_answers(submit: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """An accepted ``submit`` again, with the answer that it got so far: these parts."""
+    messages = list(submit["messages"])
+    while messages and messages[-1]["role"] != "user":
+        messages.pop()
+    turn = messages[-1]["id"] if messages else ""
+    return {**submit, "messages": [*messages, {"id": reply_id(turn), "role": "assistant", "parts": list(parts)}]}
 
 
 def refused(request_id: str, text: str) -> str:
