@@ -65,7 +65,7 @@ class Code(StrEnum):
     BACKEND_ERROR = "BACKEND_ERROR"
     """The server that runs the agent cannot be reached, or failed."""
     THREAD_IS_LOCKED = "THREAD_IS_LOCKED"
-    """``THREAD_BUSY`` as an event, on wires that have no refusals (`StrictSSEWire`)."""
+    """``THREAD_BUSY`` as an event: with ``ServerSettings(busy="stream")``, and on `StrictSSEWire`."""
 
 
 UNEXPECTED = frozenset({Code.HOOK_ERROR, Code.ENCODING_ERROR, Code.TRANSLATION_ERROR})

@@ -61,19 +61,23 @@ async def test_strict_sse_has_the_type_in_its_own_line() -> None:
     assert len(set(ids)) == len(ids)
 
 
-async def test_a_locked_thread_is_an_event_on_the_strict_wire() -> None:
-    settings = ServerSettings(busy="wait", busy_wait=0.05)
-    app = create_app(AGUIAdapter(desk(("say", "Hallo"), waits=30)), settings=settings, wire=StrictSSEWire())
+@pytest.mark.parametrize(("busy", "wire"), [("wait", StrictSSEWire()), ("stream", None), ("stream", StrictSSEWire())])
+async def test_a_locked_thread_is_an_event(busy: Any, wire: Any) -> None:
+    settings = ServerSettings(busy=busy, busy_wait=0.05)
+    app = create_app(AGUIAdapter(desk(("say", "Hallo"), waits=30)), settings=settings, wire=wire)
     first = post(app, run_body("go"))
     await first.until(lambda exchange: b"Hallo" in exchange.body)
 
     second = await call(app, "POST", "/", run_body("more", run="r2"))
+    deleted = await call(app, "DELETE", "/threads/t1")
     first.disconnect()
     await first.end()
 
     assert (second.status, second.headers["content-type"]) == (200, "text/event-stream")
     [frame] = frames(second.body)
-    assert (frame["event"], json.loads(frame["data"])["code"]) == ("RUN_ERROR", "THREAD_IS_LOCKED")
+    data = json.loads(frame["data"])
+    assert (frame.get("event", data.get("type")), data["code"]) == ("RUN_ERROR", "THREAD_IS_LOCKED")
+    assert (deleted.status, b"THREAD_IS_LOCKED" in deleted.body) != (200, True)
     wrong = await call(app, "POST", "/", {"threadId": 1})
     assert wrong.status == 422
 

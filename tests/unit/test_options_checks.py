@@ -43,7 +43,7 @@ WRONG: list[tuple[Callable[..., Any], str, Any, str]] = [
     (Visible, "tags", [1], "a list or set of strings or None"),
     (Visible, "names", {"a": 1}, "a list or set of strings or None"),
     (Hooks, "on_event", "print", "callable or None"),
-    (ServerSettings, "busy", "waits", "'reject', 'wait' or 'interrupt'"),
+    (ServerSettings, "busy", "waits", "'reject', 'wait', 'interrupt' or 'stream'"),
     (ServerSettings, "cors", "https://app.example.com", "a list or set of strings"),
     (ServerSettings, "max_runs", -1, "greater than or equal to 0 or None"),
     (ServerSettings, "max_runs", 1.5, "a valid integer or None"),

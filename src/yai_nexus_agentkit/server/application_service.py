@@ -29,7 +29,7 @@ def service_of(settings: ServerSettings) -> RunService:
     sockets = settings.sockets or SocketSettings()
     return RunService(
         settings=ServiceSettings(
-            busy=settings.busy,
+            busy="wait" if settings.busy == "stream" else settings.busy,
             busy_wait=settings.busy_wait,
             ending_wait=settings.ending_wait,
             lease=settings.lease,

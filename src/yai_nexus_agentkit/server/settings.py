@@ -18,7 +18,6 @@ from yai_nexus_agentkit.runs.identity import ANONYMOUS, Identity, thread_key
 from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadIndex
 from yai_nexus_agentkit.runs.live_run import Disconnect
 from yai_nexus_agentkit.runs.locks import ThreadLocks
-from yai_nexus_agentkit.runs.service import Busy
 from yai_nexus_agentkit.runs.stores.opening import kind_of
 from yai_nexus_agentkit.runs.stores.store import Store
 from yai_nexus_agentkit.runs.telemetry import Meter
@@ -91,9 +90,10 @@ class ServerSettings:
     """Bytes of a run's events that are kept, merged, for viewers who come while it goes on. Beyond it nobody can join
     the run; such viewers wait for its end and see the thread then."""
 
-    busy: Busy = "reject"
-    """A run for a thread that has one: refuse it (409, ``THREAD_BUSY``), let it wait for up to `busy_wait`, or stop the
-    one under way (``interrupt``) and keep what that one has written."""
+    busy: Literal["reject", "wait", "interrupt", "stream"] = "reject"
+    """A run for a thread that has one: refuse it (409, ``THREAD_BUSY``), let it ``wait`` for up to `busy_wait`, or stop
+    the one under way (``interrupt``) and keep what that one has written. ``stream`` waits, too, but answers then with a
+    stream whose only event is ``RUN_ERROR`` with ``THREAD_IS_LOCKED``."""
 
     busy_wait: NonNegativeFloat = 30.0
     """How long ``busy="wait"`` waits for the run that is there, and ``busy="interrupt"`` for its end, before it

@@ -7,10 +7,11 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from ag_ui.core import BaseEvent
+from ag_ui.core import BaseEvent, RunErrorEvent
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from yai_nexus_agentkit.errors import Code, ThreadBusyError
 from yai_nexus_agentkit.runs.feed import Viewer
 from yai_nexus_agentkit.runs.identity import ThreadRef
 from yai_nexus_agentkit.runs.kept import Kept
@@ -97,11 +98,19 @@ class RunResponse(_Streamed):
         super().__init__(encoder, settings)
         self._start, self._launch, self._wire = start, launch, wire
 
+    @property
+    def _locked_as_event(self) -> bool:
+        return self.settings.busy == "stream" or getattr(self._wire, "locked_as_event", False)
+
     async def stream(self, sink: HttpSink, scope: Scope, receive: Receive, send: Send) -> None:
         """Write the run."""
         try:
             run = await self._start()
         except Exception as error:
+            if isinstance(error, ThreadBusyError) and self._locked_as_event:
+                event = RunErrorEvent(message=str(error), code=Code.THREAD_IS_LOCKED)
+                await sink.write(self.encoder.encode(event) + self.encoder.finish(), last=True)
+                return
             await refused(error, self._wire, self.settings)(scope, receive, send)
             return
         view = View(self.encoder, sink, self.settings, run.too_slow)

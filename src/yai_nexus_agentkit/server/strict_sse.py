@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 from uuid import uuid4
 
-from ag_ui.core import BaseEvent, Message, RunErrorEvent
+from ag_ui.core import BaseEvent, Message
 from pydantic_core import from_json, to_json
 
-from yai_nexus_agentkit.errors import Code, EncodingError, TooLargeError
+from yai_nexus_agentkit.errors import EncodingError, TooLargeError
 from yai_nexus_agentkit.protocol.json.model_json import clean_json
 from yai_nexus_agentkit.protocol.request import RequestLimits
 from yai_nexus_agentkit.transport.agui_sse import MAX_FRAME, AGUIWire, SSEEncoder
@@ -62,6 +62,7 @@ class StrictSSEWire:
     """
 
     clock: Callable[[], float] = time.time
+    locked_as_event: ClassVar[bool] = True
 
     def needs_history(self, data: Any) -> None:
         """Never: a client sends all messages that it has."""
@@ -72,9 +73,5 @@ class StrictSSEWire:
         return replace(posted, encoder=lambda: StrictSSEEncoder(self.clock))
 
     def refuse(self, refusal: Refusal, *, trace_id: str, now: datetime) -> Answer:
-        """As `AGUIWire`, but for a busy thread."""
-        if refusal.code != Code.THREAD_BUSY:
-            return AGUIWire().refuse(refusal, trace_id=trace_id, now=now)
-        encoder = StrictSSEEncoder(self.clock)
-        event = RunErrorEvent(message=refusal.description, code=Code.THREAD_IS_LOCKED)
-        return Answer(encoder.status, encoder.headers, encoder.encode(event))
+        """As `AGUIWire`."""
+        return AGUIWire().refuse(refusal, trace_id=trace_id, now=now)
