@@ -358,6 +358,17 @@ def test_values_that_are_equal_and_not_the_same(old: Any, new: Any) -> None:
         assert exact(tracker.current["v"]) == exact(json_safe(wrap(new)))
 
 
+@pytest.mark.parametrize("new", LOOKALIKES, ids=lambda value: repr(value).partition(" object at ")[0])
+def test_the_same_objects_with_another_value_inside(new: Any) -> None:
+    """A node changes the state in place and returns it."""
+    live: dict[str, Any] = {"changed": {"x": [1, "a"]}, "kept": [1, "a"], "word": Word("b")}
+    tracker = StateTracker()
+    tracker.snapshot({"v": live})
+    live["changed"]["x"][0] = new
+    tracker.delta({"v": live})
+    assert exact(tracker.current["v"]) == exact(json_safe(live))
+
+
 def cyclic(leaf: Any) -> dict[str, Any]:
     value: dict[str, Any] = {"leaf": leaf, "kept": [1]}
     value["inside"] = {"around": value, "items": [value, leaf]}

@@ -10,6 +10,7 @@ sent; also if making the patch would hold up the event loop.
 
 from __future__ import annotations
 
+import marshal
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -128,11 +129,20 @@ def _reusing(old: Any, value: Any) -> Any:
             raise ValueError("where a value is cut depends on what is around it")
         return made
     same = [name for name, item in old.items() if name in value and item == value[name]]
-    if to_json([old[name] for name in same]) != to_json([value[name] for name in same]):  # 1, True and 1.0
+    if _exact([old[name] for name in same]) != _exact([value[name] for name in same]):  # 1, True and 1.0
         same = [name for name in same if to_json(old[name]) == to_json(value[name])]
     unchanged = set(same)
     "".join(value).encode()  # no lone surrogates in names
     return {name: old[name] if name in unchanged else _reusing(old.get(name), value[name]) for name in value}
+
+
+def _exact(value: list[Any]) -> bytes:
+    """Bytes that differ where the types of two equal values do. Python's own format has them in half of the time that
+    JSON takes; it refuses objects of any other class than Python's own."""
+    try:
+        return marshal.dumps(value, 2)  # no references: those depend on which objects are the same
+    except ValueError:
+        return to_json(value)
 
 
 def _key_changes(path: str, old: Any, new: Any) -> list[Operation]:
