@@ -119,6 +119,8 @@ class Activities:
 
     def _restate(self, messages: Iterable[Message]) -> None:
         """Forget what a snapshot removes. One without any activity leaves the client's alone (AG-UI 1.0, messages)."""
+        if not self._known:
+            return
         roles = {message.id: message.role for message in messages}
         if "activity" in roles.values():
             self._known &= roles.keys()

@@ -211,5 +211,5 @@ class Spans:
 
     def make_way(self, messages: Iterable[Message]) -> list[BaseEvent]:
         """End the spans whose ids a snapshot gives to messages: a client then takes them for those messages' owners."""
-        ids = {message.id for message in messages}
+        ids = {message.id for message in messages} if self._spans else ()
         return [e for span, (span_id, _) in list(self._spans.items()) if span_id in ids for e in self.close(span)]

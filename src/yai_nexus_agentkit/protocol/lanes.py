@@ -108,7 +108,8 @@ class Lanes:
 
     def restate(self, messages: Iterable[Message]) -> None:
         """These messages are complete: text under their ids would be appended."""
-        self._textless.difference_update(message.id for message in messages)
+        if self._textless:
+            self._textless.difference_update(message.id for message in messages)
 
     def make_room(self, name: str, lane: Lane) -> list[BaseEvent]:
         """End reasoning and the spans around the lane before its text or calls, or UIs go on showing "thinking"."""

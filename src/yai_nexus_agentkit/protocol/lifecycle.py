@@ -349,7 +349,7 @@ class RunLifecycle:
         messages)."""
         if not self.quiet:
             return []
-        unique = list({message.id: message for message in messages if usable(message.id)}.values())
+        unique = list({own_id: message for message in messages if (own_id := usable(message.id))}.values())
         events = [*self._spans.make_way(unique), *self._calls.restate(unique)]
         self._ids.restate(unique)
         self._lanes.restate(unique)

@@ -67,5 +67,5 @@ class MessageIds:
     def restate(self, messages: Iterable[Message]) -> None:
         """Take over what a snapshot says: it replaces messages, owners included (AG-UI 1.0, subagents)."""
         for message in messages:
-            known = self._kinds.get(message.id, message.role)
-            self.own(message.id, message.role if known == message.role else CONFLICT, message.subagent_run_id)
+            own_id, role = message.id, message.role
+            self.own(own_id, role if self._kinds.get(own_id, role) == role else CONFLICT, message.subagent_run_id)

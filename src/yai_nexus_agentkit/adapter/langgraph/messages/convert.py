@@ -82,7 +82,7 @@ def to_agui(
     pass_ = _ToAGUI(declared, reasoning, marked, calls_of((), foreign=foreign))
     for position, message in enumerate(messages):
         convert = _TO_AGUI.get(message.type)
-        if convert is not None and not is_withheld(message):
+        if convert is not None and not (message.additional_kwargs and is_withheld(message)):
             if convert is not _ToAGUI.tool:
                 pass_.flush()
             convert(pass_, message, message_id(message, position))
@@ -103,7 +103,7 @@ def was_fetched(message: lc.BaseMessage) -> bool:
 def is_shown(message: lc.BaseMessage) -> bool:
     """Whether a client has a message for this one: placeholders, answers that say nothing and what is withheld are not
     shown."""
-    if message.type == "human" or (message.__class__ is lc.AIMessage and _is_plain(message)):  # most of a long thread
+    if message.type == "human" or (message.type == "ai" and _is_plain(message)):  # most of a long thread
         return True
     if message.additional_kwargs and is_withheld(message):
         return False
@@ -122,6 +122,10 @@ def is_shown(message: lc.BaseMessage) -> bool:
 def _is_plain(message: lc.BaseMessage) -> bool:
     """The message has text, and no more than that."""
     return message.content.__class__ is str and bool(message.content) and not message.additional_kwargs
+
+
+def _calls(message: lc.BaseMessage) -> bool:
+    return isinstance(message, lc.AIMessage) and bool(message.tool_calls or message.invalid_tool_calls)
 
 
 def tool_content(message: lc.ToolMessage, *, declared: bool = True) -> str | list[ContentPart]:
@@ -166,7 +170,7 @@ class _ToAGUI:
 
     def human(self, message: lc.BaseMessage, own_id: str) -> None:
         content = message.content
-        if self._marked == "developer" and mark_of(message):
+        if self._marked == "developer" and message.additional_kwargs and mark_of(message):
             self.out.append(DeveloperMessage(id=own_id, content=_plain(message), **_named(message)))
             return
         if isinstance(content, str):
@@ -184,12 +188,15 @@ class _ToAGUI:
         self.out.append(model(id=own_id, content=_plain(message), **_named(message)))
 
     def ai(self, message: lc.BaseMessage, own_id: str) -> None:
+        if _is_plain(message) and not (message.response_metadata or _calls(message)):
+            self.out.append(AssistantMessage(id=own_id, content=_plain(message), **_named(message)))
+            return
         whole, fields = read_whole(message), _named(message)
         if self._reasoning and whole.blocks:
             provider = message.response_metadata.get("model_provider")
             self.out += [reasoning_message(own_id, n, block, provider) for n, block in enumerate(whole.blocks)]
         calls, results = self._served(whole, message, own_id) if whole.served else ([], [])
-        if isinstance(message, lc.AIMessage) and (message.tool_calls or message.invalid_tool_calls):
+        if isinstance(message, lc.AIMessage) and _calls(message):
             calls += self._tool_calls(message, own_id)
         if calls:
             fields["tool_calls"] = calls
