@@ -13,7 +13,7 @@ if (element) {
 }
 
 const Failed = ({ text }: { text: string }) => (
-  <main className="failed">
+  <main className="cannot">
     <h1>This page cannot begin</h1>
     <p role="alert">{text}</p>
     <button type="button" className="button primary" onClick={() => location.reload()}>

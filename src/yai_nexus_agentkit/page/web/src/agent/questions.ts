@@ -43,9 +43,17 @@ export function questionOf(interrupt: Interrupt): Question {
   const asked = askedOf(interrupt, value, schema);
   const words = interrupt.message && !isJson(interrupt.message) ? interrupt.message : undefined;
   const about = words || asked.kind === "approval" || !isObject(value) ? undefined : value;
-  const title = asked.kind === "approval" ? "The agent asks for your approval" : (words ?? "The agent needs an answer");
+  const title = asked.kind === "approval" ? titleOf(asked.actions) : (words ?? "The agent needs an answer");
   return { id: interrupt.id, title, about, asked, cancels: asked.kind !== "approval" && asked.kind !== "confirmation" };
 }
+
+/** The question in words: of one call, or about several. */
+function titleOf(actions: Action[]): string {
+  const [only, ...others] = actions;
+  return only && others.length === 0 ? askFor(only) : "The agent asks for your approval";
+}
+
+export const askFor = (action: Action): string => action.text ?? `Allow ${action.name}?`;
 
 function askedOf(interrupt: Interrupt, value: unknown, schema: JsonSchema | undefined): Asked {
   const given = objectOf(value);

@@ -87,6 +87,8 @@ export class ThreadStore {
     const id = edited ?? crypto.randomUUID();
     const at = this.agent.messages.findIndex((message) => message.id === id);
     if (at >= 0) this.agent.setMessages(this.agent.messages.slice(0, at));
+    // What was asked after that message is no longer of interest. The client would insist on answers.
+    this.agent.pendingInterrupts = [];
     this.agent.addMessage({ id, role: "user", content });
     await this.run(undefined, edited ? undefined : content);
   }
@@ -202,10 +204,16 @@ export class ThreadStore {
     const interrupts = [...this.agent.pendingInterrupts];
     const error = stopped ? undefined : (this.view.error ?? failure);
     // An answer that failed may be given again: the questions are still open.
-    const trouble = error && { message: error.message, code: error.code, retry: interrupts.length > 0 ? null : retry };
+    const trouble = error && { ...this.inWords(error), retry: interrupts.length > 0 ? null : retry };
     const notice = stopped ? "Stopped." : null;
     this.set({ ...this.read(), status: "idle", streaming: [], interrupts, trouble: trouble ?? null, notice });
     this.watcher.ended();
+  }
+
+  /** Some graphs cannot go on without an answer; their refusal lists what a form would have asked for. */
+  private inWords({ message, code }: Omit<Trouble, "retry">): Omit<Trouble, "retry"> {
+    const left = Object.values(this.view.given).some(({ status }) => status === "cancelled");
+    return { message: left && code === "INVALID_RESUME" ? "The agent cannot go on without an answer." : message, code };
   }
 
   /** An agent object with an open question cannot connect again: go on with a new one. */

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { isObject } from "../agent/json.ts";
-import type { Action, Asked, Decision } from "../agent/questions.ts";
+import { type Action, type Asked, askFor, type Decision } from "../agent/questions.ts";
 import { SchemaForm } from "../form/SchemaForm.tsx";
 import { ValueView } from "../ui/ValueView.tsx";
 
@@ -19,7 +19,13 @@ export function Approval({ asked, give }: Given) {
   return (
     <>
       {actions.map((action, n) => (
-        <ActionView key={n} action={action} decision={decisions[n]} decide={(decision) => decide(n, decision)} />
+        <ActionView
+          key={n}
+          action={action}
+          several={actions.length > 1}
+          decision={decisions[n]}
+          decide={(decision) => decide(n, decision)}
+        />
       ))}
       {actions.length > 1 && (
         <div className="actions">
@@ -42,21 +48,15 @@ const WORDS = { type: "string", title: "Your answer", maxLength: 2000 };
 
 type ActionGiven = {
   action: Action;
+  /** Whether it is one of several, so that it has a title of its own. */
+  several: boolean;
   decision: Decision | undefined;
   decide: (decision: Decision | undefined) => void;
 };
 
-function ActionView({ action, decision, decide }: ActionGiven) {
+function ActionView({ action, several, decision, decide }: ActionGiven) {
   const [mode, setMode] = useState<"look" | "edit" | "words">("look");
-  const heading = (
-    <p className="ask">
-      {action.text ?? (
-        <>
-          Allow <code>{action.name}</code>?
-        </>
-      )}
-    </p>
-  );
+  const heading = several && <p className="ask">{askFor(action)}</p>;
   const back = (
     <button type="button" className="button ghost" onClick={() => setMode("look")}>
       Back
@@ -81,6 +81,7 @@ function ActionView({ action, decision, decide }: ActionGiven) {
         <SchemaForm
           schema={schema}
           root={root}
+          focus
           start={action.args}
           submit={(args) => decide({ type: "edit", args: isObject(args) ? args : {} })}
         >
@@ -94,7 +95,7 @@ function ActionView({ action, decision, decide }: ActionGiven) {
     return (
       <div className="action">
         {heading}
-        <SchemaForm schema={WORDS} submit={(text) => decide({ type: "words", text: String(text) })}>
+        <SchemaForm schema={WORDS} focus submit={(text) => decide({ type: "words", text: String(text) })}>
           <button className="button primary">Send</button>
           {back}
         </SchemaForm>

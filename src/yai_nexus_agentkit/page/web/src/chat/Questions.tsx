@@ -1,5 +1,5 @@
 import type { Interrupt, ResumeEntry } from "@ag-ui/client";
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
 import { MessageCircleQuestion } from "lucide-react";
 import { type Question, questionOf } from "../agent/questions.ts";
 import { SchemaForm } from "../form/SchemaForm.tsx";
@@ -17,7 +17,7 @@ type Given = {
 export function Questions({ interrupts, given, answer }: Given) {
   const [entries, setEntries] = useState<Record<string, ResumeEntry>>({});
   const box = useRef<HTMLDivElement>(null);
-  useFocus(box);
+  useFocus(box, Object.keys(entries).length);
   const take = (entry: ResumeEntry) => {
     const next = { ...entries, [entry.interruptId]: entry };
     setEntries(next);
@@ -35,7 +35,7 @@ export function Questions({ interrupts, given, answer }: Given) {
         return entries[interrupt.id] ? (
           <section key={interrupt.id} className="card answered">
             <span className="cut">{question.title}</span>
-            <span className="muted">answered</span>
+            <span className="muted">{entries[interrupt.id]?.status === "cancelled" ? "left open" : "answered"}</span>
             <button type="button" className="button small" onClick={() => reopen(interrupt.id)}>
               Change
             </button>
@@ -53,13 +53,15 @@ export function Questions({ interrupts, given, answer }: Given) {
   );
 }
 
-/** The question takes the focus, and gives it back to the box for messages. */
-function useFocus(box: React.RefObject<HTMLDivElement | null>) {
+/** The next question takes the focus; in the end it goes back to the box for messages. */
+function useFocus(box: RefObject<HTMLDivElement | null>, answered: number) {
   useEffect(() => {
-    box.current?.querySelector<HTMLElement>("button, input, select, textarea")?.focus({ preventScroll: true });
-    return () => document.getElementById("message")?.focus({ preventScroll: true });
-  }, [box]);
+    box.current?.querySelector<HTMLElement>(INPUTS)?.focus({ preventScroll: answered === 0 });
+  }, [box, answered]);
+  useEffect(() => () => document.getElementById("message")?.focus({ preventScroll: true }), []);
 }
+
+const INPUTS = ".question button, .question input, .question select, .question textarea";
 
 function QuestionCard(props: { question: Question; start: unknown; take: (entry: ResumeEntry) => void }) {
   const { question, start, take } = props;

@@ -34,8 +34,12 @@ export function ToolCard({ block, now }: { block: CallBlock; now: Now }) {
         summary={summary}
         open={status === "running" && output.length > 0}
       >
-        <p className="label">Arguments</p>
-        <pre tabIndex={0}>{pretty(args || "{}")}</pre>
+        {args && args !== "{}" && (
+          <>
+            <p className="label">Arguments</p>
+            <pre tabIndex={0}>{pretty(args)}</pre>
+          </>
+        )}
         {!result && output.map((one) => <BlockView key={one.id} block={one} now={now} />)}
         {result && <Result result={result} failed={status === "failed"} />}
       </Folded>

@@ -1,5 +1,5 @@
 import { objectOf } from "../agent/json.ts";
-import { Frame, Fieldset, idOf, type FormState, marks } from "./Frame.tsx";
+import { Frame, Fieldset, type FormState, marks } from "./Frame.tsx";
 import { Choice, Several } from "./choices.tsx";
 import { NumberBox, TextBox } from "./boxes.tsx";
 import { ListView, MapView, TupleView } from "./lists.tsx";
@@ -24,7 +24,8 @@ export function FieldView(given: FieldGiven) {
   const field = fieldOf(schema, form.root);
   const label = labelOf(field, name);
   const required = given.required && !field.nullable;
-  const frame = { form, path, label, required, description: field.description };
+  const mark = !required && (value === undefined || value === null || value === "" || field.kind === "group");
+  const frame = { form, path, label, optional: mark, description: field.description };
   const common = { ...marks(frame), value, change };
   switch (field.kind) {
     case "fixed":
@@ -42,12 +43,12 @@ export function FieldView(given: FieldGiven) {
         </Frame>
       );
     case "choice":
-      return <Choice {...frame} {...common} options={field.options} />;
+      return <Choice {...frame} value={value} change={change} options={field.options} />;
     case "several":
       return <Several {...frame} options={field.options} value={value} change={change} />;
     case "flag":
       return (
-        <Frame {...frame} required={false} beside>
+        <Frame {...frame} optional={false} beside>
           <input
             type="checkbox"
             {...marks(frame)}
@@ -58,7 +59,7 @@ export function FieldView(given: FieldGiven) {
       );
     case "group":
       return (
-        <Fieldset {...frame} bare={bare} optional={optional(given, required)}>
+        <Fieldset {...frame} bare={bare} whole={wholeOf(given, required)}>
           {field.properties.map(([key, property]) => (
             <FieldView
               key={key}
@@ -74,7 +75,7 @@ export function FieldView(given: FieldGiven) {
         </Fieldset>
       );
     case "union":
-      return <Union {...given} label={label} variants={field.variants} required={required} />;
+      return <Union {...given} label={label} variants={field.variants} optional={mark} />;
     case "list":
       return <ListView {...frame} item={field.item} schema={field.schema} value={value} change={change} />;
     case "tuple":
@@ -85,7 +86,7 @@ export function FieldView(given: FieldGiven) {
 }
 
 /** A group that may be left out is there when somebody adds it. */
-function optional({ form, schema, value, change, bare }: FieldGiven, required: boolean) {
+function wholeOf({ form, schema, value, change, bare }: FieldGiven, required: boolean) {
   if (required || bare) return undefined;
   const empty = value === undefined || value === null;
   const { anyOf: _, default: __, ...present } = schema;
@@ -94,13 +95,13 @@ function optional({ form, schema, value, change, bare }: FieldGiven, required: b
 }
 
 /** One of several shapes: a choice of the shape, and its fields. */
-function Union(given: FieldGiven & { label: string; variants: JsonSchema[] }) {
-  const { form, name, path, label, variants, value, change, required } = given;
+function Union(given: FieldGiven & { label: string; variants: JsonSchema[]; optional: boolean }) {
+  const { form, name, path, label, variants, value, change, optional } = given;
   const at = variantOf(variants, value, form.root);
   const chosen = variants[at];
   const titles = variants.map((variant, n) => {
     const field = fieldOf(variant, form.root);
-    return { value: n, label: field.title ?? SHAPES[field.kind] ?? `Form ${n + 1}` };
+    return { value: n, label: field.title ?? field.shape ?? SHAPES[field.kind] ?? `Form ${n + 1}` };
   });
   const frame = {
     form,
@@ -111,8 +112,8 @@ function Union(given: FieldGiven & { label: string; variants: JsonSchema[] }) {
   };
   const choose = (n: unknown) => change(variants[Number(n)] && initial(variants[Number(n)] ?? {}, form.root));
   return (
-    <Fieldset form={form} path={path} label={label} required={required} description={undefined}>
-      <Choice {...frame} id={idOf(form, frame.path)} options={titles} value={at} change={choose} />
+    <Fieldset form={form} path={path} label={label} optional={optional} description={undefined}>
+      <Choice {...frame} quiet options={titles} value={at} change={choose} />
       {chosen && (
         <FieldView form={form} schema={chosen} name={name} path={path} required value={value} change={change} bare />
       )}

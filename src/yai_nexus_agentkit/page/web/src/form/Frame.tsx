@@ -9,20 +9,20 @@ export type FrameGiven = {
   form: FormState;
   path: string;
   label: string;
-  required: boolean;
+  /** Whether it says that it may be left empty. Most fields are wanted, so the others are marked. */
+  optional?: boolean;
   description: string | undefined;
 };
 
 export const idOf = (form: FormState, path: string): string => `${form.id}/${path}`;
 
 /** What ties an input to its label, its description and its problem. */
-export function marks({ form, path, required, description }: FrameGiven) {
+export function marks({ form, path, description }: FrameGiven) {
   const id = idOf(form, path);
   const problem = form.problems[path];
   const described = [description && `${id}-about`, problem && `${id}-problem`].filter(Boolean).join(" ");
   return {
     id,
-    required,
     "aria-invalid": problem ? true : undefined,
     "aria-describedby": described || undefined,
   } as const;
@@ -36,7 +36,7 @@ export function Frame({ children, beside, ...given }: FrameGiven & { children: R
       {beside && children}
       <label htmlFor={id}>
         {given.label}
-        <Optional {...given} beside={beside} />
+        {given.optional && <Optional />}
       </label>
       {!beside && children}
       <About {...given} />
@@ -44,10 +44,7 @@ export function Frame({ children, beside, ...given }: FrameGiven & { children: R
   );
 }
 
-/** Most fields are required, so the others are marked. */
-export function Optional({ required, beside }: { required: boolean; beside?: boolean }) {
-  return required || beside ? null : <span className="muted"> (optional)</span>;
-}
+export const Optional = () => <span className="muted"> (optional)</span>;
 
 /** The description of a field, and its problem. */
 export function About({ form, path, description }: FrameGiven) {
@@ -72,27 +69,27 @@ export function About({ form, path, description }: FrameGiven) {
 type Group = FrameGiven & {
   children: ReactNode;
   bare?: boolean;
-  optional?: { empty: boolean; add: () => void; remove: () => void };
+  whole?: { empty: boolean; add: () => void; remove: () => void };
 };
 
-/** Several fields under one title. `optional`: it is added and removed as a whole. */
-export function Fieldset({ children, bare, optional, ...given }: Group) {
+/** Several fields under one title. `whole`: it is added and removed as a whole. */
+export function Fieldset({ children, bare, whole, ...given }: Group) {
   if (bare) return <>{children}</>;
   return (
     <fieldset>
       <legend>
         {given.label}
-        <Optional required={given.required} />
+        {given.optional && <Optional />}
       </legend>
       <About {...given} />
-      {!optional?.empty && children}
-      {optional?.empty && (
-        <button type="button" className="button small" onClick={optional.add}>
+      {!whole?.empty && children}
+      {whole?.empty && (
+        <button type="button" className="button small" onClick={whole.add}>
           <Plus size={14} aria-hidden /> Add<span className="sr"> {given.label}</span>
         </button>
       )}
-      {optional && !optional.empty && (
-        <button type="button" className="button small ghost" onClick={optional.remove}>
+      {whole && !whole.empty && (
+        <button type="button" className="button small ghost" onClick={whole.remove}>
           <X size={14} aria-hidden /> Remove<span className="sr"> {given.label}</span>
         </button>
       )}

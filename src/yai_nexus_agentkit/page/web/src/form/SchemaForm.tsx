@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useId, useRef, useState } from "react";
+import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { isObject } from "../agent/json.ts";
 import { FieldView } from "./FieldView.tsx";
 import { type Problems, problemsOf } from "./problems.ts";
@@ -9,19 +9,24 @@ type Given = {
   /** Where the references of the schema begin, if it is a part of another one. */
   root?: JsonSchema;
   start?: unknown;
+  /** Whether the first field gets the focus. */
+  focus?: boolean;
   submit: (value: unknown) => void;
   /** The buttons. One of them submits. */
   children: ReactNode;
 };
 
 /** A form for what a JSON Schema describes. Problems stand beside the fields; the server has the last word. */
-export function SchemaForm({ schema, root = schema, start, submit, children }: Given) {
+export function SchemaForm({ schema, root = schema, start, focus, submit, children }: Given) {
   const id = useId();
   const form = useRef<HTMLFormElement>(null);
   const [value, setValue] = useState<unknown>(() => start ?? initial(schema, root));
   const [problems, setProblems] = useState<Problems>({});
   const [tried, setTried] = useState(false);
 
+  useEffect(() => {
+    if (focus) form.current?.querySelector<HTMLElement>("input, select, textarea")?.focus();
+  }, [focus]);
   const change = (next: unknown) => {
     setValue(next);
     if (tried) setProblems(problemsOf(schema, next, root));

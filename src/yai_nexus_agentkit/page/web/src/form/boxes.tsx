@@ -3,7 +3,6 @@ import type { JsonSchema } from "./schema.ts";
 
 type Given = {
   id: string;
-  required: boolean;
   "aria-invalid": true | undefined;
   "aria-describedby": string | undefined;
   schema: JsonSchema;

@@ -7,8 +7,8 @@ type Given = FrameGiven & { options: Option[]; value: unknown; change: (value: u
 /** More options than this are a list to open. */
 const SIDE_BY_SIDE = 4;
 
-/** One of several. */
-export function Choice({ options, value, change, ...frame }: Given & { id?: string }) {
+/** One of several. `quiet`: the label is for screen readers. */
+export function Choice({ options, value, change, quiet, ...frame }: Given & { quiet?: boolean }) {
   const id = idOf(frame.form, frame.path);
   const at = options.findIndex((option) => option.value === value);
   if (options.length > SIDE_BY_SIDE) {
@@ -21,9 +21,7 @@ export function Choice({ options, value, change, ...frame }: Given & { id?: stri
             change(event.target.value === "" ? undefined : options[Number(event.target.value)]?.value)
           }
         >
-          <option value="" disabled={frame.required}>
-            {frame.required ? "Please choose" : "–"}
-          </option>
+          <option value="">{frame.optional ? "–" : "Please choose"}</option>
           {options.map((option, n) => (
             <option key={n} value={n}>
               {option.label}
@@ -33,12 +31,12 @@ export function Choice({ options, value, change, ...frame }: Given & { id?: stri
       </Frame>
     );
   }
-  const { required: _, ...described } = marks(frame);
+  const described = marks(frame);
   return (
     <fieldset className="field choice" aria-describedby={described["aria-describedby"]}>
-      <legend>
+      <legend className={quiet ? "sr" : undefined}>
         {frame.label}
-        <Optional required={frame.required} />
+        {frame.optional && <Optional />}
       </legend>
       <div className="segments">
         {options.map((option, n) => (

@@ -14,7 +14,7 @@ export function ListView({ item, schema, value, change, ...frame }: Given & { it
   const items = listOf(value);
   const { form, path, label } = frame;
   return (
-    <Fieldset {...frame} required={frame.required || (schema.minItems ?? 0) > 0}>
+    <Fieldset {...frame} optional={frame.optional && !schema.minItems}>
       {items.map((one, n) => (
         <div key={n} className="item">
           <FieldView

@@ -36,8 +36,8 @@ export type JsonSchema = {
 
 export type Option = { value: unknown; label: string };
 
-/** One field of a form. `nullable`: it may be left empty. */
-export type Field = { title?: string; description?: string; nullable: boolean } & (
+/** One field of a form. `shape`: the name of the type. `nullable`: it may be left empty. */
+export type Field = { title?: string; shape?: string; description?: string; nullable: boolean } & (
   | { kind: "text"; schema: JsonSchema }
   | { kind: "number"; schema: JsonSchema; whole: boolean }
   | { kind: "flag" }
@@ -54,7 +54,7 @@ export type Field = { title?: string; description?: string; nullable: boolean } 
 /** Follow references, take the null of optionals away, and say what remains. */
 export function fieldOf(given: JsonSchema, root: JsonSchema): Field {
   const { schema, nullable } = resolved(given, root);
-  const about = { title: schema.title, description: schema.description, nullable };
+  const about = { title: given.title, shape: schema.title, description: schema.description, nullable };
   const options = optionsOf(schema);
   if (schema.const !== undefined) return { ...about, kind: "fixed", value: schema.const };
   if (options) return { ...about, kind: "choice", options };

@@ -72,7 +72,7 @@ function drawn({ type, names, rows }: Plot) {
         cursor={{ fill: "var(--hover)", stroke: "var(--border)" }}
         contentStyle={{ background: "var(--card)", border: "1px solid var(--border)", borderRadius: 8 }}
       />
-      {names.length > 1 && <Legend iconType="circle" iconSize={8} />}
+      {names.length > 1 && <Legend iconType="circle" iconSize={8} wrapperStyle={{ fontSize: 13 }} />}
       {names.map((series, n) => {
         const colour = `var(--chart-${(n % 4) + 1})`;
         const common = { key: series, dataKey: series, isAnimationActive: false };

@@ -1,3 +1,4 @@
+import { Check } from "lucide-react";
 import { isObject } from "../agent/json.ts";
 import type { Shown } from "./registry.tsx";
 import { Unknown } from "./Unknown.tsx";
@@ -7,8 +8,17 @@ export function Progress({ name: type, value }: Shown) {
   if (!isObject(value) || typeof value.fraction !== "number") return <Unknown name={type} value={value} />;
   const name = String(value.name ?? type);
   const done = value.fraction >= 1;
+  if (done) {
+    return (
+      <p className="progress done row">
+        <Check size={14} aria-hidden />
+        <span>{name}</span>
+        <span className="muted cut">{String(value.message ?? "done")}</span>
+      </p>
+    );
+  }
   return (
-    <div className={done ? "progress done" : "progress"}>
+    <div className="progress">
       <div className="row">
         <span>{name}</span>
         <span className="muted cut">{String(value.message ?? "")}</span>
