@@ -122,12 +122,10 @@ def _files(root: Path) -> Iterator[tuple[Path, Path]]:
 
 
 def _write(target: Path, source: Path, name: str | None) -> None:
-    """Copy a file; with a `name` it is a text that gets it."""
+    """Copy a file; with a `name`, that takes the place of the placeholder."""
+    content = source.read_bytes()
     target.parent.mkdir(parents=True, exist_ok=True)
-    if name is None:
-        shutil.copyfile(source, target)
-    else:
-        target.write_text(source.read_text("utf-8").replace(_PLACEHOLDER, name), "utf-8")
+    target.write_bytes(content if name is None else content.replace(_PLACEHOLDER.encode(), name.encode()))
 
 
 def _is_built() -> bool:

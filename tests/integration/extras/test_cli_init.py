@@ -9,8 +9,10 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from email.parser import Parser
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -20,10 +22,13 @@ import yaml
 from packaging.requirements import Requirement
 
 from tests.support.command_line import Project, project_in, run_main
+from tests.support.providers import openai_chat
+from tests.support.providers.server import ModelServer
 from tests.support.screen import in_a_terminal
 from yai_nexus_agentkit.cli import parse
 
 SOURCES = Path(__file__).parents[3] / "src" / "yai_nexus_agentkit"
+TOOLS = SOURCES.parents[1] / ".venvs" / "package" / "bin" / "python"
 FILES = [
     ".dockerignore",
     ".env.example",
@@ -251,11 +256,44 @@ def test_its_tests_pass(made: Path) -> None:
     assert "4 passed" in checked(made, sys.executable, "-m", "pytest", "-p", "no:cacheprovider")
 
 
-def test_its_gates_hold(made: Path) -> None:
-    for command in commands_of(yaml.safe_load((made / ".github/workflows/ci.yml").read_text())):
-        program, *words = shlex.split(command)
-        if program == "yai-nexus-agentkit":
-            checked(made, sys.executable, "-m", "yai_nexus_agentkit", *words)
+def test_its_gates_hold(made: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MODEL", raising=False)
+    with project_in(made, capsys, monkeypatch):
+        for command in commands_of(yaml.safe_load(Path(".github/workflows/ci.yml").read_text())):
+            program, *words = shlex.split(command)
+            if program == "yai-nexus-agentkit":
+                result = run_main(capsys, *words)
+                assert result.code == 0, result.out + result.err
+
+
+def test_a_model_that_its_environment_names_answers(made: Path) -> None:
+    settings = (made / ".env.example").read_text()
+    with ModelServer([openai_chat.answer("Hello ", "from a model.")]) as server:
+        for line in ("MODEL=openai:gpt-5-mini", "OPENAI_API_KEY="):
+            assert f"# {line}\n" in settings
+            settings = settings.replace(f"# {line}", line)
+        settings = settings.replace("OPENAI_API_KEY=", f"OPENAI_API_KEY=secret\nOPENAI_BASE_URL={server.url}/v1")
+        (made / ".env").write_text(settings)
+        shown = checked(made, sys.executable, "-m", "yai_nexus_agentkit", "run", "agent:graph", "Hi")
+        (made / ".env").unlink()
+
+    assert "Hello from a model." in shown
+    assert [body["model"] for body in server.bodies] == ["gpt-5-mini"]
+    assert [tool["function"]["name"] for tool in server.bodies[0]["tools"]] == ["look_up_weather", "send_mail"]
+
+
+def test_its_requirements_are_installed_by_its_description_alone(made: Path, tmp_path: Path) -> None:
+    """As the Dockerfile does it. Nothing of the project itself is installed: it runs in its folder."""
+    assert TOOLS.exists(), "make test sets it up: make .venvs/package/.stamp"
+    shutil.copy(made / "pyproject.toml", tmp_path)
+    options = ["--no-deps", "--no-index", "--no-build-isolation", "--quiet"]
+    checked(tmp_path, str(TOOLS), "-m", "pip", "wheel", *options, "--wheel-dir", "out", ".")
+
+    with zipfile.ZipFile(tmp_path / "out" / "mine-0.1.0-py3-none-any.whl") as wheel:
+        metadata = Parser().parsestr(wheel.read("mine-0.1.0.dist-info/METADATA").decode())
+        assert [name for name in wheel.namelist() if "dist-info" not in name] == []
+    needed = {Requirement(text).name for text in metadata.get_all("Requires-Dist", [])}
+    assert needed == {"python-dotenv", "yai-nexus-agentkit", "httpx", "pytest", "pytest-asyncio"}
 
 
 def test_its_code_is_formatted(made: Path) -> None:
