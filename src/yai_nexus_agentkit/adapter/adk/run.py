@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractContextManager, aclosing
+from contextlib import AbstractContextManager, aclosing, closing
 from typing import Any
 
 from google.adk.runners import Runner
 
+from yai_nexus_agentkit.adapter.adk.logged import logged_once
 from yai_nexus_agentkit.adapter.adk.plan import Plan
 from yai_nexus_agentkit.adapter.adk.plugin import RunPlugin
 from yai_nexus_agentkit.adapter.adk.sessions import Place
@@ -95,7 +96,7 @@ class AdkRun(SourceRun):
     async def _work(self) -> None:
         enter(self._sink)
         failed: AdkError | None = None
-        try:
+        with closing(self._channel), logged_once():
             async with aclosing(self._native()) as natives:
                 async for event in natives:
                     self._channel.put(event)
@@ -106,12 +107,10 @@ class AdkRun(SourceRun):
                         continue
                     if event.actions.artifact_delta:
                         await self._files(event.actions.artifact_delta)
-                    if event.error_code:
+                    if event.error_code and not _is_of_node(event):
                         failed = AdkError(event.error_code, event.error_message)
                     elif event.content is not None and event.content.parts:
                         failed = None
-        finally:
-            self._channel.close()
         if failed is not None:
             raise failed
 
@@ -140,6 +139,13 @@ class AdkRun(SourceRun):
             envelope = _file(name, version, part)
             if envelope is not None:
                 self._channel.put(Emission(None, envelope))
+
+
+def _is_of_node(event: Any) -> bool:
+    """The error is that of a workflow's node, not of an agent: it comes as an exception, too, unless the node was tried
+    again."""
+    path = event.node_info.path if event.node_info is not None else ""
+    return bool(path) and path.rpartition("/")[2].partition("@")[0] != event.author
 
 
 def _file(name: str, version: int, part: Any) -> Envelope | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, closing
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -23,6 +23,7 @@ from google.genai import types
 
 from yai_nexus_agentkit.adapter.adk.content import response_of
 from yai_nexus_agentkit.adapter.adk.history import calls_of, parts_of
+from yai_nexus_agentkit.adapter.adk.logged import logged_once
 from yai_nexus_agentkit.adapter.adk.plugin import RunPlugin
 from yai_nexus_agentkit.adapter.adk.questions import CONFIRMATION, Question, answer_to
 from yai_nexus_agentkit.adapter.adk.sessions import Place
@@ -107,7 +108,7 @@ class Talk:
         enter(self.sink)
         place = {"user_id": self._place.user_id, "session_id": self._place.session_id}
         events = runner.run_live(**place, live_request_queue=self._requests, run_config=run_config)
-        try:
+        with closing(self.channel), logged_once():
             async with aclosing(events) as natives:
                 async for event in natives:
                     self._called |= {call.id: event.id for call in calls_of(event)}
@@ -115,8 +116,6 @@ class Talk:
                     while len(self.channel.items) >= _MOST_WAITING:
                         self._room.clear()
                         await self._room.wait()
-        finally:
-            self.channel.close()
 
     def made_room(self) -> None:
         """Events were read."""
