@@ -56,6 +56,10 @@ def pay(amount: int, to: str, note: str = "") -> str:
     return f"paid {amount} € to {to}" + (f" ({note})" if note else "")
 
 
+def asked_of(args: dict[str, Any]) -> str:
+    return f"Pay {args['amount']} € to {args['to']}?"
+
+
 @tool
 def book_flight(to: str) -> str:
     """Book a flight; the user fills in the details."""
@@ -107,7 +111,7 @@ def draw_chart(temperatures: dict[str, int]) -> None:
 
 TOOLS: list[BaseTool] = [
     get_weather,
-    require_approval(pay, when=lambda args: args["amount"] > 10),
+    require_approval(pay, when=lambda args: args["amount"] > 10, message=asked_of),
     book_flight,
     ask_librarian,
     make_plan,

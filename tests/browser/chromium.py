@@ -94,8 +94,16 @@ class Browser:
         self._process.stdout.close()
 
     def open(self, url: str) -> None:
-        """A new page, without anything of the last one's."""
+        """A new page; those before it are closed."""
         self._do("open", url=url)
+
+    def another(self, url: str) -> None:
+        """A further page, in front of those that are open."""
+        self._do("another", url=url)
+
+    def front(self, tab: int) -> None:
+        """Go to a page, counted from 0 in the order of opening."""
+        self._do("front", tab=tab)
 
     def resize(self, width: int, height: int) -> None:
         """Give the page another size: that of a phone, for example."""
@@ -104,11 +112,34 @@ class Browser:
     def click(self, selector: str) -> None:
         self._do("click", on=selector)
 
+    def hover(self, selector: str) -> None:
+        self._do("hover", on=selector)
+
     def fill(self, selector: str, text: str) -> None:
         self._do("fill", on=selector, text=text)
 
     def press(self, selector: str, key: str) -> None:
         self._do("press", on=selector, key=key)
+
+    def key(self, key: str) -> None:
+        """Press a key where the focus is."""
+        self._do("key", key=key)
+
+    def type(self, text: str) -> None:
+        """Type where the focus is."""
+        self._do("type", text=text)
+
+    def choose(self, selector: str, option: str) -> None:
+        """Choose an option of a list."""
+        self._do("choose", on=selector, option=option)
+
+    def upload(self, selector: str, file: Path) -> None:
+        """Choose a file."""
+        self._do("upload", on=selector, file=str(file))
+
+    def scheme(self, *, dark: bool) -> None:
+        """The colours that the system prefers."""
+        self._do("scheme", dark=dark)
 
     def see(self, selector: str) -> None:
         """Wait until it is visible."""
@@ -128,6 +159,11 @@ class Browser:
 
     def evaluate(self, script: str) -> Any:
         return self._do("evaluate", script=script)
+
+    def violations(self) -> list[str]:
+        """The rules of accessibility that the page breaks, as axe finds them."""
+        found: list[str] = self._do("violations")
+        return found
 
     def watch(self, selector: str) -> None:
         """Keep from now on what the last such element says, for `said`."""

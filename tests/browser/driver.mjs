@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import axe from "axe-core";
 import { chromium } from "playwright-core";
 
 const FLAGS = [
@@ -26,34 +27,57 @@ const context = await chromium.launchPersistentContext(profile, {
 });
 context.setDefaultTimeout(15_000);
 
+let tabs = [];
 let page;
 let complaints = [];
 
+async function another(url) {
+  page = await context.newPage();
+  tabs.push(page);
+  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  // A page under test speaks with its own server only.
+  await page.route(
+    (to) => to.hostname !== new URL(url).hostname,
+    (route) => {
+      complaints.push(`asks for ${route.request().url()}`);
+      return route.abort();
+    },
+  );
+  await page.goto(url);
+}
+
 const commands = {
   async open({ url }) {
-    await page?.close();
+    await Promise.all(tabs.map((tab) => tab.close()));
+    tabs = [];
     complaints = [];
-    page = await context.newPage();
-    page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
-    page.on("pageerror", (error) => complaints.push(String(error)));
-    // A page under test speaks with its own server only.
-    await page.route(
-      (to) => to.hostname !== new URL(url).hostname,
-      (route) => {
-        complaints.push(`asks for ${route.request().url()}`);
-        return route.abort();
-      },
-    );
-    await page.goto(url);
+    await another(url);
+  },
+  another: ({ url }) => another(url),
+  front({ tab }) {
+    page = tabs[tab];
+    return page.bringToFront();
   },
   size: ({ width, height }) => page.setViewportSize({ width, height }),
   click: ({ on }) => page.locator(on).first().click(),
+  hover: ({ on }) => page.locator(on).first().hover(),
   fill: ({ on, text }) => page.locator(on).first().fill(text),
   press: ({ on, key }) => page.locator(on).first().press(key),
+  key: ({ key }) => page.keyboard.press(key),
+  type: ({ text }) => page.keyboard.type(text),
+  choose: ({ on, option }) => page.locator(on).first().selectOption(option),
+  upload: ({ on, file }) => page.locator(on).first().setInputFiles(file),
+  scheme: ({ dark }) => page.emulateMedia({ colorScheme: dark ? "dark" : "light" }),
   texts: ({ on }) => page.locator(on).allInnerTexts(),
   attribute: ({ on, name }) => page.locator(on).first().getAttribute(name),
   wait: ({ on, gone }) => page.locator(on).first().waitFor({ state: gone ? "hidden" : "visible" }),
   evaluate: ({ script }) => page.evaluate(script),
+  async violations() {
+    await page.evaluate(axe.source);
+    const { violations } = await page.evaluate("axe.run(document, { resultTypes: ['violations'] })");
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 150)).join(" | ")}`);
+  },
   // After the page has scrolled: smoothly, as chats do.
   shot: ({ file }) => page.waitForTimeout(500).then(() => page.screenshot({ path: file })).then(() => file),
   complaints: () => complaints,

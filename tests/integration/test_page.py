@@ -262,9 +262,3 @@ def test_an_agent_cannot_hide_a_part_of_the_page() -> None:
 def test_the_page_reads_ag_ui_only() -> None:
     with pytest.raises(ValueError, match="the page reads AG-UI over SSE, not the wire LineWire"):
         create_app(adapter(), page=True, wire=LineWire())
-
-
-@pytest.mark.skipif(is_built(), reason="the page is built")
-def test_a_page_that_is_not_built_is_refused() -> None:
-    with pytest.raises(FileNotFoundError, match="run `make page` in the repository"):
-        create_app(adapter(), page=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -15,7 +16,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from tests.support.server_process import started
+from tests.support.server_process import serving, started
 from yai_nexus_agentkit import __version__
 from yai_nexus_agentkit.page.files import is_built
 from yai_nexus_agentkit.testing import assert_conformant
@@ -31,6 +32,13 @@ from langgraph.graph import START, MessagesState, StateGraph
 def say(state):
     return {"messages": [("ai", sys.modules["yai_nexus_agentkit"].__file__)]}
 graph = StateGraph(MessagesState).add_node("say", say).add_edge(START, "say").compile()
+"""
+COMMAND = "from yai_nexus_agentkit.cli import main; main()"
+WHOLE = """
+from my_agent import graph
+from yai_nexus_agentkit import AGUIAdapter
+from yai_nexus_agentkit.server import create_app
+create_app(AGUIAdapter(graph), page=True)
 """
 
 
@@ -112,6 +120,27 @@ def test_pictures_and_links_of_the_description_lead_somewhere(metadata: Message)
     for heading in re.findall("^#+ .+$", said, re.MULTILINE):
         assert heading in text
     assert "https://docs.ag-ui.com" in text
+
+
+# ---------------------------------------------------------------- without a build
+
+
+def test_a_clone_without_node_shows_the_inspector_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("agui_inspector")
+    copied = tmp_path / "src" / "yai_nexus_agentkit"
+    left_out = shutil.ignore_patterns("node_modules", "static", "__pycache__")
+    shutil.copytree(ROOT / "src" / "yai_nexus_agentkit", copied, ignore=left_out)
+    (tmp_path / "my_agent.py").write_text(AGENT)
+    monkeypatch.setenv("PYTHONPATH", str(copied.parent))
+    with serving(tmp_path, "my_agent:graph") as server:
+        assert "The chat page is not built" in server.shown
+        assert server.get("/")[1] == f"{server.base}/inspector/"
+        assert str(copied) in str(server.post())
+    for code in (COMMAND, WHOLE):
+        command = [sys.executable, "-c", code, "serve", "my_agent:graph", "--page", "--port", "0"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert "the chat page is not built" in done.stderr.splitlines()[-1]
+        assert "run `make page`" in done.stderr
 
 
 # ---------------------------------------------------------------- it runs
