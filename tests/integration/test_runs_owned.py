@@ -79,9 +79,14 @@ async def test_joining_a_thread_that_rests_never_calls_the_model() -> None:
     late = await join(app, protocolVersion="1.0").end()
     assert late.events[-1]["outcome"]["interrupts"] == asked.events[-1]["outcome"]["interrupts"]
     assert "STEP_STARTED" not in late.types()
-    body = run_body("more", run="page", state={"count": 7})
-    again = await post(app, body, "/connect").end()
-    assert again.events[-1]["outcome"]["type"] == "interrupt", "messages and state of such a request change nothing"
+    [question] = late.events[-1]["outcome"]["interrupts"]
+    for brought in (
+        {"state": {"count": 7}},
+        {"resume": [{"interruptId": question["id"], "status": "resolved", "payload": "yes"}]},
+        {"forwardedProps": {"command": {"resume": "yes"}}},
+    ):
+        again = await post(app, run_body("more", run="page", **brought), "/connect").end()
+        assert again.events[-1]["outcome"]["interrupts"] == [question], "such a request changes nothing"
     assert len((await call(app, "GET", "/threads/t1/messages")).json["messages"]) == 1
 
 

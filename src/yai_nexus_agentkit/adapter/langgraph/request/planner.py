@@ -54,7 +54,7 @@ class Planner:
         self.config = config
         self._request = run.run_input.messages
         self._foreign = [m for m in self._request if m.subagent_run_id is not None]
-        self._resuming = has_answers(run.run_input)
+        self._resuming = not run.looking and has_answers(run.run_input)
         self._offered = {tool.name for tool in run.run_input.tools or ()}
         self._due = False
         """The thread stopped before a node that may execute the open calls itself."""
@@ -149,7 +149,7 @@ class Planner:
     async def _read(self) -> Thread:
         """The thread. If the user says no at a breakpoint, the turn ends there: what waits shall not run."""
         thread = await read_thread(self._graph, self._shape, self.config, self._hold)
-        if not leaves(self._run.run_input, thread.breakpoints):
+        if not self._resuming or not leaves(self._run.run_input, thread.breakpoints):
             return thread
         answers(self._run.run_input, thread.questions, thread.breakpoints)
         await settle(self._written, self.config)
