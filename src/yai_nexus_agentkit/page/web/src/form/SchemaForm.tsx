@@ -37,8 +37,12 @@ export function SchemaForm({ schema, root = schema, start, focus, submit, childr
     setTried(true);
     setProblems(found);
     if (Object.keys(found).length === 0) return submit(filled(value));
-    // After React has marked the fields.
-    requestAnimationFrame(() => form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus());
+    // After the list has followed the form's new height.
+    setTimeout(() => {
+      const first = form.current?.querySelector<HTMLElement>("[aria-invalid=true]");
+      first?.focus({ preventScroll: true });
+      first?.scrollIntoView({ block: "center" });
+    }, 50);
   };
   const bare = fieldOf(schema, root).kind === "group";
   return (

@@ -1,0 +1,3 @@
+import "./form.ts";
+import "./questions.ts";
+import "./timeline.ts";

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { AGUIEvent, Message } from "@ag-ui/client";
+import { type Notes, noted, nothing } from "../src/agent/notes.ts";
+import { share } from "../src/agent/share.ts";
+import { type Block, timeline } from "../src/agent/timeline.ts";
+
+const user = (id: string): Message => ({ id, role: "user", content: id });
+const says = (id: string, subagentRunId?: string): Message => ({ id, role: "assistant", content: id, subagentRunId });
+const calls = (id: string): Message => {
+  const toolCalls = [{ id: `call-${id}`, type: "function" as const, function: { name: "look", arguments: "{}" } }];
+  return { id, role: "assistant", toolCalls };
+};
+const events = (...given: object[]): Notes =>
+  given.reduce<Notes>((notes, event) => noted(notes, event as AGUIEvent, "a1", "u1"), nothing);
+
+/** The kinds of the blocks, nested. */
+const kinds = (blocks: Block[]): unknown[] =>
+  blocks.map((block) => ("inner" in block && block.inner.length > 0 ? [block.kind, kinds(block.inner)] : block.kind));
+const drawn = (messages: Message[], notes: Notes = nothing) =>
+  timeline({ ...notes, messages }).map(({ blocks }) => kinds(blocks));
+
+test("one turn per answer, and each result at its call", () => {
+  const result: Message = { id: "r", role: "tool", toolCallId: "call-a1", content: "found" };
+  const messages = [user("u1"), calls("a1"), result, says("a2"), user("u2"), says("a3")];
+  assert.deepEqual(drawn(messages), [["user"], ["call", "text"], ["user"], ["text"]]);
+  const block = timeline({ ...nothing, messages })[1]?.blocks[0];
+  assert.ok(block?.kind === "call" && block.result?.content === "found");
+});
+
+test("subagents stand in the calls that started them, and in each other", () => {
+  const notes = events(
+    { type: "SUBAGENT_STARTED", subagentRunId: "s1", name: "one", parentToolCallId: "call-a1" },
+    { type: "SUBAGENT_STARTED", subagentRunId: "s2", name: "two", parentSubagentRunId: "s1" },
+    { type: "SUBAGENT_ERROR", subagentRunId: "s2", message: "no" },
+  );
+  const messages = [user("u1"), calls("a1"), says("b1", "s1"), says("b2", "s2"), says("a2")];
+  assert.deepEqual(drawn(messages, notes), [
+    ["user"],
+    [["call", [["subagent", ["text", ["subagent", ["text"]]]]]], "text"],
+  ]);
+  assert.equal(notes.subagents.s2?.status, "failed");
+  // Before it says anything, and after a reload, when nobody knows its name.
+  assert.deepEqual(drawn([user("u1"), calls("a1")], notes)[1], [["call", ["subagent"]]]);
+  assert.deepEqual(drawn([user("u1"), says("b1", "s9"), says("a2")])[1], [["subagent", ["text"]], "text"]);
+});
+
+test("an activity of a call is drawn at its card", () => {
+  const activity: Message = { id: "p", role: "activity", activityType: "x", content: { toolCallId: "call-a1" } };
+  assert.deepEqual(drawn([user("u1"), calls("a1"), says("a2"), activity])[1], [["call", ["activity"]], "text"]);
+});
+
+test("an event stays behind its message, or in its turn", () => {
+  const notes = events({ type: "CUSTOM", name: "chart", value: 1 });
+  assert.deepEqual(drawn([user("u1"), says("a1"), says("a2")], notes)[1], ["text", "extra", "text"]);
+  assert.deepEqual(drawn([user("u1"), says("other"), user("u2")], notes)[1], ["text", "extra"]);
+  assert.deepEqual(drawn([user("u9"), says("a9")], notes).flat(), ["user", "text"]);
+});
+
+test("a kept event that comes again takes the place of the first one", () => {
+  const kept = { type: "CUSTOM", name: "pin", metadata: { "agentkit.kept": "pin" } };
+  const again = { ...kept, value: 2, metadata: { "agentkit.kept": "pin", "agentkit.after": "a0" } };
+  const notes = events({ ...kept, value: 1 }, again);
+  assert.deepEqual(
+    notes.extras.map(({ value, after }) => [value, after]),
+    [[2, "a0"]],
+  );
+});
+
+test("equal parts stay the same objects", () => {
+  const before = { list: [{ a: 1 }, { b: 2 }], other: { c: 3 } };
+  const after = share(before, { list: [{ a: 1 }, { b: 9 }], other: { c: 3 } });
+  assert.equal(after.list[0], before.list[0]);
+  assert.equal(after.other, before.other);
+  assert.deepEqual(after.list[1], { b: 9 });
+  assert.equal(share(before, structuredClone(before)), before);
+});
