@@ -33,7 +33,7 @@ PYTEST_ARGS ?=
 # Extra arguments for the server: make serve SERVE_ARGS="--port 9000"
 SERVE_ARGS ?=
 
-.PHONY: help venv demo serve page test lint format unit test-lowest test-adk bench bench-gate bench-peer soak docs system browser clean
+.PHONY: help venv demo serve page pictures test lint format unit test-lowest test-adk bench bench-gate bench-peer soak docs system browser clean
 
 help:
 	@echo "make demo         a scripted agent in the terminal, nothing to configure"
@@ -50,6 +50,7 @@ help:
 	@echo "make bench-peer   the benchmarks with ag-ui-langgraph beside us, into docs/performance.md"
 	@echo "make soak         attacks on a server for ten minutes, recorded and judged; MINUTES=1 for less"
 	@echo "make docs         build the documentation, strictly, into site/"
+	@echo "make pictures     the pictures of the documentation, from runs of the browser tests"
 	@echo "make clean        remove everything that make made"
 
 # ---------------------------------------------------------------- environments
@@ -231,6 +232,10 @@ MINUTES ?= 10
 soak: $(CLIENTS) $(VENV)/.dev system
 	$(BIN)/python -m tests.soak $(MINUTES)
 	SOAK=1 $(BIN)/pytest tests/integration/extras/test_taken_over.py -p no:cacheprovider --quiet
+
+pictures: browser $(VENV)/.dev $(DOCS)/.stamp
+	$(BIN)/pytest tests/browser --quiet
+	$(BIN)/python -m tests.browser.pictures
 
 docs: $(DOCS)/.stamp
 	$(DOCS)/bin/python -m tests.docs.site

@@ -1,0 +1,255 @@
+"""The chat page, talking to the showcase: everything that an agent can show, and everything that a person can do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.browser.chromium import ROOT, Browser
+from tests.browser.talking import ANSWER, CARD, MESSAGE, QUESTION, READY, SIZES, STOP, fits, page_served, say, send
+
+SUN = ROOT / "examples" / "multimodal" / "sun.png"
+SHOWCASE = "examples/showcase/agent.py:graph"
+LAST = f"{ANSWER} >> nth=-1"
+NOTICE = "p.notice"
+USER = "article[aria-label=You]"
+NUMBERS = " ".join(str(number) for number in range(1, 301))
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with page_served(SHOWCASE) as server:
+        yield server.base + "/"
+
+
+@pytest.fixture
+def chat(page: Browser, address: str) -> Iterator[Browser]:
+    """A new conversation on a desk. Nothing is wider than the screen at the end, and axe finds nothing."""
+    page.open(address)
+    page.resize(*SIZES["desktop"])
+    page.see(MESSAGE)
+    yield page
+    assert fits(page)
+    assert page.violations() == []
+
+
+def opened(page: Browser, card: str) -> list[str]:
+    """Open a tool's card; its arguments and its result."""
+    page.click(f"{card} >> summary")
+    return page.texts(f"{card} >> pre")
+
+
+# ---------------------------------------------------------------- what an agent shows
+
+
+def test_calls_with_progress_state_and_a_chart(chat: Browser) -> None:
+    chat.watch(".progress")
+    say(chat, "What is the weather in Berlin, Oslo and Paris?")
+
+    assert [text.split("\n")[1] for text in chat.texts(f"{CARD} >> summary")] == ["Berlin", "Oslo", "Paris"]
+    assert '"celsius": 12' in opened(chat, f"{CARD}:has-text('Oslo')")[1]
+    assert any("station 2 of 5" in said for said in chat.said()), "the bars move"
+    assert len(chat.texts(".progress.done")) == 3
+    chat.see("figure.chart svg .recharts-bar-rectangle")
+    chat.picture("chat")
+    assert [text.split() for text in chat.texts("figure.chart tbody tr")] == [
+        ["Berlin", "21"],
+        ["Oslo", "12"],
+        ["Paris", "18"],
+    ]
+    assert chat.texts(".markdown th") == ["City", "Temperature", "Sky"]
+    chat.click("button[aria-label='State and events']")
+    assert '"Oslo": 12' in chat.texts("pre[aria-label=State]")[0]
+    chat.click("button:has-text('Events (')")
+    assert any("TOOL_CALL_RESULT" in text for text in chat.texts("ol[aria-label=Events] > li"))
+    assert (chat.attribute("a:has-text('Open the inspector')", "href") or "").endswith("/inspector/")
+
+
+def test_markdown_streams_behind_folded_reasoning(chat: Browser) -> None:
+    chat.watch(".markdown")
+    say(chat, "Quarterly report, please")
+
+    assert len(chat.said()) > 5, "it streamed"
+    assert chat.attribute("details.reasoning", "open") is None
+    chat.click("details.reasoning summary")
+    assert "in a table, and the code" in chat.texts("details.reasoning .markdown")[0]
+    assert chat.texts(".markdown h2")[-1] == "Quarterly report"
+    assert chat.texts(".markdown tbody tr >> nth=0")[0].split() == ["North", "120", "152", "+27", "%"]
+    chat.see("figure.code .hljs-keyword:has-text('def')")
+    chat.see("button[aria-label='Copy code']")
+    assert chat.texts(".markdown ol ul li") == ["no adjustment for inflation", "NaN rows are dropped"]
+    assert chat.attribute(".markdown a", "rel") == "noreferrer noopener"
+
+
+def test_a_subagent_is_inside_of_its_call(chat: Browser) -> None:
+    say(chat, "Ask the librarian")
+    card = f"{CARD}:has-text('librarian') >> nth=-1"
+    chat.click(f"{card} >> summary >> nth=0")
+    chat.see(f"{card} >> strong:has-text('six shelves')")
+    assert chat.texts(f"{ANSWER} > .markdown") == ["Done: I looked through six shelves and found 120 books on that."]
+
+
+def test_a_plan_a_table_and_a_picture(chat: Browser) -> None:
+    say(chat, "Make a plan")
+    assert chat.texts("section[aria-label='Write the report'] li >> nth=0") == ["read the brief\n, done"]
+    assert chat.attribute("a.file", "download") == "report.csv"
+    assert (chat.attribute("a.file", "href") or "").startswith("data:text/csv;base64,")
+    chat.see("img.picture[alt=cover]")
+    assert chat.evaluate("document.querySelector('img.picture').naturalWidth") == 64
+    chat.evaluate("location.reload()")
+    chat.see("img.picture[alt=cover]")
+    assert chat.texts("section[aria-label='Write the report'] li >> nth=3") == ["review\n, done"]
+
+
+def test_failures_are_in_sight(chat: Browser) -> None:
+    say(chat, "Read a file")
+    assert "no such file: budget.csv" in chat.texts(f"{CARD}.failed[open] pre.wrong")[0]
+    say(chat, "crash")
+    chat.see(".card.error[role=alert] >> text=AGENT_ERROR")
+    chat.click("button:has-text('Try again')")
+    chat.see(".card.error[role=alert]")
+    say(chat, "hello")
+    assert chat.texts(".card.error[role=alert]") == []
+
+
+def test_files_go_to_the_agent(chat: Browser, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("remember the milk")
+    for file in (SUN, notes):
+        chat.upload("input[aria-label=Files]", file)
+    chat.see("button[aria-label='Remove notes.txt']")
+    say(chat, "What is this?")
+    assert "a file of type image/png" in chat.texts(LAST)[0]
+    assert "a file of type text/plain" in chat.texts(LAST)[0]
+    chat.see(f"{USER} img")
+    chat.evaluate("location.reload()")
+    chat.see(f"{USER} img")
+
+
+# ---------------------------------------------------------------- questions
+
+
+@pytest.mark.parametrize("answer", ["Yes", "No"])
+def test_an_approval_is_a_sentence_with_buttons(chat: Browser, answer: str) -> None:
+    send(chat, "Pay Ada 50")
+    chat.see(f"{QUESTION} >> text=Pay 50 € to Ada?")
+    assert "{" not in chat.texts(QUESTION)[0]
+    chat.picture("chat-question")
+    chat.click(f"{QUESTION} button:text-is('{answer}')")
+    chat.see(f"{ANSWER}:has-text('Done:')")
+    chat.see(READY)
+    assert ("paid 50 € to Ada" in chat.texts(LAST)[0]) is (answer == "Yes")
+
+
+def test_an_approval_with_other_arguments_survives_a_reload(chat: Browser) -> None:
+    send(chat, "Pay Ada 50")
+    chat.see(QUESTION)
+    chat.evaluate("location.reload()")
+    chat.click(f"{QUESTION} button:text-is('Edit')")
+    chat.fill(f"{QUESTION} .field:has-text('Amount') input", "30")
+    chat.click("button:has-text('Run with changes')")
+    chat.see(f"{ANSWER}:has-text('paid 30 € to Ada')")
+    chat.miss(QUESTION)
+
+
+def test_a_form_is_made_from_the_schema(chat: Browser) -> None:
+    send(chat, "Book a flight")
+    chat.see(f"{QUESTION}:has-text('A few details for your flight to Lisbon')")
+    chat.click(f"{QUESTION} button:text-is('Send')")
+    chat.see(f"{QUESTION} [aria-invalid=true]")
+    chat.fill(f"{QUESTION} input[type=date]", "2026-12-24")
+    chat.click(f"{QUESTION} button:text-is('Send')")
+    chat.see(f"{ANSWER}:has-text('Done: booked a flight to Lisbon on 2026-12-24, aisle seat')")
+
+
+# ---------------------------------------------------------------- stop, edit, regenerate
+
+
+@pytest.mark.parametrize("how", ["button", "Escape"])
+def test_stop(chat: Browser, how: str) -> None:
+    send(chat, "count")
+    chat.see(f"{ANSWER}:has-text(' 20 ')")
+    chat.click(STOP) if how == "button" else chat.key("Escape")
+    chat.see(READY)
+    assert not chat.texts(LAST)[0].endswith("300")
+    chat.see(f"{NOTICE}:has-text('Stopped')")
+
+
+def test_messages_are_edited_and_answers_made_again(chat: Browser) -> None:
+    say(chat, "Read a file")
+    say(chat, "Quarterly report")
+    chat.click("button[aria-label=Regenerate]")
+    chat.see(READY)
+    assert len(chat.texts(".markdown h2:has-text('Quarterly report')")) == 1
+
+    chat.click("button[aria-label='Edit message'] >> nth=0")
+    chat.fill(f"{USER} textarea", "weather in Lisbon")
+    chat.click(f"{USER} button:text-is('Send')")
+    chat.see(f"{ANSWER}:has-text('27 °C')")
+    chat.see(READY)
+    assert chat.texts(f"{USER} .bubble") == ["weather in Lisbon"]
+
+
+# ---------------------------------------------------------------- threads, reloads, windows
+
+
+def test_threads_are_found_renamed_and_deleted(chat: Browser) -> None:
+    row = "nav li:has(a)"
+    say(chat, "Where are the zebras?")
+    chat.click("button:has-text('New chat')")
+    chat.see("text=What can I do for you?")
+    say(chat, "Where are the lions?")
+    assert chat.texts(f"{row} a >> nth=0")[0].startswith("Where are the lions?")
+
+    chat.fill("input[type=search]", "zebra")
+    chat.miss(f"{row}:has-text('lions')")
+    chat.hover(f"{row}:has-text('zebras')")
+    chat.click("button[aria-label='Rename Where are the zebras?']")
+    chat.fill("input[aria-label=Title]", "Striped zebra horses")
+    chat.press("input[aria-label=Title]", "Enter")
+    chat.click(f"{row} a:has-text('Striped zebra horses')")
+    chat.see(f"{USER}:has-text('Where are the zebras?')")
+    chat.fill("input[type=search]", "")
+    chat.see(f"{row}:has-text('lions')")
+    assert "Striped zebra horses" in chat.evaluate("document.title")
+
+    chat.hover(f"{row}:has-text('Striped')")
+    chat.click("button[aria-label='Delete Striped zebra horses']")
+    chat.click("button:text-is('Delete')")
+    chat.miss(f"{row}:has-text('Striped')")
+    chat.see("text=What can I do for you?")
+
+
+def test_a_reload_in_the_middle_of_an_answer_goes_on(chat: Browser) -> None:
+    send(chat, "count")
+    chat.see(f"{ANSWER}:has-text(' 40 ')")
+    chat.evaluate("location.reload()")
+    chat.see(STOP)
+    chat.watch(f"{ANSWER} > .markdown")
+    chat.see(READY)
+    assert chat.texts(f"{ANSWER} > .markdown") == [NUMBERS]
+    assert len(chat.said()) > 3, "it streamed"
+    assert chat.texts(f"{USER} .bubble") == ["count"]
+
+
+def test_two_tabs_of_one_conversation(chat: Browser, address: str) -> None:
+    say(chat, "hello")
+    chat.another(chat.evaluate("location.href"))
+    chat.see(f"{ANSWER}:has-text('Say: weather')")
+    send(chat, "count")
+    chat.see(f"{ANSWER}:has-text(' 20 ')")
+    chat.front(0)
+    chat.see(f"{ANSWER}:has-text(' 30 ')")
+    chat.see(READY)
+    assert chat.texts(f"{ANSWER} > .markdown")[-1] == NUMBERS
+
+    send(chat, "Pay Ada 50")
+    chat.see(QUESTION)
+    chat.front(1)
+    chat.click(f"{QUESTION} button:text-is('Yes')")
+    chat.see(f"{ANSWER}:has-text('Done: paid 50 € to Ada')")
+    chat.front(0)
+    chat.see(f"{ANSWER}:has-text('Done: paid 50 € to Ada')")
+    chat.miss(QUESTION)

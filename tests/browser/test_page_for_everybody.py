@@ -1,0 +1,162 @@
+"""The chat page on a phone, in the dark, by keyboard; what it loads and what it never does; and the other examples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.browser.chromium import ROOT, Browser
+from tests.browser.talking import ANSWER, CARD, MESSAGE, QUESTION, READY, SIZES, fits, page_served, say, send
+from tests.support.serving import served
+
+AGENTS = ("showcase", "chat", "approval", "generative_ui", "multimodal", "reasoning", "tools")
+LARGEST = 350_000
+"""Bytes of JavaScript, compressed, until the first message."""
+LOADED = """performance.getEntriesByType("resource").filter(({name}) => name.endsWith(".js")).map(
+    ({name, encodedBodySize}) => encodedBodySize)"""
+FOCUS = "(document.activeElement.innerText || document.activeElement.ariaLabel || '').trim()"
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with page_served(*(f"{name}=examples/{name}/agent.py:graph" for name in AGENTS)) as server:
+        yield server.base + "/"
+
+
+@pytest.fixture
+def phone(page: Browser, address: str) -> Browser:
+    page.open(address)
+    page.resize(*SIZES["phone"])
+    page.see(MESSAGE)
+    return page
+
+
+def test_it_is_small_until_the_first_message(page: Browser, address: str) -> None:
+    page.open(address)
+    page.see(MESSAGE)
+    page.evaluate("document.fonts.ready")
+    sizes = page.evaluate(LOADED)
+    assert sizes
+    assert 50_000 < sum(sizes) <= LARGEST
+
+
+def test_nothing_of_an_answer_runs_or_asks_another_server(phone: Browser) -> None:
+    """The page's fixture fails for each violation of the policy, and each request to another host."""
+    say(phone, "hostile")
+    assert phone.evaluate("window.hacked === undefined")
+    assert "<script>" in phone.texts(ANSWER)[0]
+    assert not [link for link in phone.evaluate("[...document.links].map((a) => a.href)") if "javascript" in link]
+    assert phone.evaluate("document.querySelectorAll('main img').length") == 0
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_phone_in_both_colours(phone: Browser, dark: bool) -> None:
+    phone.scheme(dark=dark)
+    phone.evaluate("localStorage.clear(); location.reload()")
+    phone.see(MESSAGE)
+    assert [*phone.violations(), fits(phone)] == [True]
+    for text in ("The weather in Berlin, Oslo and Paris?", "Quarterly report", "Make a plan", "Read a file"):
+        say(phone, text)
+        assert fits(phone), text
+    assert phone.violations() == []
+    for text in ("Pay Ada 50", "Book a flight"):
+        send(phone, text)
+        phone.see(QUESTION)
+        assert [*phone.violations(), fits(phone)] == [True], text
+        phone.picture(f"chat-phone-{'dark' if dark else 'light'}")
+        phone.click(f"{QUESTION} button:text-is('{'No' if text.startswith('Pay') else 'Cancel'}')")
+        phone.see(READY)
+    phone.click("button[aria-label=Conversations]")
+    phone.see("nav a[aria-current=page]")
+    assert [*phone.violations(), fits(phone)] == [True]
+    phone.key("Escape")
+    phone.click("button[aria-label='State and events']")
+    assert [*phone.violations(), fits(phone)] == [True]
+    assert phone.evaluate("getComputedStyle(document.body).backgroundColor") != (
+        "rgb(255, 255, 255)" if dark else "rgb(0, 0, 0)"
+    )
+    phone.scheme(dark=False)
+
+
+def test_colours_are_chosen_and_kept(phone: Browser) -> None:
+    before = phone.evaluate("getComputedStyle(document.body).backgroundColor")
+    phone.click("button[aria-label='Dark colours']")
+    phone.evaluate("location.reload()")
+    phone.see("button[aria-label='Light colours']")
+    assert phone.evaluate("getComputedStyle(document.body).backgroundColor") != before
+    phone.evaluate("localStorage.clear()")
+
+
+def test_a_keyboard_is_enough(page: Browser, address: str) -> None:
+    page.open(address)
+    page.resize(*SIZES["desktop"])
+    page.see(MESSAGE)
+    page.type("Pay Ada 50")
+    page.key("Enter")
+    page.see(QUESTION)
+    assert page.evaluate(FOCUS) == "Yes"
+    page.key("Tab")
+    page.key("Enter")
+    page.see(f"{ANSWER}:has-text('did not approve')")
+    page.see(READY)
+    assert page.evaluate(FOCUS) == "Message", "the focus comes back"
+
+    page.type("Read a file")
+    page.key("Enter")
+    page.see(READY)
+    for _ in range(40):
+        page.key("Shift+Tab")
+        if page.evaluate(FOCUS).startswith("pay"):
+            break
+    page.key("Enter")
+    page.see(f"{CARD}:has-text('pay') >> text=Arguments")
+    page.key("Control+Shift+O")
+    page.see("text=What can I do for you?")
+
+
+TURNS = {
+    "chat": ("I am Ada", "“I am Ada”"),
+    "generative_ui": ("Show me the sales", "The chart, the table and the plan are on your page."),
+    "multimodal": ("What is this?", "a PNG picture of 64 × 48 pixels"),
+    "reasoning": ("How many letters?", ""),
+    "tools": ("How much is 17/5?", "0 went wrong"),
+}
+
+
+def test_the_examples_talk_to_it(page: Browser, address: str) -> None:
+    page.open(address)
+    page.resize(*SIZES["desktop"])
+    for name, (text, answer) in TURNS.items():
+        page.choose("select[aria-label=Agent]", name)
+        page.see("text=What can I do for you?")
+        if name == "multimodal":
+            page.upload("input[aria-label=Files]", ROOT / "examples" / "multimodal" / "sun.png")
+        say(page, text)
+        assert answer in page.texts(ANSWER)[-1]
+        assert page.texts(".card.error") == []
+    page.choose("select[aria-label=Agent]", "approval")
+    send(page, "Please pay Ada 50")
+    page.click(f"{QUESTION} button:text-is('Yes')")
+    page.see(f"{ANSWER}:has-text('paid 50 € to Ada')")
+
+
+def test_users_behind_a_prefix_see_their_own(page: Browser) -> None:
+    rows = "nav li:has(a)"
+    with served("tests.support.signed_in:app") as url:
+        page.open(f"{url}/sign-in/ann")
+        page.see("nav strong:has-text('House')")
+        say(page, "I am Ann")
+        assert page.texts(ANSWER)[-1].endswith("w0 w1 w2 w3 w4")
+        page.choose("select[aria-label=Agent]", "Asker")
+        send(page, "ask me")
+        page.see(f"{QUESTION}:has-text('really?')")
+        page.fill(f"{QUESTION} textarea, {QUESTION} input", "yes")
+        page.click(f"{QUESTION} button:text-is('Send')")
+        page.see(f"{ANSWER}:has-text('you said yes')")
+        page.choose("select[aria-label=Agent]", "Talker")
+        page.see(f"{rows}:has-text('I am Ann')")
+
+        page.open(f"{url}/sign-in/bob")
+        page.see("text=No conversations yet.")
+        assert page.texts(rows) == []
