@@ -51,6 +51,8 @@ class _Connection(BaseLlmConnection):
 
     async def send_history(self, history: list[types.Content]) -> None:
         self._speaker.history.append(history)
+        if self._speaker.answers_history:
+            self._next()
 
     async def send_content(self, content: types.Content) -> None:
         self._speaker.heard.append(content)
@@ -89,6 +91,7 @@ class Speaker(BaseLlm):
     open: int = 0
     given: int = 0
     deaf: bool = False
+    answers_history: bool = False
 
     @property
     def capabilities(self) -> LlmCapabilities:

@@ -22,6 +22,7 @@ from tests.adk.speaking import DONE, Speaker, call, chunk, sound, whole
 from tests.support.sockets import listening, tab
 from yai_nexus_agentkit import AGUIAdapter
 from yai_nexus_agentkit.adapter.adk import AdkSource
+from yai_nexus_agentkit.orchestration.events import EventEmitter
 from yai_nexus_agentkit.server import Identity, ServerSettings, SocketSettings, create_app
 from yai_nexus_agentkit.testing import assert_conformant
 
@@ -206,6 +207,40 @@ async def test_the_model_is_disconnected(leaves: str) -> None:
         await gone(speaker)
         assert text(await one.played("again")) == "Again."
         assert [content.parts[0].text for content in speaker.history[0]] == ["go"]
+
+
+async def test_tools_emit_and_save_and_change_the_state() -> None:
+    async def draw(tool_context: ToolContext) -> dict[str, int]:
+        """Draw a picture."""
+        EventEmitter(tool_context).progress("draw", 0.5)
+        tool_context.state["drawn"] = 1
+        picture = types.Part(inline_data=types.Blob(data=b"cat", mime_type="image/png"))
+        return {"version": await tool_context.save_artifact("cat.png", picture)}
+
+    async with talking(Speaker.of([call("draw")], AGAIN), draw) as host, tab(host, "/live") as one:
+        events = await one.played("draw", state={"color": "red"})
+        assert_conformant(events)
+        assert [e["activityType"] for e in events if e["type"] == "ACTIVITY_SNAPSHOT"] == ["progress"]
+        assert [e["value"]["filename"] for e in events if e["type"] == "CUSTOM"] == ["cat.png"]
+        states = [e.get("delta") or e.get("snapshot") for e in events if e["type"].startswith("STATE")]
+        assert states == [{"color": "red"}, [{"op": "add", "path": "/drawn", "value": 1}]]
+
+
+async def test_a_transfer() -> None:
+    speaker = Speaker.of([call("transfer_to_agent", agent_name="billing")], [])
+    other = Speaker.of(HELLO, AGAIN, answers_history=True)
+    billing = Agent(name="billing", description="bills", model=other)
+    agent = Agent(name="desk", model=speaker, sub_agents=[billing])
+    app = create_app(AGUIAdapter(agent), live="/live")
+    async with listening(app) as host, tab(host, "/live") as one:
+        events = await one.played("my bill")
+        assert_conformant(events)
+        assert [e["stepName"] for e in events if e["type"] == "STEP_STARTED"] == ["desk", "billing"]
+        assert text(events) == "Hello."
+        assert text(await one.played("more")) == "Again."
+        await one.close()
+        await gone(speaker)
+        await gone(other)
 
 
 async def test_a_connection_that_is_closed_while_a_tool_waits() -> None:

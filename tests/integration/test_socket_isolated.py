@@ -6,16 +6,24 @@ import asyncio
 import json
 import subprocess
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from tests.support.serving import served
+from tests.support.serving import run_body, served, talker
 from tests.support.socket_workers import app_of
 from tests.support.sockets import Tab, listening, tab
+from yai_nexus_agentkit import AGUIAdapter
+from yai_nexus_agentkit.runs.identity import Identity, ThreadRef
 from yai_nexus_agentkit.runs.locks import Lease
+from yai_nexus_agentkit.runs.log import RunHead
+from yai_nexus_agentkit.runs.shared_runs import CannotGoOnError
+from yai_nexus_agentkit.server import ServerSettings
+from yai_nexus_agentkit.server.agents import ServedAgent
+from yai_nexus_agentkit.server.restoring import for_one_connection, restored_request, stored_of
 
 AI = Path(__file__).resolve().parents[1] / "js" / "ai-sdk"
 
@@ -138,6 +146,16 @@ async def test_a_disconnect_ends_the_run_and_frees_everything(server: Served, wo
     assert connection.id not in str(await service.connections.of("agent", "anna"))
     assert await service.locks.state(entry.thread.key) is Lease.FREE
     assert service.holders == {}
+
+
+async def test_no_worker_goes_on_with_the_run_of_a_connection() -> None:
+    agent, thread = ServedAgent("agent", AGUIAdapter(talker()), ServerSettings()), ThreadRef("agent", "anna", "t", "k")
+    stored = stored_of(Identity(user="anna"), "continue", None, "c")
+    request = json.dumps(run_body("hello"))
+    head = RunHead(id="r", thread=thread, run_id="r", request=request, facts=stored)
+    assert (await restored_request(agent, ServerSettings(), head)).thread == thread
+    with pytest.raises(CannotGoOnError):
+        await restored_request(agent, ServerSettings(), replace(head, facts=for_one_connection(stored)))
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from yai_nexus_agentkit.runs.shared_runs import CannotGoOnError
 from yai_nexus_agentkit.server.agents import ServedAgent
 from yai_nexus_agentkit.server.settings import ServerSettings
 
-__all__ = ["restored_request", "stored_of"]
+__all__ = ["for_one_connection", "restored_request", "stored_of"]
 
 _GRACE = 30.0
 """Seconds that the viewers of a run have to come back to another worker, where the run ends with its viewers."""
@@ -30,11 +30,18 @@ def stored_of(identity: Identity, disconnect: Disconnect, orphaned: float | None
     return json.dumps({**kept, "facts": json.loads(facts)})
 
 
+def for_one_connection(stored: str) -> str:
+    """The same of a run that ends with its connection: no other worker goes on with it."""
+    return json.dumps({**json.loads(stored), "connected": True})
+
+
 async def restored_request(agent: ServedAgent, settings: ServerSettings, head: RunHead) -> RunRequest:
     """The request of a run that another worker began. Raises `CannotGoOnError`."""
     if settings.on_crash == "fail":
         raise CannotGoOnError("ServerSettings.on_crash is 'fail'")
     kept, thread = json.loads(head.facts), head.thread
+    if kept.get("connected"):
+        raise CannotGoOnError("it ended with its connection")
     if settings.restore_identity is not None:
         found = settings.restore_identity(thread.agent, thread.user, kept["facts"])
         identity = await found if inspect.isawaitable(found) else found

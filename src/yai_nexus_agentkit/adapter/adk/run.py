@@ -6,13 +6,13 @@ The queue also takes what tools and callbacks emit while no event of ADK's comes
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractContextManager, aclosing, closing
 from typing import Any
 
 from google.adk.runners import Runner
 
+from yai_nexus_agentkit.adapter.adk.files import files_of
 from yai_nexus_agentkit.adapter.adk.logged import logged_once
 from yai_nexus_agentkit.adapter.adk.plan import Plan
 from yai_nexus_agentkit.adapter.adk.plugin import RunPlugin
@@ -22,16 +22,12 @@ from yai_nexus_agentkit.adapter.run_context import Attempt
 from yai_nexus_agentkit.adapter.shared.channel import Channel
 from yai_nexus_agentkit.adapter.source import SourceRun
 from yai_nexus_agentkit.errors import AGUIAdapterError
-from yai_nexus_agentkit.orchestration.envelope import Envelope, custom_envelope
 from yai_nexus_agentkit.orchestration.sinks import Sink, enter, token_of
 
 __all__ = ["AdkError", "AdkRun"]
 
-_logger = logging.getLogger(__name__)
 _MOST_WAITING = 256
 """Events that may wait for the reader; then the agent waits."""
-_LARGEST = 4 * 1024 * 1024
-"""Bytes of an artifact that is sent."""
 
 
 class AdkError(AGUIAdapterError):
@@ -106,7 +102,8 @@ class AdkRun(SourceRun):
                             await self._room.wait()
                         continue
                     if event.actions.artifact_delta:
-                        await self._files(event.actions.artifact_delta)
+                        for file in await files_of(self._runner, self._place, event.actions.artifact_delta):
+                            self._channel.put(file)
                     if event.error_code and not _is_of_node(event):
                         failed = AdkError(event.error_code, event.error_message)
                     elif event.content is not None and event.content.parts:
@@ -127,33 +124,9 @@ class AdkRun(SourceRun):
             **extra,
         )
 
-    async def _files(self, delta: dict[str, int]) -> None:
-        """The artifacts that were saved, as files. One that cannot be read is no reason to end the run."""
-        service = self._runner.artifact_service
-        for name, version in delta.items() if service is not None else ():
-            try:
-                part = await service.load_artifact(**self._place._asdict(), filename=name, version=version)
-            except Exception:
-                _logger.exception("artifact %r cannot be read", name)
-                continue
-            envelope = _file(name, version, part)
-            if envelope is not None:
-                self._channel.put(Emission(None, envelope))
-
 
 def _is_of_node(event: Any) -> bool:
     """The error is that of a workflow's node, not of an agent: it comes as an exception, too, unless the node was tried
     again."""
     path = event.node_info.path if event.node_info is not None else ""
     return bool(path) and path.rpartition("/")[2].partition("@")[0] != event.author
-
-
-def _file(name: str, version: int, part: Any) -> Envelope | None:
-    """An artifact as an application event; without its data if that is too large for one."""
-    blob, text = getattr(part, "inline_data", None), getattr(part, "text", None)
-    if blob is None and text is None:
-        return None
-    mime, data = (blob.mime_type, blob.data) if blob is not None else ("text/plain", text)
-    envelope = custom_envelope("artifact", data or b"", mime or "application/octet-stream", f"artifact:{name}")
-    file = envelope["value"] if len(data or b"") <= _LARGEST else {"mimeType": envelope["value"]["mimeType"]}
-    return {**envelope, "value": {"filename": name, "version": version, **file}}

@@ -22,6 +22,7 @@ from google.adk.tools.tool_confirmation import ToolConfirmation
 from google.genai import types
 
 from yai_nexus_agentkit.adapter.adk.content import response_of
+from yai_nexus_agentkit.adapter.adk.files import files_of
 from yai_nexus_agentkit.adapter.adk.history import calls_of, parts_of
 from yai_nexus_agentkit.adapter.adk.logged import logged_once
 from yai_nexus_agentkit.adapter.adk.plugin import RunPlugin
@@ -113,6 +114,8 @@ class Talk:
                 async for event in natives:
                     self._called |= {call.id: event.id for call in calls_of(event)}
                     self.channel.put(event)
+                    for file in await files_of(runner, self._place, event.actions.artifact_delta):
+                        self.channel.put(file)
                     while len(self.channel.items) >= _MOST_WAITING:
                         self._room.clear()
                         await self._room.wait()

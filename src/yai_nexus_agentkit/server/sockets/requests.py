@@ -17,6 +17,7 @@ from yai_nexus_agentkit.runs.remote_run import RemoteRun
 from yai_nexus_agentkit.runs.routing import ASKED, Connection, elsewhere, is_question
 from yai_nexus_agentkit.server.caller import Caller
 from yai_nexus_agentkit.server.endpoints import Endpoints
+from yai_nexus_agentkit.server.restoring import for_one_connection
 from yai_nexus_agentkit.server.socket_settings import SocketSettings
 from yai_nexus_agentkit.server.sockets.gate import Gate
 from yai_nexus_agentkit.server.stream import show
@@ -80,7 +81,7 @@ class SocketRequest:
         wanted = await endpoints.wanted(self._caller, posted, self._connection.origin)
         if self._sockets.isolated:  # nobody could join it
             facts = {**wanted.facts, "abilities": self._connection.abilities}
-            wanted = replace(wanted, disconnect="cancel", facts=facts)
+            wanted = replace(wanted, disconnect="cancel", facts=facts, stored=for_one_connection(wanted.stored))
         self.thread = wanted.thread
         run = self._run = await service.start(wanted)
         if self._stopped:
