@@ -157,8 +157,9 @@ EVENTS = ("text/event-stream", 200)
 
 
 @contextmanager
-def foreign(kind: str, status: int, body: bytes) -> Iterator[str]:
-    """A server that has nothing but this answer to ``POST /agent``."""
+def foreign(kind: str, status: int, body: bytes, asked: threading.Event | None = None) -> Iterator[str]:
+    """A server that has nothing but this answer to ``POST /agent``. With `asked`, it sets that and never answers."""
+    over = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -168,6 +169,10 @@ def foreign(kind: str, status: int, body: bytes) -> Iterator[str]:
             self.rfile.read(int(self.headers["content-length"]))
             if self.path != "/agent":
                 self.send_error(404)
+                return
+            if asked is not None:
+                asked.set()
+                over.wait(60)
                 return
             self.send_response(status)
             self.send_header("content-type", kind)
@@ -182,6 +187,7 @@ def foreign(kind: str, status: int, body: bytes) -> Iterator[str]:
         try:
             yield f"http://127.0.0.1:{http.server_port}/agent"
         finally:
+            over.set()
             http.shutdown()
 
 
@@ -221,6 +227,19 @@ def test_any_server_is_talked_to_and_none_ends_the_chat(
     assert (result.code, result.err) == (0, "")
     text = " ".join(result.out.split())
     assert text.count(" ".join(shown.split())) == 1, result.out
+
+
+def test_a_server_that_does_not_answer_is_not_waited_for(tmp_path: Path) -> None:
+    asked = threading.Event()
+    with (
+        foreign(*EVENTS, b"", asked) as url,
+        in_a_terminal(tmp_path, "chat", "--url", url, "Hello") as (screen, process),
+    ):
+        assert asked.wait(30)
+        process.send_signal(signal.SIGINT)
+        screen.wait_for("> Hello\n  stopped\n> ")
+        screen.type("/quit\n")
+        assert process.wait(timeout=30) == 0
 
 
 USAGE: list[tuple[Sequence[str], str]] = [

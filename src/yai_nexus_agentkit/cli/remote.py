@@ -29,6 +29,7 @@ __all__ = ["RemoteAgent", "remote_opened"]
 _DEPTH = 200
 _ANSWERS_WITHIN = 30.0
 """Seconds that a server may take to answer. A stream may be silent for as long as it wants."""
+_STOPS_WITHIN = 5.0
 _AGAIN_AFTER = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Seconds before each attempt to join a run whose connection was lost."""
 _NO_SUCH_ROUTE = (404, 405, 501)
@@ -96,16 +97,36 @@ class RemoteAgent:
         with suppress(ValueError, AttributeError):
             self._resumable = answer.is_success and answer.json().get("transport", {}).get("resumable") is True
 
-    async def run(self, asked: Mapping[str, Any], control: RunControl) -> AsyncGenerator[str, None]:
+    def run(self, asked: Mapping[str, Any], control: RunControl) -> AsyncGenerator[str, None]:
         """The events of a run, each as JSON. Where the connection is lost and the run survived, it begins anew with
         what happened so far. A refusal is a ``RUN_ERROR``."""
+        return self._stoppable(self._run(asked), asked, control)
+
+    def look(self, asked: Mapping[str, Any], control: RunControl) -> AsyncGenerator[str, None]:
+        """The thread as it stands, or its run under way. Nothing where the server does not keep it."""
+        return self._stoppable(self._look(asked), asked, control)
+
+    async def _stoppable(
+        self, events: AsyncGenerator[str, None], asked: Mapping[str, Any], control: RunControl
+    ) -> AsyncGenerator[str, None]:
+        """The events until they end, or until `control` stops them: the run on the server then, too."""
+        from yai_nexus_agentkit.adapter.control import Controlled, Stopped
+
+        try:
+            async with aclosing(events):
+                async for event in Controlled(events, control):
+                    yield event
+        except Stopped:
+            await self._cancel(asked)
+
+    async def _run(self, asked: Mapping[str, Any]) -> AsyncGenerator[str, None]:
         import httpx
 
         attempts = iter(_AGAIN_AFTER if self._resumable else ())
         path = ""
         while True:
             try:
-                async with aclosing(self._streamed(path, asked, control)) as events:
+                async with aclosing(self._streamed(path, asked)) as events:
                     async for event in events:
                         path = "/connect"
                         yield event
@@ -120,12 +141,11 @@ class RemoteAgent:
                     return
                 await asyncio.sleep(pause)
 
-    async def look(self, asked: Mapping[str, Any], control: RunControl) -> AsyncGenerator[str, None]:
-        """The thread as it stands, or its run under way. Nothing where the server does not keep it."""
+    async def _look(self, asked: Mapping[str, Any]) -> AsyncGenerator[str, None]:
         import httpx
 
         try:
-            async with aclosing(self._streamed("/connect", asked, control)) as events:
+            async with aclosing(self._streamed("/connect", asked)) as events:
                 async for event in events:
                     yield event
         except _Refused as refusal:
@@ -134,31 +154,22 @@ class RemoteAgent:
         except httpx.HTTPError as error:
             yield _failure("DISCONNECTED", f"{self._url}: {_reason(error)}")
 
-    async def _streamed(self, path: str, asked: Mapping[str, Any], control: RunControl) -> AsyncGenerator[str, None]:
+    async def _streamed(self, path: str, asked: Mapping[str, Any]) -> AsyncGenerator[str, None]:
         """The events of one response. One that ends too early is an error of the connection."""
         import httpx
 
-        from yai_nexus_agentkit.adapter.control import Controlled, Stopped
-
-        headers = {"accept": _EXPECTED}
+        last, headers = "", {"accept": _EXPECTED}
         async with self._client.stream("POST", f"{self._url}{path}", json=asked, headers=headers) as answer:
             if answer.is_error:
                 await answer.aread()
                 raise _refusal(answer)
             kind = answer.headers.get("content-type", "nothing").partition(";")[0]
             if kind != _EXPECTED:
-                raise _Refused(
-                    answer.status_code, "NO_AGENT", f"{self._url}{path} answers with {kind}, not with events"
-                )
-            last = ""
-            try:
-                async with aclosing(_frames(answer)) as frames:
-                    async for frame in Controlled(frames, control):
-                        last = _type_of(frame)
-                        yield frame
-            except Stopped:
-                await self._cancel(asked)
-                return
+                raise _Refused(200, "NO_AGENT", f"{self._url}{path} answers with {kind}, not with events")
+            async with aclosing(_frames(answer)) as frames:
+                async for frame in frames:
+                    last = _type_of(frame)
+                    yield frame
         if not last:
             raise _Refused(404, "THREAD_NOT_FOUND", "the server sent no events")
         if last not in ("RUN_FINISHED", "RUN_ERROR"):
@@ -169,7 +180,7 @@ class RemoteAgent:
         import httpx
 
         with suppress(httpx.HTTPError, TimeoutError):
-            async with asyncio.timeout(_ANSWERS_WITHIN):
+            async with asyncio.timeout(_STOPS_WITHIN):
                 await self._client.post(f"{self._url}/threads/{quote(asked['threadId'], safe='')}/cancel")
 
 
