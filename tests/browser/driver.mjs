@@ -17,6 +17,8 @@ const FLAGS = [
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-sync",
+  // A name of this machine for which browsers have the rules of other machines: no clipboard, no crypto.randomUUID.
+  "--host-resolver-rules=MAP page.example 127.0.0.1",
 ];
 const profile = mkdtempSync(join(tmpdir(), "browser-tests-"));
 const context = await chromium.launchPersistentContext(profile, {

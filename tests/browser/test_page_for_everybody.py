@@ -141,6 +141,16 @@ def test_the_examples_talk_to_it(page: Browser, address: str) -> None:
     page.see(f"{ANSWER}:has-text('paid 50 € to Ada')")
 
 
+def test_it_works_without_tls_on_another_machine(page: Browser, address: str) -> None:
+    page.open(address.replace("127.0.0.1", "page.example"))
+    page.see(MESSAGE)
+    assert page.evaluate("isSecureContext") is False
+    say(page, "hello")
+    assert "Say: weather" in page.texts(ANSWER)[0]
+    page.evaluate("location.reload()")
+    page.see(f"{ANSWER}:has-text('Say: weather')")
+
+
 def test_users_behind_a_prefix_see_their_own(page: Browser) -> None:
     rows = "nav li:has(a)"
     with served("tests.support.signed_in:app") as url:

@@ -1,6 +1,7 @@
 /** Pure. What the official client does not keep of a run's events, and the page shows. */
 
 import type { AGUIEvent } from "@ag-ui/client";
+import { newId } from "./ids.ts";
 import { textOf } from "./json.ts";
 
 /** A CUSTOM event. It is drawn behind the message `after`, or at the end of the turn of the user message `turn`. */
@@ -83,7 +84,7 @@ function withExtra(
   const placed = event.metadata?.["agentkit.after"];
   const known = extras.findIndex(({ key }) => key === kept);
   const extra: Extra = {
-    key: kept ?? crypto.randomUUID(),
+    key: kept ?? newId(),
     name: event.name,
     value: event.value,
     after: typeof placed === "string" ? placed : (extras[known]?.after ?? last),

@@ -2,6 +2,7 @@ import type { AGUIEvent, Interrupt, Message, ResumeEntry, UserMessage } from "@a
 import type { AgentInfo } from "../config.ts";
 import { PageAgent } from "./client.ts";
 import { type Failure, failureOf } from "./failure.ts";
+import { newId } from "./ids.ts";
 import { objectOf, parsed } from "./json.ts";
 import { type Notes, noted, nothing } from "./notes.ts";
 import { share } from "./share.ts";
@@ -84,7 +85,7 @@ export class ThreadStore {
 
   /** A new message, or an edited one in the place of `edited`. It keeps its id: so the server knows where to restart. */
   async send(content: Content, edited?: string): Promise<void> {
-    const id = edited ?? crypto.randomUUID();
+    const id = edited ?? newId();
     const at = this.agent.messages.findIndex((message) => message.id === id);
     if (at >= 0) this.agent.setMessages(this.agent.messages.slice(0, at));
     // What was asked after that message is no longer of interest. The client would insist on answers.
@@ -153,7 +154,7 @@ export class ThreadStore {
       .flatMap((message) => (message.role === "assistant" ? (message.toolCalls ?? []) : []))
       .filter((call) => !answered.has(call.id) && call.function.name in pageTools);
     for (const { id, function: called } of calls) {
-      const result = { id: crypto.randomUUID(), role: "tool" as const, toolCallId: id };
+      const result = { id: newId(), role: "tool" as const, toolCallId: id };
       try {
         const value = await pageTools[called.name]?.run(objectOf(parsed(called.arguments)));
         this.agent.addMessage({

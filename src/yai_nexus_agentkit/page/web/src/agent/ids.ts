@@ -1,0 +1,5 @@
+/** Pure. A new id, also where browsers have no `crypto.randomUUID`: on http, except on localhost. */
+export function newId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
