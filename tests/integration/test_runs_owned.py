@@ -6,11 +6,16 @@ import asyncio
 from typing import Any, TypedDict
 
 import pytest
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, SystemMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint
-from langgraph.graph import START, StateGraph
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from langgraph.types import interrupt
 from starlette.requests import Request
 
+from tests.scenarios.reading import view
+from tests.support.graphs import in_a_row
 from tests.support.serving import Exchange, asker, call, living, post, run_body, talker
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, Hooks
 from yai_nexus_agentkit.runs.identity import Identity
@@ -88,6 +93,33 @@ async def test_joining_a_thread_that_rests_never_calls_the_model() -> None:
         again = await post(app, run_body("more", run="page", **brought), "/connect").end()
         assert again.events[-1]["outcome"]["interrupts"] == [question], "such a request changes nothing"
     assert len((await call(app, "GET", "/threads/t1/messages")).json["messages"]) == 1
+
+
+async def test_a_tab_that_comes_back_shows_messages_where_the_thread_has_them() -> None:
+    """The tab holds the user's message; the run put one before it. Clients keep what they hold in place."""
+
+    def summed(state: MessagesState) -> dict[str, Any]:
+        last = state["messages"][-1]
+        said = [SystemMessage("So far.", id="sum"), HumanMessage(last.text, id=last.id), AIMessage("Yes.", id="yes")]
+        return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), *said]}
+
+    app = app_of(in_a_row({"n": summed}, MessagesState, checkpointer=InMemorySaver()))
+    body = run_body("more")
+    await post(app, body).end()
+    late = await post(app, body, "/connect").end()
+    assert view(late.events, body["messages"]) == view((await join(app).end()).events)
+
+
+async def test_a_tab_with_a_question_of_a_graph_that_keeps_no_messages_keeps_its_own() -> None:
+    @entrypoint(checkpointer=InMemorySaver())
+    def agent(given: dict[str, Any]) -> str:
+        return f"{interrupt('Sure?')}"
+
+    app = app_of(agent)
+    asked = await post(app, run_body("more")).end()
+    late = await post(app, run_body("more"), "/connect").end()
+    assert late.events[-1]["outcome"] == asked.events[-1]["outcome"]
+    assert "MESSAGES_SNAPSHOT" not in late.types()
 
 
 class Counted(TypedDict, total=False):

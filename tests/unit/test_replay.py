@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ag_ui.core import BaseEvent, Event, StateSnapshotEvent
+from ag_ui.core import BaseEvent, Event, MessagesSnapshotEvent, StateSnapshotEvent, UserMessage
 from pydantic import TypeAdapter
 
-from yai_nexus_agentkit.protocol.replay import Replay
+from yai_nexus_agentkit.protocol.replay import Replay, in_its_order
 from yai_nexus_agentkit.testing import run_input
 
 _EVENT: TypeAdapter[BaseEvent] = TypeAdapter(Event)
@@ -139,3 +139,27 @@ def test_its_size_follows_the_text_and_not_the_number_of_pieces() -> None:
         replay.put(event)
     assert replay.size < 5000 + 3000
     assert isinstance(replay.events()[1], StateSnapshotEvent) is False
+
+
+@pytest.mark.parametrize(
+    ("held", "wanted", "sent"),
+    [
+        ("", "abc", ["abc"]),
+        ("ab", "abc", ["abc"]),
+        ("xaby", "abc", ["abc"]),
+        ("ac", "abc", ["a", "abc"]),
+        ("c", "abc", ["", "abc"]),
+        ("ba", "abc", ["", "abc"]),
+        ("abdc", "abcd", ["ab", "abcd"]),
+        ("aab", "abc", ["abc"]),
+        ("a", "", [""]),
+    ],
+)
+def test_a_snapshot_comes_in_its_order_to_a_client_that_merges(held: str, wanted: str, sent: list[str]) -> None:
+    snapshot = MessagesSnapshotEvent(messages=[UserMessage(id=one, content=one) for one in wanted])
+    found = in_its_order(snapshot, held)
+    assert ["".join(m.id for m in one.messages) for one in found] == sent
+    for one in found:  # as a client merges each
+        ids = [m.id for m in one.messages]
+        held = "".join(dict.fromkeys([*(h for h in held if h in ids), *ids]))
+    assert held == wanted

@@ -29,7 +29,7 @@ from yai_nexus_agentkit.protocol.fetched_media import messages_as_sent
 from yai_nexus_agentkit.protocol.json.model_json import model_json
 from yai_nexus_agentkit.protocol.json.patch import apply_patch
 
-__all__ = ["Compacted", "Replay"]
+__all__ = ["Compacted", "Replay", "in_its_order"]
 
 _PIECES: Mapping[type[BaseEvent], str] = {
     row.model: row.entity.id for row in EVENTS.values() if row.per_token and row.move == "continues"
@@ -183,6 +183,18 @@ class Replay:
         self._open[row.entity, name, owner] = None
         if row.entity is REASONING:
             self.thoughts.append(name)
+
+
+def in_its_order(snapshot: MessagesSnapshotEvent, held: Iterable[str]) -> list[MessagesSnapshotEvent]:
+    """The snapshot for a client that holds messages with the ids `held`. It keeps them where they are and appends the
+    others (AG-UI 1.0 §11), so one that must move is taken away first, by a snapshot without it."""
+    wanted = [message.id for message in snapshot.messages]
+    known = set(wanted)
+    stays = [one for one in dict.fromkeys(held) if one in known]
+    same = next((n for n, one in enumerate(stays) if one != wanted[n]), len(stays))
+    if same == len(stays):
+        return [snapshot]
+    return [snapshot.model_copy(update={"messages": snapshot.messages[:same]}), snapshot]
 
 
 def _folded(events: Sequence[BaseEvent]) -> BaseEvent | None:

@@ -29,6 +29,7 @@ from yai_nexus_agentkit.protocol.activities import AFTER, CITATIONS, KEPT, MEDIA
 from yai_nexus_agentkit.protocol.events import TERMINAL
 from yai_nexus_agentkit.protocol.json.model_json import model_json
 from yai_nexus_agentkit.protocol.json.patch import apply_patch
+from yai_nexus_agentkit.protocol.replay import in_its_order
 from yai_nexus_agentkit.runs.journal import JournalEntry, ThreadJournal
 
 __all__ = ["NOTED", "Keeper", "Kept"]
@@ -182,18 +183,18 @@ class _Place(NamedTuple):
 class Kept:
     """The entries that earlier runs of a thread kept."""
 
-    def __init__(self, places: Sequence[_Place] = ()) -> None:
-        self._places = places
+    def __init__(self, places: Sequence[_Place] = (), held: Sequence[str] = ()) -> None:
+        self._places, self._held = places, held
 
     @classmethod
-    def of(cls, entries: Sequence[JournalEntry]) -> Self:
-        """The content of these entries of the journal."""
+    def of(cls, entries: Sequence[JournalEntry], held: Sequence[str] = ()) -> Self:
+        """The content of these entries of the journal, for a page that holds the messages `held`."""
         places: list[_Place] = []
         for entry in entries:
             data = json.loads(entry.data)
             model = CustomEvent if data["shown"].get("type") == "CUSTOM" else ActivityMessage
             places.append(_Place(data["turn"], entry.after, model.model_validate(data["shown"])))
-        return cls(places)
+        return cls(places, held)
 
     def placed(self, snapshot: MessagesSnapshotEvent) -> MessagesSnapshotEvent:
         """The snapshot with the activities where they stood; those of turns that the user took back are left out. It
@@ -211,13 +212,14 @@ class Kept:
         return snapshot.model_copy(update={"messages": found, "metadata": rest or None})
 
     def restated(self, snapshot: MessagesSnapshotEvent) -> list[BaseEvent]:
-        """The snapshot with the activities, and the custom events behind it, which say where they stood."""
+        """The snapshot with the activities, in its order for the page, and the custom events behind it, which say where
+        they stood."""
         messages, customs = snapshot.messages, list[BaseEvent]()
         for index, what in self._found(messages):
             if isinstance(what, CustomEvent):
                 place = {AFTER: messages[index].id if index >= 0 else ""}
                 customs.append(what.model_copy(update={"metadata": {**(what.metadata or {}), **place}}))
-        return [self.placed(snapshot), *customs]
+        return [*in_its_order(self.placed(snapshot), self._held), *customs]
 
     def wire(self, encode: Callable[[BaseEvent], bytes]) -> Callable[[BaseEvent], bytes]:
         """`encode` for the events of a thread as it stands, with these. A thread without a conversation has no

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial, wraps
@@ -157,7 +157,7 @@ class Endpoints:
             await run.ended()
             run = None
         encoder, store = posted.encoder(), adapter.threads()
-        kept = Kept() if store is None else await self._kept(thread)
+        kept = Kept() if store is None else await self._kept(thread, [m.id for m in asked.messages])
         if run is not None:
             return Found(
                 encoder=encoder, kept=kept, run=run, older=peer_declares(run.run_input) and not peer_declares(asked)
@@ -263,9 +263,9 @@ class Endpoints:
         excess = len(answer.body) - MAX_FRAME
         return answer if excess <= 0 else _event(linked(event, excess, thread.run) or event)
 
-    async def _kept(self, thread: ThreadRef) -> Kept:
-        """The entries that the thread's runs showed beside the conversation."""
-        return Kept.of(await self._in_time(self.service.store.journal.kept(thread.key)))
+    async def _kept(self, thread: ThreadRef, held: Sequence[str] = ()) -> Kept:
+        """What the thread's runs showed beside the conversation, for a page that holds the messages `held`."""
+        return Kept.of(await self._in_time(self.service.store.journal.kept(thread.key)), held)
 
     @_answered
     async def media(self, request: Request) -> Response:

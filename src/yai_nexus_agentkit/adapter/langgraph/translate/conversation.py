@@ -336,7 +336,8 @@ class Conversation:
     def _end(self, *, paused: bool, when: str) -> list[BaseEvent]:
         if (paused or self._view.lost_any) and (self._shape is None or not self._shape.messages):
             own = [m for m in self._known.request if m.role != "activity"]
-            return self._reports.messages([*own, *self._view.snapshot(lambda run: True)])
+            messages = [*own, *self._view.snapshot(lambda run: True)]
+            return self._reports.messages(messages) if messages else []  # a page that opens: nobody knows them
         if not self._keeps_messages:
             return []
         if paused:
