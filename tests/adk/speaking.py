@@ -1,4 +1,4 @@
-"""A model in live mode that follows a script."""
+"""A model in live mode that follows a script, and a server whose agent speaks with it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,17 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+from google.adk.agents import Agent
 from google.adk.models import BaseLlm, LlmCapabilities, LlmRequest, LlmResponse
 from google.adk.models.base_llm_connection import BaseLlmConnection
 from google.genai import types
 
-__all__ = ["DONE", "Speaker", "call", "chunk", "sound", "whole"]
+from tests.support.sockets import listening
+from yai_nexus_agentkit import AGUIAdapter
+from yai_nexus_agentkit.adapter.adk import AdkSource
+from yai_nexus_agentkit.server import Identity, ServerSettings, SocketSettings, create_app
+
+__all__ = ["AGAIN", "DONE", "HELLO", "WIPED", "Speaker", "call", "chunk", "sound", "talking", "whole", "wipe"]
 
 DONE = LlmResponse(turn_complete=True)
 
@@ -116,3 +122,35 @@ class Speaker(BaseLlm):
     def of(cls, *script: Sequence[Any], **more: Any) -> Speaker:
         fresh: dict[str, Any] = {name: [] for name in ("heard", "history", "audio", "requests")}
         return cls(script=list(script), **fresh, **more)
+
+
+HELLO = [chunk("Hel"), chunk("lo."), whole("Hello."), DONE]
+AGAIN = [chunk("Again."), whole("Again."), DONE]
+WIPED: list[str] = []
+
+
+def wipe(path: str) -> dict[str, str]:
+    """Delete a folder."""
+    WIPED.append(path)
+    return {"wiped": path}
+
+
+@asynccontextmanager
+async def talking(
+    speaker: Speaker, *tools: Any, sockets: Any = None, settings: Any = None, **options: Any
+) -> AsyncIterator[str]:
+    WIPED.clear()
+    agent = Agent(name="speaker", model=speaker, tools=list(tools))
+    given = ServerSettings(
+        sockets=SocketSettings(**(sockets or {})),
+        identity=lambda request: Identity(user=request.headers.get("x-user", "")),
+        **(settings or {}),
+    )
+    app = create_app(AGUIAdapter(AdkSource(agent, **options)), live="/live", settings=given)
+    service = app.state.agui
+    async with listening(app) as host:
+        yield host
+        async with asyncio.timeout(10):
+            while service.live or service.holders or await service.connections.of("agent", ""):
+                await asyncio.sleep(0.01)
+    assert speaker.open == 0

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
@@ -15,44 +13,16 @@ from google.adk.agents import Agent
 from google.adk.models import LlmResponse
 from google.adk.tools import FunctionTool, ToolContext
 from google.genai import types
+from starlette.applications import Starlette
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from tests.adk.speaking import DONE, Speaker, call, chunk, sound, whole
+from tests.adk.speaking import AGAIN, DONE, HELLO, WIPED, Speaker, call, chunk, sound, talking, whole, wipe
 from tests.support.sockets import listening, tab
-from yai_nexus_agentkit import AGUIAdapter
-from yai_nexus_agentkit.adapter.adk import AdkSource
+from yai_nexus_agentkit import AGUIAdapter, RunContext, Source
 from yai_nexus_agentkit.orchestration.events import EventEmitter
-from yai_nexus_agentkit.server import Identity, ServerSettings, SocketSettings, create_app
+from yai_nexus_agentkit.server import Identity, ServerSettings, add_live_routes, create_app
 from yai_nexus_agentkit.testing import assert_conformant
-
-HELLO = [chunk("Hel"), chunk("lo."), whole("Hello."), DONE]
-AGAIN = [chunk("Again."), whole("Again."), DONE]
-WIPED: list[str] = []
-
-
-def wipe(path: str) -> dict[str, str]:
-    """Delete a folder."""
-    WIPED.append(path)
-    return {"wiped": path}
-
-
-@asynccontextmanager
-async def talking(
-    speaker: Speaker, *tools: Any, sockets: Any = None, settings: Any = None, **options: Any
-) -> AsyncIterator[str]:
-    WIPED.clear()
-    agent = Agent(name="speaker", model=speaker, tools=list(tools))
-    given = ServerSettings(
-        sockets=SocketSettings(**(sockets or {})),
-        identity=lambda request: Identity(user=request.headers.get("x-user", "")),
-        **(settings or {}),
-    )
-    app = create_app(AGUIAdapter(AdkSource(agent, **options)), live="/live", settings=given)
-    async with listening(app) as host:
-        yield host
-        await asyncio.sleep(0)
-    assert app.state.agui is not None
 
 
 def interrupts(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -145,6 +115,68 @@ async def test_a_tool_waits_for_the_connection_that_asked(approved: bool) -> Non
             assert ("wiped" in result["content"]) is approved
             assert "RUN_FINISHED" not in kinds(await a.played(None, **answer([question], True)))
             assert len(WIPED) == approved
+
+
+async def test_two_connections_wait_at_once() -> None:
+    speaker = Speaker.of([call("wipe", path="/a")], [call("wipe", path="/b")], HELLO, AGAIN)
+    async with talking(speaker, FunctionTool(wipe, require_confirmation=True)) as host:
+        async with tab(host, "/live") as a, tab(host, "/live") as b:
+            for_a, for_b = interrupts(await a.played("wipe a")), interrupts(await b.played("wipe b"))
+            assert for_a[0]["id"] not in json.dumps(b.frames)
+            assert for_b[0]["id"] not in json.dumps(a.frames)
+            assert text(await b.played(None, **answer(for_b, False))) == "Hello."
+            assert WIPED == []
+            assert text(await a.played(None, **answer(for_a, True))) == "Again."
+            assert WIPED == ["/a"]
+
+
+async def test_a_reconnect_is_a_new_session() -> None:
+    speaker = Speaker.of([call("wipe", path="/a")], HELLO)
+    async with talking(speaker, FunctionTool(wipe, require_confirmation=True)) as host:
+        async with tab(host, "/live") as one:
+            before = (await one.frame("connected"))["connectionId"]
+            asked = interrupts(await one.played("wipe"))
+        async with tab(host, f"/live?previous={before}") as again:
+            assert kinds(await again.played(None, **answer(asked, True)))[-1] == "RUN_ERROR"
+            assert await again.whole(await again.ask("connect", None)) == []
+            assert text(await again.played("hi")) == "Hello."
+        assert (WIPED, speaker.history) == ([], [])
+
+
+async def test_a_second_run_while_one_goes_on_is_refused() -> None:
+    speaker = Speaker.of([chunk("One"), 0.5, whole("One."), DONE], AGAIN)
+    async with talking(speaker) as host, tab(host, "/live") as one:
+        running = await one.ask("run", "go")
+        await one.until(lambda: "TEXT_MESSAGE_CONTENT" in one.types(running))
+        second = await one.ask("run", "more")
+        await one.until(lambda: one.is_over(second))
+        assert one.of(second)[-1]["error"]["error"] == "THREAD_BUSY"
+        assert text(await one.whole(running)) == "One."
+
+
+async def test_an_agent_for_each_user() -> None:
+    def made(identity: Identity) -> AGUIAdapter:
+        agents.append(identity.user)
+        return AGUIAdapter(Agent(name="own", model=Speaker.of(HELLO, AGAIN)))
+
+    agents: list[str] = []
+    settings = ServerSettings(identity=lambda request: Identity(user=request.headers.get("x-user", "")))
+    app = Starlette()
+    add_live_routes(app, made, "/talk", settings=settings)
+    async with listening(app) as host, tab(host, "/talk", {"x-user": "anna"}) as one:
+        assert text(await one.played("hi")) == "Hello."
+        assert text(await one.played("more")) == "Again."
+        assert agents == ["anna"]
+
+
+def test_agents_without_a_live_mode_are_refused() -> None:
+    with pytest.raises(TypeError, match="custom agents have no live mode"):
+        create_app(AGUIAdapter(Plain()), live="/live")
+
+
+class Plain(Source):
+    async def prepare(self, run: RunContext) -> Any:
+        raise AssertionError
 
 
 async def test_an_answer_that_does_not_come_is_a_denial() -> None:
@@ -356,80 +388,3 @@ async def test_limits_of_sockets() -> None:
     async with talking(Speaker.of(HELLO)) as host:
         with pytest.raises(InvalidStatus):
             await connect(f"ws://{host}/live", additional_headers={"origin": "http://elsewhere.example"})
-
-
-class Page:
-    """A page of the AI SDK with the older frames."""
-
-    def __init__(self, socket: Any) -> None:
-        self.socket = socket
-        self.messages: list[dict[str, Any]] = []
-
-    async def send(self, **frame: Any) -> None:
-        await self.socket.send(json.dumps(frame))
-
-    async def say(self, text: str) -> list[dict[str, Any]]:
-        said = {"id": f"u{len(self.messages)}", "role": "user", "parts": [{"type": "text", "text": text}]}
-        self.messages.append(said)
-        await self.send(type="submit", id="c", messages=self.messages, trigger="submit-message")
-        return await self.turn()
-
-    async def turn(self) -> list[dict[str, Any]]:
-        chunks: list[dict[str, Any]] = []
-        async with asyncio.timeout(10):
-            while (text := await self.socket.recv()) != "[DONE]":
-                chunks.append(json.loads(text))
-        return chunks
-
-
-def of(chunks: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
-    return [chunk for chunk in chunks if chunk["type"] == kind]
-
-
-@pytest.mark.parametrize(("approved", "shown"), [(True, "tool-output-available"), (False, "tool-output-denied")])
-async def test_the_ai_sdk_answers_by_frames(approved: bool, shown: str) -> None:
-    both = LlmResponse(
-        content=types.Content(
-            role="model",
-            parts=[
-                types.Part(function_call=types.FunctionCall(name="wipe", args={"path": "/x"})),
-                types.Part(function_call=types.FunctionCall(name="locate", args={"city": "Rome"})),
-            ],
-        )
-    )
-    speaker = Speaker.of([both], AGAIN, HELLO)
-    async with talking(speaker, FunctionTool(wipe, require_confirmation=True)) as host:
-        async with connect(f"ws://{host}/live?ai=6") as socket:
-            page = Page(socket)
-            locate = {"name": "locate", "description": "where", "parameters": {}}
-            page.messages.append({"id": "u", "role": "user", "parts": [{"type": "text", "text": "wipe it"}]})
-            await page.send(type="submit", id="c", messages=page.messages, tools=[locate])
-            first = await page.turn()
-            (asked,) = of(first, "tool-approval-request")
-            (call_id,) = (c["toolCallId"] for c in of(first, "tool-input-available") if c["toolName"] == "locate")
-            for wrong in ({"approvalId": "x"}, {"approvalId": ["x"]}, {}):
-                await page.send(type="tool-approval-response", approved=True, **wrong)
-                assert json.loads(await socket.recv())["type"] == "error"
-            await page.send(type="tool-approval-response", approvalId=asked["approvalId"], approved=approved)
-            await page.send(type="tool-output", toolCallId=call_id, output={"at": 41})
-            done = await page.turn()
-            assert done[0]["messageId"] == of(first, "start")[0]["messageId"]
-            assert [c["toolCallId"] for c in of(done, shown)] == [asked["toolCallId"]] * 1
-            assert "".join(c["delta"] for c in of(done, "text-delta")) == "Again."
-            assert ["/x"] * approved == WIPED
-            await page.send(type="tool-output", toolCallId=call_id, output=1)
-            assert json.loads(await socket.recv())["type"] == "error"
-            await page.send(type="ping")
-            assert json.loads(await socket.recv()) == {"type": "pong"}
-            assert "".join(c["delta"] for c in of(await page.say("more"), "text-delta")) == "Hello."
-
-
-async def test_the_ai_sdks_own_frames() -> None:
-    async with talking(Speaker.of(HELLO)) as host, connect(f"ws://{host}/live?ai=7") as socket:
-        said = {"id": "u", "role": "user", "parts": [{"type": "text", "text": "hi"}]}
-        await socket.send(json.dumps({"type": "send", "requestId": "r", "id": "c", "messages": [said]}))
-        frames = [json.loads(await socket.recv()) for _ in range(3)]
-        assert [frame["type"] for frame in frames] == ["start", "chunk", "chunk"]
-        while frames[-1]["type"] != "end":
-            frames.append(json.loads(await socket.recv()))
-        assert "".join(f["chunk"].get("delta", "") for f in frames[1:-1]) == "Hello."

@@ -7,21 +7,19 @@ from typing import Any
 
 from ag_ui.core import (
     AgentCapabilities,
-    ExecutionCapabilities,
     HumanInTheLoopCapabilities,
     IdentityCapabilities,
     MultiAgentCapabilities,
-    ReasoningCapabilities,
     StateCapabilities,
     SubagentInfo,
     Tool,
     ToolsCapabilities,
-    TransportCapabilities,
 )
 from google.adk.sessions import InMemorySessionService
 from google.adk.tools import BaseTool
 
 from yai_nexus_agentkit.adapter.options import AdapterOptions
+from yai_nexus_agentkit.adapter.shared.capabilities import declared
 
 __all__ = ["capabilities"]
 
@@ -29,27 +27,17 @@ __all__ = ["capabilities"]
 def capabilities(runner: Any, options: AdapterOptions) -> AgentCapabilities:
     """Of the agent behind this runner. Left out: what its models can read and write."""
     agents = list(_agents(runner.agent))
-    seconds = options.execution_timeout
     found = [tool for agent in agents for tool in _tools(agent)]
-    made = AgentCapabilities(
-        identity=IdentityCapabilities(
-            name=runner.agent.name, type="adk", description=getattr(runner.agent, "description", "") or None
-        ),
-        transport=TransportCapabilities(
-            streaming=True, websocket=False, http_binary=False, push_notifications=False, resumable=False
-        ),
-        execution=None if seconds is None else ExecutionCapabilities(max_execution_time=int(seconds * 1000)),
-        state=StateCapabilities(
-            snapshots=True,
-            deltas=True,
-            memory=True,
-            persistent_state=not isinstance(runner.session_service, InMemorySessionService),
-        ),
-        tools=ToolsCapabilities(supported=True, items=found or None, client_provided=True),
-        human_in_the_loop=HumanInTheLoopCapabilities(supported=True, interrupts=True),
+    described = getattr(runner.agent, "description", "") or None
+    made = declared(IdentityCapabilities(name=runner.agent.name, type="adk", description=described), options)
+    made.state = StateCapabilities(
+        snapshots=True,
+        deltas=True,
+        memory=True,
+        persistent_state=not isinstance(runner.session_service, InMemorySessionService),
     )
-    if options.reasoning == "off":
-        made.reasoning = ReasoningCapabilities(supported=False)
+    made.tools = ToolsCapabilities(supported=True, items=found or None, client_provided=True)
+    made.human_in_the_loop = HumanInTheLoopCapabilities(supported=True, interrupts=True)
     if len(agents) > 1:
         others = [SubagentInfo(name=agent.name, description=agent.description or None) for agent in agents[1:]]
         made.multi_agent = MultiAgentCapabilities(supported=True, subagents=others)

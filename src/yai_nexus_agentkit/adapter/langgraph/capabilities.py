@@ -7,16 +7,13 @@ from typing import Any
 
 from ag_ui.core import (
     AgentCapabilities,
-    ExecutionCapabilities,
     HumanInTheLoopCapabilities,
     IdentityCapabilities,
     MultiAgentCapabilities,
-    ReasoningCapabilities,
     StateCapabilities,
     SubagentInfo,
     Tool,
     ToolsCapabilities,
-    TransportCapabilities,
 )
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
@@ -26,6 +23,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from yai_nexus_agentkit.adapter.langgraph.messages.metadata import SOURCE
 from yai_nexus_agentkit.adapter.langgraph.shape import Graph, GraphShape, saver_of, tool_objects
 from yai_nexus_agentkit.adapter.options import AdapterOptions
+from yai_nexus_agentkit.adapter.shared.capabilities import declared
 from yai_nexus_agentkit.orchestration.approvals import require_approval
 
 __all__ = ["capabilities"]
@@ -45,28 +43,22 @@ def capabilities(
     Left out, since a graph does not show it: what its models can read and write.
     """
     name = agent.get_name()
-    declared = AgentCapabilities(
-        identity=IdentityCapabilities(name=None if name in _UNNAMED else name, type=SOURCE),
-        transport=TransportCapabilities(
-            streaming=True, websocket=False, http_binary=False, push_notifications=False, resumable=False
-        ),
-        execution=_execution(agent, options),
-    )
-    if options.reasoning == "off":
-        declared.reasoning = ReasoningCapabilities(supported=False)
+    limit = (getattr(agent, "config", None) or {}).get("recursion_limit", _DEFAULT_LIMIT)
+    identity = IdentityCapabilities(name=None if name in _UNNAMED else name, type=SOURCE)
+    able = declared(identity, options, steps=None if limit == _DEFAULT_LIMIT else limit)
     if graph is None or shape is None:
-        return declared
+        return able
     resumable = saver_of(graph) is not None
-    declared.state = StateCapabilities(
+    able.state = StateCapabilities(
         snapshots=bool(shape.public - shape.requested),
         deltas=bool(shape.public - shape.requested),
         memory=resumable or graph.store is not None,
         persistent_state=resumable and not isinstance(graph.checkpointer, InMemorySaver),
     )
     tools = list(tool_objects(graph))
-    declared.tools = _tools_declared(graph, shape, tools)
+    able.tools = _tools_declared(graph, shape, tools)
     asks = resumable and (_has_middleware(graph, _APPROVING) or any(map(_asks, tools)))
-    declared.human_in_the_loop = HumanInTheLoopCapabilities(
+    able.human_in_the_loop = HumanInTheLoopCapabilities(
         supported=resumable,
         interrupts=resumable,
         approvals=True if asks else None,
@@ -74,19 +66,8 @@ def capabilities(
     )
     subagents = [SubagentInfo(name=name) for name, _ in _subgraphs(graph)]
     if subagents:
-        declared.multi_agent = MultiAgentCapabilities(supported=True, subagents=subagents)
-    return declared
-
-
-def _execution(agent: Runnable[Any, Any], options: AdapterOptions) -> ExecutionCapabilities | None:
-    limit = (getattr(agent, "config", None) or {}).get("recursion_limit", _DEFAULT_LIMIT)
-    seconds = options.execution_timeout
-    if limit == _DEFAULT_LIMIT and seconds is None:
-        return None
-    return ExecutionCapabilities(
-        max_iterations=None if limit == _DEFAULT_LIMIT else limit,
-        max_execution_time=None if seconds is None else int(seconds * 1000),
-    )
+        able.multi_agent = MultiAgentCapabilities(supported=True, subagents=subagents)
+    return able
 
 
 def _subgraphs(graph: Graph) -> Iterator[tuple[str, Graph]]:
