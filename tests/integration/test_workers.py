@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import sqlite3
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -96,3 +100,34 @@ async def test_threads_in_memory_beside_a_store_are_warned_of(
     async with living(create_app({"writer": adapter}, settings=ServerSettings(store=store))):
         pass
     assert ("agent 'writer' has its threads in the memory of this process" in caplog.text) is warned
+
+
+def test_a_server_may_stop_while_it_connects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing reports to its event loop when that has ended, and no connection is left open."""
+    made: list[sqlite3.Connection] = []
+    failed: list[object] = []
+    connect = sqlite3.connect
+
+    def slow(*args: Any, **options: Any) -> sqlite3.Connection:
+        if made:  # the first one is the store's own
+            time.sleep(0.2)
+        made.append(connect(*args, **options, check_same_thread=False))
+        return made[-1]
+
+    async def start_and_stop() -> None:
+        settings = ServerSettings(store=f"sqlite:{tmp_path / 'runs.db'}")
+        async with living(create_app(AGUIAdapter(talker(1)), settings=settings)):
+            await asyncio.sleep(0.05)
+
+    monkeypatch.setattr(sqlite3, "connect", slow)
+    monkeypatch.setattr(threading, "excepthook", failed.append)
+    before = set(threading.enumerate())
+    asyncio.run(start_and_stop())
+    for thread in set(threading.enumerate()) - before:
+        thread.join(5)
+
+    assert len(made) > 1
+    assert failed == []
+    for one in made:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            one.cursor()

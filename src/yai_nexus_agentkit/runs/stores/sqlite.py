@@ -32,10 +32,21 @@ _BUSY = 10_000
 @asynccontextmanager
 async def sqlite_store(path: str) -> AsyncIterator[Store]:
     """The store in the file at `path`, which is made if it is not there."""
-    async with aiosqlite.connect(path, isolation_level=None) as own:
+    async with _connection(path) as own:
         database = _SQLite(path, own)
         await database.prepare()
         yield sql_store(database, aiosqlite.OperationalError)
+
+
+@asynccontextmanager
+async def _connection(path: str) -> AsyncIterator[aiosqlite.Connection]:
+    """A connection of its own. Who is cancelled while it is made waits for it: else aiosqlite's thread reports it to a
+    loop that may have ended, and nobody closes it."""
+    opening = asyncio.ensure_future(aiosqlite.connect(path, isolation_level=None).__aenter__())
+    try:
+        yield await asyncio.shield(opening)
+    finally:
+        await (await opening).close()
 
 
 class _SQLite:
@@ -116,7 +127,7 @@ class _SQLite:
 
     async def news(self, channel: str) -> AsyncGenerator[str, None]:
         # The version of the data changes with writes by other connections, so this needs one of its own.
-        async with aiosqlite.connect(self._path, isolation_level=None) as watching:
+        async with _connection(self._path) as watching:
             seen, asked = None, set[str]()
             [(last,)] = await watching.execute_fetchall("SELECT coalesce(max(seq), 0) FROM agui_news")
             yield ""
