@@ -14,7 +14,7 @@ export function useAddress(agents: readonly string[]): [Place, (place: Place) =>
   const [place, setPlace] = useState(() => read(agents) ?? newPlace(agents[0] ?? ""));
   useEffect(() => {
     const moved = () => {
-      const next = read(agents);
+      const next = read(agents) ?? (location.hash === "" ? newPlace(agents[0] ?? "") : undefined);
       if (next) setPlace((now) => (next.thread === now.thread && next.agent === now.agent ? now : next));
     };
     addEventListener("hashchange", moved);

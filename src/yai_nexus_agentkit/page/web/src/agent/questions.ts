@@ -33,6 +33,8 @@ export type Question = {
   asked: Asked;
   /** Whether the user may leave it unanswered. */
   cancels: boolean;
+  /** When it can no longer be answered, in milliseconds. */
+  ends: number;
 };
 
 export function questionOf(interrupt: Interrupt): Question {
@@ -44,7 +46,9 @@ export function questionOf(interrupt: Interrupt): Question {
   const words = interrupt.message && !isJson(interrupt.message) ? interrupt.message : undefined;
   const about = words || asked.kind === "approval" || !isObject(value) ? undefined : value;
   const title = asked.kind === "approval" ? titleOf(asked.actions) : (words ?? "The agent needs an answer");
-  return { id: interrupt.id, title, about, asked, cancels: asked.kind !== "approval" && asked.kind !== "confirmation" };
+  const cancels = asked.kind !== "approval" && asked.kind !== "confirmation";
+  const ends = interrupt.expiresAt ? Date.parse(interrupt.expiresAt) : Infinity;
+  return { id: interrupt.id, title, about, asked, cancels, ends };
 }
 
 /** The question in words: of one call, or about several. */

@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { isObject } from "../agent/json.ts";
 import { type Action, type Asked, askFor, type Decision } from "../agent/questions.ts";
 import { SchemaForm } from "../form/SchemaForm.tsx";
@@ -10,14 +10,20 @@ type Given = { asked: Extract<Asked, { kind: "approval" }>; give: (payload: unkn
 export function Approval({ asked, give }: Given) {
   const { actions, payload } = asked;
   const [decisions, setDecisions] = useState<readonly (Decision | undefined)[]>([]);
+  const box = useRef<HTMLDivElement>(null);
+  // The button that had the focus is gone: the next question takes it.
+  const made = decisions.filter((one) => one !== undefined).length;
+  useEffect(() => {
+    if (made > 0) box.current?.querySelector<HTMLElement>(".action:not(.row) button")?.focus();
+  }, [made]);
   const decide = (n: number, decision: Decision | undefined) => {
     const next = actions.map((_, m) => (m === n ? decision : decisions[m]));
     setDecisions(next);
-    const made = next.filter((one) => one !== undefined);
-    if (made.length === actions.length) give(payload(made));
+    const all = next.filter((one) => one !== undefined);
+    if (all.length === actions.length) give(payload(all));
   };
   return (
-    <>
+    <div ref={box} className="approval">
       {actions.map((action, n) => (
         <ActionView
           key={n}
@@ -27,9 +33,9 @@ export function Approval({ asked, give }: Given) {
           decide={(decision) => decide(n, decision)}
         />
       ))}
-      {actions.length > 1 && (
-        <div className="actions">
-          <button type="button" className="button primary" onClick={() => give(payload(actions.map(() => YES)))}>
+      {actions.length > 1 && made === 0 && (
+        <div className="actions all">
+          <button type="button" className="button" onClick={() => give(payload(actions.map(() => YES)))}>
             Yes to all
           </button>
           <button type="button" className="button" onClick={() => give(payload(actions.map(() => NO)))}>
@@ -37,7 +43,7 @@ export function Approval({ asked, give }: Given) {
           </button>
         </div>
       )}
-    </>
+    </div>
   );
 }
 

@@ -1,6 +1,7 @@
 import type { Interrupt, ResumeEntry } from "@ag-ui/client";
 import { type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
 import { MessageCircleQuestion } from "lucide-react";
+import { brief } from "../agent/json.ts";
 import { type Question, questionOf } from "../agent/questions.ts";
 import { SchemaForm } from "../form/SchemaForm.tsx";
 import { ValueView } from "../ui/ValueView.tsx";
@@ -34,7 +35,7 @@ export function Questions({ interrupts, given, answer }: Given) {
         const question = questionOf(interrupt);
         return entries[interrupt.id] ? (
           <section key={interrupt.id} className="card answered">
-            <span className="cut">{question.title}</span>
+            <span className="cut">{answeredTitle(question)}</span>
             <span className="muted">{entries[interrupt.id]?.status === "cancelled" ? "left open" : "answered"}</span>
             <button type="button" className="button small" onClick={() => reopen(interrupt.id)}>
               Change
@@ -53,6 +54,12 @@ export function Questions({ interrupts, given, answer }: Given) {
   );
 }
 
+/** Two calls of the same tool differ in their arguments. */
+function answeredTitle({ title, asked }: Question): string {
+  if (asked.kind !== "approval") return title;
+  return [title, ...asked.actions.flatMap(({ args }) => Object.values(args).map(brief))].join("  ");
+}
+
 /** The next question takes the focus; in the end it goes back to the box for messages. */
 function useFocus(box: RefObject<HTMLDivElement | null>, answered: number) {
   useEffect(() => {
@@ -66,12 +73,27 @@ const INPUTS = ".question button, .question input, .question select, .question t
 function QuestionCard(props: { question: Question; start: unknown; take: (entry: ResumeEntry) => void }) {
   const { question, start, take } = props;
   const { id, title, about, asked } = question;
+  const expired = useExpired(question.ends);
+  const leave = () => take({ interruptId: id, status: "cancelled" });
   const give = (payload: unknown) => take({ interruptId: id, status: "resolved", payload });
   const cancel = question.cancels && (
-    <button type="button" className="button ghost" onClick={() => take({ interruptId: id, status: "cancelled" })}>
+    <button type="button" className="button ghost" onClick={leave}>
       Cancel
     </button>
   );
+  if (expired) {
+    return (
+      <section className="card question" aria-label={title}>
+        <h3>{title}</h3>
+        <p>It is too late for an answer.</p>
+        <div className="actions">
+          <button type="button" className="button primary" onClick={leave}>
+            Go on without one
+          </button>
+        </div>
+      </section>
+    );
+  }
   return (
     <section className="card question" aria-label={title}>
       <h3>
@@ -115,6 +137,18 @@ function QuestionCard(props: { question: Question; start: unknown; take: (entry:
       )}
     </section>
   );
+}
+
+/** Whether the time has come. Timers of browsers cannot wait for more than 24 days. */
+function useExpired(ends: number): boolean {
+  const [expired, setExpired] = useState(ends <= Date.now());
+  useEffect(() => {
+    const left = ends - Date.now();
+    if (!(left < 2 ** 31)) return undefined;
+    const waited = setTimeout(() => setExpired(true), Math.max(0, left));
+    return () => clearTimeout(waited);
+  }, [ends]);
+  return expired;
 }
 
 const ANSWER = { type: "string", title: "Your answer" };

@@ -26,7 +26,9 @@ export function TextBox({ schema, value, change, ...marks }: Given) {
   const { format = "", maxLength = 0 } = schema;
   const text = typeof value === "string" ? value : "";
   const write = (next: string) => change(next === "" ? undefined : next);
-  if (maxLength > LONG || format === "textarea" || text.length > LONG) {
+  // Boxes of one line drop the line breaks of what they are given.
+  const [long] = useState(() => maxLength > LONG || format === "textarea" || text.length > LONG || text.includes("\n"));
+  if (long) {
     return <textarea {...marks} rows={3} value={text} onChange={(event) => write(event.target.value)} />;
   }
   const clock = CLOCKS[format];

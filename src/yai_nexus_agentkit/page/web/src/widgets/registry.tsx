@@ -10,6 +10,10 @@ import { Unknown } from "./Unknown.tsx";
 export type Shown = { name: string; value: unknown };
 export type Renderer = ComponentType<Shown>;
 
+function Nothing() {
+  return null;
+}
+
 // Loaded when the first chart is shown.
 const Chart = lazy(() => import("./Chart.tsx"));
 
@@ -26,6 +30,9 @@ export const activities: Record<string, Renderer> = {
 export const events: Record<string, Renderer> = {
   chart: Chart,
   display_chart: Chart,
+  // Of older clients: the page shows questions and state by other events.
+  on_interrupt: Nothing,
+  PredictState: Nothing,
 };
 
 /** The renderer of an activity or event. Those without one are shown as files, or as they are: never not at all. */
