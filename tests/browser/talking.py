@@ -22,7 +22,8 @@ def page_served(*agents: str, pause: str = "0.004") -> Iterator[Server]:
     """The examples behind ``serve``, with the chat page."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EXAMPLE_PAUSE", pause)
-        with serving(ROOT, "--page", "--inspector", "--allow-host", "page.example", *agents) as server:
+        shown = ["--title", "Showcase", "--example", "Quarterly report", "--example", "Make a plan"]
+        with serving(ROOT, "--page", "--inspector", "--allow-host", "page.example", *shown, *agents) as server:
             yield server
 
 

@@ -68,8 +68,10 @@ def test_calls_with_progress_state_and_a_chart(chat: Browser) -> None:
 
 
 def test_markdown_streams_behind_folded_reasoning(chat: Browser) -> None:
+    assert chat.texts("ul[aria-label=Examples] button") == ["Quarterly report", "Make a plan"]
     chat.watch(".markdown")
-    say(chat, "Quarterly report, please")
+    chat.click("button:text-is('Quarterly report')")
+    chat.see(READY)
 
     assert len(chat.said()) > 5, "it streamed"
     assert chat.attribute("details.reasoning", "open") is None
@@ -213,7 +215,7 @@ def test_threads_are_found_renamed_and_deleted(chat: Browser) -> None:
     chat.see(f"{USER}:has-text('Where are the zebras?')")
     chat.fill("input[type=search]", "")
     chat.see(f"{row}:has-text('lions')")
-    assert "Striped zebra horses" in chat.evaluate("document.title")
+    assert chat.evaluate("document.title") == "Striped zebra horses · Showcase"
 
     chat.hover(f"{row}:has-text('Striped')")
     chat.click("button[aria-label='Delete Striped zebra horses']")

@@ -217,8 +217,10 @@ def test_an_agent_is_made_for_each_request_of_whoever_sends_it(folder: Path) -> 
 
 
 def test_what_is_ignored_is_warned_about(folder: Path) -> None:
-    with serving(folder, "my_agent:graph", "--ai-sdk-version", "7", "--per-request", "--model", "a:b") as server:
+    ignored = ["--ai-sdk-version", "7", "--per-request", "--model", "a:b", "--no-page", "--example", "Hi"]
+    with serving(folder, "my_agent:graph", *ignored) as server:
         for warning in (
+            "--example changes nothing without the chat page\n",
             "--ai-sdk-version changes nothing without --ai-sdk\n",
             "--per-request: my_agent:graph is made already, so that all requests share it\n",
             "--model: my_agent:graph is made already; only nodes that read config['configurable']['model'] use it\n",

@@ -87,6 +87,10 @@ def _add_wires(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         help="show a chat page at / (default: if it is built, as it is in a wheel)",
     )
+    parser.add_argument("--title", default="Agent", help="the title of the chat page (default: %(default)s)")
+    parser.add_argument(
+        "--example", action="append", default=[], metavar="TEXT", help="a message that the chat page offers"
+    )
     parser.add_argument(
         "--inspector",
         action=argparse.BooleanOptionalAction,
@@ -165,6 +169,8 @@ def _check(args: argparse.Namespace) -> None:
     page, inspector = page_wanted(args), inspector_wanted(args)
     if args.open and not (page or inspector):
         raise CommandError("--open needs a page: leave out --no-page, or pip install 'yai-nexus-agentkit[inspector]'")
+    if args.example and not page:
+        warn("--example changes nothing without the chat page")
     if args.ai_sdk_version and not args.ai_sdk:
         warn("--ai-sdk-version changes nothing without --ai-sdk")
     if args.workers == 1:

@@ -200,7 +200,7 @@ def _add_pages(
     if page_wanted(args):
         paths = {name or "agent": f"/{name or ''}" for name in specs}
         link = f"/{INSPECTOR}" if inspector_wanted(args) else None
-        add_page(app, paths, "/", inspector=link, settings=settings)
+        add_page(app, paths, "/", title=args.title, examples=args.example, inspector=link, settings=settings)
 
 
 def _add_inspector(app: Starlette, specs: Mapping[str | None, str]) -> None:
