@@ -34,7 +34,7 @@ class _Variable:
 
 VARIABLES = (
     _Variable("PORT", 8080, "the port, unless --port is given"),
-    _Variable("API_KEYS", None, "the keys that may call, parted by commas: KEY, or KEY=USER; unset: everybody may"),
+    _Variable("API_KEYS", None, "the keys that may call, separated by commas: KEY, or KEY=USER; unset: everybody may"),
     _Variable("ADK_APP_NAME", None, "the agent that answers requests without a model; none: the first one"),
     _Variable("MAX_FILE_SIZE_MB", 20, "the largest file of a request, in megabytes"),
     _Variable("DOWNLOAD_TIMEOUT", 30, "seconds for the files of a request to arrive"),
