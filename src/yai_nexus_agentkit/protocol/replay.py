@@ -22,11 +22,11 @@ from ag_ui.core import (
     StateDeltaEvent,
     StateSnapshotEvent,
 )
+from pydantic_core import to_json
 
 from yai_nexus_agentkit.errors import StatePatchError
-from yai_nexus_agentkit.protocol.events import EVENTS, REASONING, RUN, Entity, row_of, type_of
+from yai_nexus_agentkit.protocol.events import EVENTS, REASONING, RUN, Entity, EventRow, row_of, type_of
 from yai_nexus_agentkit.protocol.fetched_media import messages_as_sent
-from yai_nexus_agentkit.protocol.json.model_json import model_json
 from yai_nexus_agentkit.protocol.json.patch import apply_patch
 
 __all__ = ["Compacted", "Replay", "in_its_order"]
@@ -35,6 +35,17 @@ _PIECES: Mapping[type[BaseEvent], str] = {
     row.model: row.entity.id for row in EVENTS.values() if row.per_token and row.move == "continues"
 }
 """Events that carry a piece of a longer text, with the field that names the text."""
+_VALUES = frozenset({StateSnapshotEvent, StateDeltaEvent, ActivitySnapshotEvent, ActivityDeltaEvent})
+"""Events that set or change a value: the state, an activity."""
+_SPANS = {row.model: row for row in EVENTS.values() if row.move in ("opens", "closes")}
+"""Events that open or close something."""
+_LARGE: Mapping[type[BaseEvent], str] = {
+    CustomEvent: "value",
+    RawEvent: "event",
+    ActivitySnapshotEvent: "content",
+    ActivityDeltaEvent: "patch",
+}
+"""Events with data of any size, and the field that has it."""
 _OVERHEAD = 300
 """Bytes that an event costs beside its text."""
 _FOLD = 200
@@ -77,6 +88,11 @@ class Compacted:
                 self._add(event)
             self.size += len(delta)
             return
+        if kind not in _VALUES:
+            if kind is MessagesSnapshotEvent:
+                self._growing.clear()  # what it removed must not come back behind it
+            self._add(event)
+            return
         match event:
             case StateSnapshotEvent():
                 self._replace("", event)
@@ -86,10 +102,6 @@ class Compacted:
                 self._replace(event.message_id, event)
             case ActivitySnapshotEvent() | ActivityDeltaEvent():
                 self._patch(event.message_id, event)
-            case _:
-                if isinstance(event, MessagesSnapshotEvent):
-                    self._growing.clear()  # what it removed must not come back behind it
-                self._add(event)
 
     def events(self) -> list[BaseEvent]:
         """The events."""
@@ -148,8 +160,8 @@ class Replay:
     def put(self, event: BaseEvent) -> None:
         """Take the next event of the run. Nobody may change it afterwards."""
         self._events.put(event)
-        if type(event) not in _PIECES:
-            self._note(event)
+        if (row := _SPANS.get(type(event))) is not None:
+            self._note(event, row)
 
     def events(self) -> list[BaseEvent]:
         """For a viewer who comes now: ``RUN_STARTED``, the state, the messages before the run, then its events."""
@@ -171,10 +183,7 @@ class Replay:
         """The events that close what is open, the last opened first."""
         return [_end(entity, name, owner) for entity, name, owner in reversed(self._open) if entity is not RUN]
 
-    def _note(self, event: BaseEvent) -> None:
-        row = row_of(event.type)
-        if row.move not in ("opens", "closes"):
-            return
+    def _note(self, event: BaseEvent, row: EventRow) -> None:
         name = str(getattr(event, row.entity.id)) if row.entity.id else ""
         owner = getattr(event, "subagent_run_id", None) if row.entity.owned else None
         if row.move == "closes":
@@ -217,12 +226,13 @@ def _folded(events: Sequence[BaseEvent]) -> BaseEvent | None:
 
 def _weight(event: BaseEvent) -> int:
     """A snapshot of the state or of messages counts little: the agent holds its content anyway."""
-    if isinstance(event, CustomEvent | RawEvent | ActivitySnapshotEvent | ActivityDeltaEvent):
+    fields = event.__dict__
+    if (field := _LARGE.get(type(event))) is not None:
         try:
-            return _OVERHEAD + len(model_json(event))
-        except Exception:
+            return _OVERHEAD + len(to_json(fields[field]))
+        except Exception:  # user code runs in here
             return _OVERHEAD
-    content = event.__dict__.get("content")
+    content = fields.get("content")
     return _OVERHEAD + len(content) if isinstance(content, str) else _OVERHEAD
 
 
