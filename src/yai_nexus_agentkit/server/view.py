@@ -26,6 +26,9 @@ from yai_nexus_agentkit.transport.wire import Encoder
 __all__ = ["LateView", "Sink", "View"]
 
 _logger = logging.getLogger(__name__)
+_GATHER = 0.005
+"""Seconds between two writes, if the second one began with an idle writer: what comes meanwhile goes out as one piece.
+A write costs several times as much as a token, and models send tokens in bursts."""
 
 
 class Sink(Protocol):
@@ -153,6 +156,8 @@ class View:
             if not self.outbox and not self._complete:
                 idle = self._idle = self._loop.create_future()
                 await idle
+                if (early := self._since + _GATHER - self._loop.time()) > 0 and not self._complete:
+                    await asyncio.sleep(early)
             if await self._flush():
                 return
 
