@@ -41,7 +41,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = "%(prog)s (AGENT | --url URL) [message] [options]"
     parser.add_argument("--url", metavar="URL", help="the agent of a running server, http://127.0.0.1:8000 for example")
     parser.add_argument(
-        "--header", action="append", default=[], metavar="NAME: VALUE", help="a header for the server, a token's"
+        "--header",
+        action="append",
+        default=[],
+        metavar="NAME: VALUE",
+        help="a header of every request, a token for example",
     )
     parser.add_argument("--events", action="store_true", help="show all events of each turn, as `run` does")
     parser.add_argument("--full", action="store_true", help="do not shorten long values")

@@ -102,7 +102,7 @@ def test_workflows_are_parsed_and_their_commands_exist(
         "pip",
         "pytest",
         *["yai-nexus-agentkit"] * 2,
-        *["npm"] * 2 * (page == "vite"),
+        *["npm"] * 3 * (page == "vite"),
     ]
     for words in ran:
         if words[0] == "yai-nexus-agentkit":
