@@ -244,4 +244,4 @@ docs: $(DOCS)/.stamp
 clean:
 	rm -rf $(VENV) .venvs tests/js/node_modules tests/js/openai/node_modules tests/js/ai-sdk/node_modules tests/browser/node_modules tests/browser/page tests/browser/ai_sdk_page $(WEB)/node_modules $(dir $(BUILT)) site dist .artifacts
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests examples benchmarks \( -name __pycache__ -o -name .ruff_cache \) -type d -prune -exec rm -rf {} + 2>/dev/null || true
