@@ -11,6 +11,7 @@ from google.genai import types
 from tests.adk.playing import Talk, calling, get_weather, model, of, text_of, weather
 from tests.conftest import Judge
 from yai_nexus_agentkit import AGUIAdapter
+from yai_nexus_agentkit.adapter.adk import AdkSource
 from yai_nexus_agentkit.adapter.adk.client_tools import to_schema
 from yai_nexus_agentkit.testing import collect, run_input
 
@@ -103,6 +104,20 @@ async def test_names_that_are_taken_are_refused(caplog: pytest.LogCaptureFixture
     assert declared == ["get_weather", "pick"]
     for name in names[:3]:
         assert f"the client's tool '{name}' is left out" in caplog.text
+
+
+async def test_agents_get_the_tools_that_are_offered_to_them() -> None:
+    other = model(["Hello."])
+    helper = Agent(name="helper", description="helps", model=other)
+    llm = model([calling("transfer_to_agent", agent_name="helper")])
+    agent = Agent(name="root", model=llm, sub_agents=[helper])
+    source = AdkSource(agent, offers=lambda agent, tool: (agent, tool) == ("helper", "pick"))
+    await collect(AGUIAdapter(source), run_input("go", tools=[PICK, SHOW]))
+    names = [
+        [declared.name for tool in asked.config.tools for declared in tool.function_declarations]
+        for asked in (llm.requests[0], other.requests[0])
+    ]
+    assert names == [["transfer_to_agent"], ["transfer_to_agent", "pick"]]
 
 
 async def test_tools_are_those_of_the_run_alone(judge: Judge) -> None:

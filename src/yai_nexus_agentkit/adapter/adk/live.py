@@ -51,6 +51,7 @@ class AdkLive(LiveSource):
         runner: Callable[..., Runner],
         sessions: Sessions,
         *,
+        offers: Callable[[str, str], bool] | None,
         hears: bool,
         config: Callable[[RunContext], Any] | None,
         answer_within: float,
@@ -58,6 +59,7 @@ class AdkLive(LiveSource):
         """`runner`: makes one for a session, with the plugins that are given."""
         self.honours, self.hears = base.honours, hears
         self._base, self._runner, self._sessions, self._within = base, runner, sessions, answer_within
+        self._offers = offers
         self._config = config or self._default_config
         self._talk: Talk | None = None
 
@@ -115,7 +117,7 @@ class AdkLive(LiveSource):
         plugin = LivePlugin(place.session_id, talk)
         runner = self._runner(place, plugin)
         if offered := client_tools(tools, talk.result):
-            runner.agent = await _with_tools(runner.agent, offered)
+            runner.agent = await _with_tools(runner.agent, offered, self._offers or _all)
         talk.open(runner, config, plugin.oldest_tool)
         self._talk = talk
 
@@ -204,7 +206,11 @@ def _as_one(plan: Plan) -> Entry | None:
     return plan.message
 
 
-async def _with_tools(agent: Any, tools: Sequence[ClientTool]) -> Any:
+def _all(agent: str, tool: str) -> bool:
+    return True
+
+
+async def _with_tools(agent: Any, tools: Sequence[ClientTool], offers: Callable[[str, str], bool]) -> Any:
     """A copy of an agent, and of those below it, that have the client's tools. Their own win."""
     if not isinstance(agent, BaseAgent):
         _logger.warning("%s is no agent: it gets no tools of the client's", agent.name)
@@ -216,7 +222,8 @@ async def _with_tools(agent: Any, tools: Sequence[ClientTool]) -> Any:
         todo += one.sub_agents
         if isinstance(one, LlmAgent):
             taken = {tool.name for tool in await one.canonical_tools()}
-            one.tools = [*one.tools, *(tool for tool in tools if tool.name not in taken)]
+            more = [tool for tool in tools if tool.name not in taken and offers(one.name, tool.name)]
+            one.tools = [*one.tools, *more]
     return copied
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from google.adk.models import LlmResponse
@@ -22,9 +22,12 @@ _logger = logging.getLogger(__name__)
 class RunPlugin(BasePlugin):
     """One per run: runs share neither tools nor times."""
 
-    def __init__(self, session_id: str, tools: Sequence[ClientTool], sink: Sink) -> None:
+    def __init__(
+        self, session_id: str, tools: Sequence[ClientTool], sink: Sink, offers: Callable[[str, str], bool] | None = None
+    ) -> None:
+        """`offers`: (agent, tool) → the agent gets the tool; None: every agent gets all."""
         super().__init__(name="yai_nexus_agentkit")
-        self._session, self._tools, self._sink = session_id, tools, sink
+        self._session, self._tools, self._sink, self._offers = session_id, tools, sink, offers
         self._began: dict[str, float] = {}
         """When each running tool began, by the id of its call."""
         self._refused: set[str] = set()
@@ -56,12 +59,13 @@ class RunPlugin(BasePlugin):
             return None
         if self._waits(callback_context):
             return LlmResponse()
-        taken = [tool.name for tool in self._tools if tool.name in llm_request.tools_dict]
+        tools = [t for t in self._tools if self._offers is None or self._offers(callback_context.agent_name, t.name)]
+        taken = [tool.name for tool in tools if tool.name in llm_request.tools_dict]
         for name in taken:
             if name not in self._refused:
                 self._refused.add(name)
                 _logger.warning("the client's tool %r is left out: the agent has one of this name", name)
-        llm_request.append_tools([tool for tool in self._tools if tool.name not in taken])
+        llm_request.append_tools([tool for tool in tools if tool.name not in taken])
         return None
 
     def _waits(self, context: Any) -> bool:

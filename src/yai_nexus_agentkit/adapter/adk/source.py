@@ -60,6 +60,8 @@ class AdkSource(Source):
     repeats a message of the user's, or goes back behind one, rewinds the session before that; or only new messages
     count.
 
+    `offers`: (name of an agent, name of a client's tool) → the agent gets the tool; default: every agent gets all.
+
     In live mode: `live_audio`: the model hears the client, and answers with audio; else both write. `live_config`: like
     `run_config`; default: audio or text, as `live_audio` says. `answer_within`: seconds that a tool waits for the
     client; then it is denied, or failed.
@@ -88,6 +90,7 @@ class AdkSource(Source):
         tool_timeout: PositiveFloat | None = 300.0,
         max_concurrent_runs: PositiveInt | None = 10,
         edits: Literal["rewind", "append"] = "rewind",
+        offers: Callable[[str, str], bool] | None = None,
         live_audio: bool = False,
         live_config: Callable[[RunContext], Any] | None = None,
         answer_within: PositiveFloat = 300.0,
@@ -108,8 +111,8 @@ class AdkSource(Source):
         if (max_concurrent_runs is not None and max_concurrent_runs < 1) or edits not in ("rewind", "append"):
             raise ValueError("max_concurrent_runs is at least 1 or None, and edits is 'rewind' or 'append'")
         self._most, self._running = max_concurrent_runs, 0
-        self._rewinds = edits == "rewind"
-        self._live = partial(AdkLive, hears=live_audio, config=live_config, answer_within=answer_within)
+        self._rewinds, self._offers = edits == "rewind", offers
+        self._live = partial(AdkLive, offers=offers, hears=live_audio, config=live_config, answer_within=answer_within)
         resumable = self._runner.resumability_config
         lasting = not isinstance(self._runner.session_service, InMemorySessionService)
         self.in_memory = not lasting
@@ -146,7 +149,7 @@ class AdkSource(Source):
         tools = client_tools(run.run_input.tools)
 
         def made(sink: Sink) -> tuple[Runner, RunPlugin]:
-            plugin = RunPlugin(place.session_id, tools, sink)
+            plugin = RunPlugin(place.session_id, tools, sink, self._offers)
             return self._own(place, plugin), plugin
 
         return AdkRun(plan, translator, place, self._slot, made, run_config, run.attempt)
