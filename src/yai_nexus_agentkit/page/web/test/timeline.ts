@@ -50,6 +50,16 @@ test("an activity of a call is drawn at its card", () => {
   assert.deepEqual(drawn([user("u1"), calls("a1"), says("a2"), activity])[1], [["call", ["activity"]], "text"]);
 });
 
+test("what a subagent draws is not folded with it", () => {
+  const notes = events({ type: "CUSTOM", name: "chart", value: 1, subagentRunId: "s1" });
+  const activity = (id: string, activityType: string): Message => {
+    return { id, role: "activity", activityType, content: {}, subagentRunId: "s1" };
+  };
+  const messages = [user("u1"), says("a1", "s1"), activity("p", "progress"), activity("c", "chart"), says("a2")];
+  const inSubagent = ["subagent", ["text", "activity"]];
+  assert.deepEqual(drawn(messages, notes)[1], [inSubagent, "extra", "activity", "text"]);
+});
+
 test("an event stays behind its message, or in its turn", () => {
   const notes = events({ type: "CUSTOM", name: "chart", value: 1 });
   assert.deepEqual(drawn([user("u1"), says("a1"), says("a2")], notes)[1], ["text", "extra", "text"]);

@@ -11,7 +11,6 @@ export type Extra = {
   value: unknown;
   after: string | undefined;
   turn: string | undefined;
-  subagentRunId: string | undefined;
 };
 
 export type Subagent = {
@@ -89,7 +88,6 @@ function withExtra(
     value: event.value,
     after: typeof placed === "string" ? placed : (extras[known]?.after ?? last),
     turn: extras[known]?.turn ?? turn,
-    subagentRunId: event.subagentRunId,
   };
   return known < 0 ? [...extras, extra] : extras.with(known, extra);
 }

@@ -72,8 +72,9 @@ class Drawing {
     }
   }
 
+  /** Whoever emitted it meant it for the user: it stands beside the subagent's card, which is folded in the end. */
   extras(extras: readonly Extra[]): void {
-    for (const extra of extras) this.place({ kind: "extra", id: extra.key, extra }, extra.subagentRunId);
+    for (const extra of extras) this.place({ kind: "extra", id: extra.key, extra }, undefined);
   }
 
   /** Subagents that have said nothing yet. Those whose call is gone have no place. */
@@ -89,13 +90,13 @@ class Drawing {
     this.place(block, owner);
   }
 
-  /** An activity that names a call belongs to its card. */
+  /** An activity that names a call belongs to its card, progress to its subagent. Others are for the user, like events. */
   private activity(message: ActivityMessage): void {
     const named = textOf(message.content.toolCallId) ?? textOf(objectOf(message.metadata).toolCallId);
     const block: Block = { kind: "activity", id: message.id, message };
     const call = this.calls.get(named ?? "");
     if (call) call.inner.push(block);
-    else this.place(block, message.subagentRunId);
+    else this.place(block, message.activityType === "progress" ? message.subagentRunId : undefined);
   }
 
   private place(block: Block, owner: string | undefined): void {
