@@ -80,8 +80,12 @@ const commands = {
     const { violations } = await page.evaluate("axe.run(document, { resultTypes: ['violations'] })");
     return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 150)).join(" | ")}`);
   },
-  // After the page has scrolled: smoothly, as chats do.
-  shot: ({ file }) => page.waitForTimeout(500).then(() => page.screenshot({ path: file })).then(() => file),
+  // After the page has scrolled: smoothly, as chats do. Nothing is shown as if the mouse were there.
+  async shot({ file }) {
+    await page.mouse.move(0, 0);
+    await page.waitForTimeout(500);
+    await page.screenshot({ path: file });
+  },
   complaints: () => complaints,
 };
 

@@ -14,6 +14,8 @@ COLOURS = 128
 def main() -> None:
     for shown in sorted(IMAGES.glob("*.png")):
         taken = ARTIFACTS / shown.name
+        if not taken.exists():
+            continue
         with Image.open(taken) as picture:
             small = picture.convert("RGB").quantize(COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
             small.save(shown, optimize=True)

@@ -47,13 +47,14 @@ def opened(page: Browser, card: str) -> list[str]:
 def test_calls_with_progress_state_and_a_chart(chat: Browser) -> None:
     chat.watch(".progress")
     say(chat, "What is the weather in Berlin, Oslo and Paris?")
+    chat.resize(1280, 1150)
+    chat.picture("chat")
 
     assert [text.split("\n")[1] for text in chat.texts(f"{CARD} >> summary")] == ["Berlin", "Oslo", "Paris"]
     assert '"celsius": 12' in opened(chat, f"{CARD}:has-text('Oslo')")[1]
     assert any("station 2 of 5" in said for said in chat.said()), "the bars move"
     assert len(chat.texts(".progress.done")) == 3
     chat.see("figure.chart svg .recharts-bar-rectangle")
-    chat.picture("chat")
     assert [text.split() for text in chat.texts("figure.chart tbody tr")] == [
         ["Berlin", "21"],
         ["Oslo", "12"],

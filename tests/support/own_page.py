@@ -1,0 +1,28 @@
+"""An application that shows a build of one's own of the chat page: the folder in the environment variable PAGE."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from fastapi import FastAPI
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+
+from yai_nexus_agentkit import AGUIAdapter, EventEmitter
+from yai_nexus_agentkit.server import add_agui_routes, add_page
+
+__all__ = ["app"]
+
+
+def sell(state: MessagesState) -> dict[str, Any]:
+    EventEmitter().emit("price", {"item": "Tea", "euros": 4}, keep=True)
+    return {"messages": [("ai", "Here you are.")]}
+
+
+def app() -> FastAPI:
+    graph = StateGraph(MessagesState).add_node(sell).add_edge(START, "sell").compile(checkpointer=InMemorySaver())
+    made = FastAPI()
+    add_agui_routes(made, AGUIAdapter(graph), "/agent")
+    add_page(made, "/agent", files=os.environ["PAGE"])
+    return made
