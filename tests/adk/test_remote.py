@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.adk.errands import UNICODE
 from tests.adk.playing import Talk, of, text_of
 from tests.conftest import Judge
 from tests.support.server_process import serving
@@ -78,7 +79,8 @@ async def test_a_conversation_with_a_remote_agent(judge: Judge, server: str) -> 
     assert [m["role"] for m in talk.messages] == ["user", "reasoning", "assistant"]
     events = await talk.say("backend")
     assert [event["content"] for event in of(events, "TOOL_CALL_RESULT")] == ['{"result":"42"}']
-    assert text_of(await talk.say("count")).strip() == "3 messages."
+    assert text_of(await talk.say("unicode")).strip() == UNICODE
+    assert text_of(await talk.say("count")).strip() == "4 messages."
     await talk.say("state")
     assert talk.state == {"n": 3}
 

@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 from yai_nexus_agentkit.cli.failures import CommandError
 from yai_nexus_agentkit.protocol.json.reader import read_json
+from yai_nexus_agentkit.protocol.sse_reader import SSEReader
 
 if TYPE_CHECKING:
     import httpx
@@ -166,8 +167,9 @@ class RemoteAgent:
             kind = answer.headers.get("content-type", "nothing").partition(";")[0]
             if kind != _EXPECTED:
                 raise _Refused(200, "NO_AGENT", f"{self._url}{path} answers with {kind}, not with events")
-            async with aclosing(_frames(answer)) as frames:
-                async for frame in frames:
+            reader = SSEReader()
+            async for piece in answer.aiter_bytes():
+                for frame in reader.feed(piece):
                     last = _type_of(frame)
                     yield frame
         if not last:
@@ -182,20 +184,6 @@ class RemoteAgent:
         with suppress(httpx.HTTPError, TimeoutError):
             async with asyncio.timeout(_STOPS_WITHIN):
                 await self._client.post(f"{self._url}/threads/{quote(asked['threadId'], safe='')}/cancel")
-
-
-async def _frames(answer: httpx.Response) -> AsyncGenerator[str, None]:
-    """The data of each Server-Sent Event. Lines end with LF or CRLF: texts may have the other ends of lines in them."""
-    rest, data = b"", list[str]()
-    async for piece in answer.aiter_bytes():
-        *lines, rest = (rest + piece).split(b"\n")
-        for line in lines:
-            text = line.removesuffix(b"\r").decode("utf-8", "replace")
-            if text.startswith("data:"):
-                data.append(text.removeprefix("data:").removeprefix(" "))
-            elif not text and data:
-                yield "\n".join(data)
-                data = []
 
 
 @cache

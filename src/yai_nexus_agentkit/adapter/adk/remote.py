@@ -26,6 +26,7 @@ from yai_nexus_agentkit.adapter.adk.source import AdkSource
 from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.errors import AGUIAdapterError, Code, RunInputError, RunTimeoutError
 from yai_nexus_agentkit.protocol.json.reader import read_json
+from yai_nexus_agentkit.protocol.sse_reader import SSEReader
 
 __all__ = ["RemoteAdkError", "RemoteAdkSource", "from_environment"]
 
@@ -67,9 +68,10 @@ class _Server:
             if answer.is_error:
                 await answer.aread()
             self._check(answer)
-            async for line in answer.aiter_lines():
-                if line.startswith("data: "):
-                    yield read_json(line.removeprefix("data: "), max_depth=_DEPTH)
+            reader = SSEReader()
+            async for piece in answer.aiter_bytes():
+                for data in reader.feed(piece):
+                    yield read_json(data, max_depth=_DEPTH)
 
     @asynccontextmanager
     async def _answer(self, method: str, path: str, body: Any) -> AsyncIterator[httpx.Response]:
