@@ -93,3 +93,14 @@ async def test_nothing_runs_for_a_result_of_no_call(judge: Judge, build: Any) ->
     judge([run])
     assert run["events"][-1]["code"] == "NO_TOOL_RESULTS"
     assert model.calls == []
+
+
+@pytest.mark.parametrize("build", GRAPHS.values(), ids=GRAPHS.keys())
+async def test_nothing_runs_for_a_second_result_of_a_call_that_was_dealt_with(judge: Judge, build: Any) -> None:
+    model = scripted(["Yes."])
+
+    run = await record(AGUIAdapter(build(model)), run_input(history("user ai:a tool:a ai tool:a")))
+
+    judge([run])
+    assert run["events"][-1]["type"] == "RUN_FINISHED"
+    assert model.calls == []

@@ -92,7 +92,7 @@ class Planner:
                 self.agent = self._in_front(saver, thread)
                 return self._resumed(known, thread, found, state)
             _logger.warning("the request answers questions, but thread %r has none open", self._run.run_input.thread_id)
-        if self._run.looking or self._is_idle(found.append, state):
+        if self._run.looking or self._is_idle(found, state):
             return await self._idle(known, thread, stray)
         if thread.loose:
             await settle(self._written, self.config)
@@ -117,7 +117,7 @@ class Planner:
         found = completed(messages, calls)
         state = self._changed_state({})
         stray = stray_result(self._request, calls)
-        if stray is not None or self._is_idle(messages, state):
+        if stray is not None or self._is_idle(found, state):
             return Idle(known=known, held=Held({}, messages), refused=stray)
         return self._run_on(known, found.append, state, found, Held({}))
 
@@ -292,11 +292,11 @@ class Planner:
 
     # ------------------------------------------------------------------ nothing new
 
-    def _is_idle(self, new: Sequence[Any], state: Mapping[str, Any]) -> bool:
+    def _is_idle(self, found: Reconciliation, state: Mapping[str, Any]) -> bool:
         """The request brings nothing that the graph could do. A graph without a conversation always has something."""
-        if self._shape.functional and self._resuming:
+        if found.late or (self._shape.functional and self._resuming):
             return True
-        return not new and not state and (self._resuming or self._takes_messages or self._shape.functional)
+        return not found.append and not state and (self._resuming or self._takes_messages or self._shape.functional)
 
     async def _stopped_after_answers(self, thread: Thread) -> bool:
         """The thread took answers, and then its run failed or was left: the same answers go on from there, so that what

@@ -58,6 +58,8 @@ class Reconciliation:
     """The thread holds messages that the request lacks or has otherwise."""
     surplus: bool = False
     """The request holds messages that the thread does not, and will not."""
+    late: bool = False
+    """A whole history whose only news is a result that was left out: the call has one, and was dealt with."""
     strange: frozenset[str] = frozenset()
     """Of a request that forks: ids of its assistant messages that the thread lacks. Another branch may have them."""
     texts: dict[str, str] = field(default_factory=dict)
@@ -298,6 +300,8 @@ def completed(messages: Sequence[BaseMessage], calls: ThreadCalls) -> Reconcilia
         if not isinstance(message, ToolMessage):
             found.append += [message, *results.get(message.id, ())]
     found.lacking = [m.id for m in found.given] != [m.id for m in own]
+    last = found.append[-1] if found.append else None
+    found.late = found.surplus and isinstance(messages[-1], ToolMessage) and isinstance(last, AIMessage)
     return found
 
 
