@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint, task
@@ -203,6 +203,26 @@ async def test_a_question_in_an_entrypoint(play: Player) -> None:
             ],
         ]
     )
+
+
+@pytest.mark.parametrize("source", ["events", "callbacks"])
+@pytest.mark.parametrize("whole", [False, True], ids=["a message", "the conversation"])
+async def test_a_constant_is_an_answer_in_each_run(judge: Judge, source: Source, whole: bool) -> None:
+    """LangGraph gives the object an id with its first use."""
+
+    def build() -> Pregel[Any, Any, Any, Any]:
+        refusal = AIMessage("I cannot do that.")
+
+        @entrypoint(checkpointer=InMemorySaver())
+        async def agent(messages: list[BaseMessage]) -> Any:
+            return [*messages, refusal] if whole else refusal
+
+        return agent
+
+    heard = await hear(build, source, judge, "hi", "and?", "please")
+
+    said = [m["content"] for m in heard.views[-1]["messages"]]
+    assert said == ["hi", "I cannot do that.", "and?", "I cannot do that.", "please", "I cannot do that."]
 
 
 @pytest.mark.parametrize("source", ["events", "callbacks"])

@@ -128,8 +128,11 @@ class Conversation:
         if isinstance(output, str) and output:
             output = AIMessage(output)
         events: list[BaseEvent] = []
+        given = set() if isinstance(output, BaseMessage) else set(self._ids)  # a conversation begins with the request's
         for number, message in enumerate(m for m in written_messages(output) if isinstance(m, BaseMessage)):
-            if not message.id:  # the application's own object, which may be a constant that many runs return
+            again = message.id in self._ids and message.id not in given
+            given.discard(message.id or "")
+            if not message.id or again:  # the application's own object, which may be a constant that many runs return
                 message = message.model_copy(update={"id": f"{self._life.run_id}-output{number or ''}"})
             if isinstance(message, ToolMessage):
                 events += self._calls.result(message, self._tree.top)
