@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from google.adk.agents import Agent
 from google.adk.models import LlmResponse
+from google.adk.sessions import DatabaseSessionService, InMemorySessionService
 from google.adk.tools import FunctionTool, ToolContext
 from google.genai import types
 from starlette.applications import Starlette
@@ -115,6 +117,30 @@ async def test_a_tool_waits_for_the_connection_that_asked(approved: bool) -> Non
             assert ("wiped" in result["content"]) is approved
             assert "RUN_FINISHED" not in kinds(await a.played(None, **answer([question], True)))
             assert len(WIPED) == approved
+
+
+@pytest.mark.parametrize("stored", [False, True])
+async def test_a_session_that_somebody_else_changes(stored: bool, tmp_path: Path) -> None:
+    address = f"sqlite+aiosqlite:///{tmp_path}/s.db"
+    service = DatabaseSessionService(db_url=address) if stored else InMemorySessionService()
+    speaker = Speaker.of(HELLO, [call("wipe", path="/x")], AGAIN, HELLO, AGAIN)
+    tool = FunctionTool(wipe, require_confirmation=True)
+    async with talking(speaker, tool, session_service=service) as host, tab(host, "/live") as one:
+        thread = f"/threads/session__{(await one.frame('connected'))['connectionId']}"
+        assert text(await one.played("hi", state={"a": 1})) == "Hello."
+        asked = interrupts(await one.played("wipe it", state={"a": 1}))
+        assert text(await one.played(None, **answer(asked, True), state={"a": 1})) == "Again."
+        async with httpx.AsyncClient(base_url=f"http://{host}") as http:
+            patch = [{"op": "add", "path": "/b", "value": 2}]
+            assert (await http.patch(f"{thread}/state", json=patch)).status_code == 200
+            changed = await one.played("more", state={"a": 2})
+            assert (text(changed), len(speaker.requests)) == ("Hello.", 2)
+            assert (await http.get(f"{thread}/state")).json()["snapshot"] == {"a": 2, "b": 2}
+            assert (await http.delete(thread)).status_code == 200
+            assert text(await one.played("and then?")) == "Again."
+            assert (await http.get(f"{thread}/state")).json()["snapshot"] == {}
+    if stored:
+        await service.close()
 
 
 async def test_two_connections_wait_at_once() -> None:

@@ -11,6 +11,7 @@ from ag_ui.core import Tool
 from google.adk.agents import BaseAgent, LlmAgent
 from google.adk.agents.run_config import RunConfig
 from google.adk.runners import Runner
+from google.adk.sessions import Session
 from google.genai import types
 
 from yai_nexus_agentkit.adapter.adk.client_tools import ClientTool, client_tools
@@ -81,10 +82,11 @@ class AdkLive(LiveSource):
         history = History.of(session.events if session is not None else ())
         state = dict(session.state) if session is not None else {}
         run.linkable = True
-        talk = self._talk if self._talk is not None and self._talk.is_open else Talk(place, self._within)
+        talk = await self._current(place, session, looking=run.looking)
         given = run.run_input
+        waited = len(talk.waiting())
         asked = run if run.looking else replace(run, run_input=talk.take(given))
-        answered = not run.looking and (bool(given.resume) or len(asked.run_input.messages) < len(given.messages))
+        answered = len(talk.waiting()) < waited
         shown = shown_state(run, public_state(state))
         plan = Plan() if talk.waits else plan_of(asked, history, state, shown, self._base.agent.name)
         config, audio = self._config(run), self.hears and "audio" in run.request.get("abilities", ())
@@ -96,13 +98,20 @@ class AdkLive(LiveSource):
             if not talk.is_open:
                 await self._store(session, plan, alone=said is None)
                 if goes_on:
-                    await self._connect(talk, place, config, given.tools)
+                    await self._connect(talk, place, session, config, given.tools)
             if talk.is_open and (said is not None or plan.state):
                 talk.say(said and said.content, said.delta(plan.state) if said is not None else plan.state)
         history.events += [message_event(entry) for entry in (*plan.stored, plan.message) if entry is not None]
         translator = AdkTranslator(run, history, {**state, **plan.state}, config.custom_metadata or (), talk)
         patient = not run.looking and not talk.waits and (said is not None or answered or audio)
         return LiveTurn(talk, translator, plan, audio=audio, patient=patient)
+
+    async def _current(self, place: Place, session: Session | None, *, looking: bool) -> Talk:
+        """The conversation that goes on, or a new one that is not open yet."""
+        talk = self._talk
+        if talk is not None and talk.is_open and not looking and talk.is_behind(session):
+            await talk.close()
+        return talk if talk is not None and talk.is_open else Talk(place, self._within)
 
     async def _store(self, session: Any, plan: Plan, *, alone: bool) -> None:
         """Store what comes before the model is connected. `alone`: the state too: nothing is said with it."""
@@ -112,13 +121,13 @@ class AdkLive(LiveSource):
         if plan.state and alone:
             await service.append_event(session, system_event(plan.state))
 
-    async def _connect(self, talk: Talk, place: Place, config: Any, tools: Iterable[Tool] | None) -> None:
+    async def _connect(self, talk: Talk, place: Place, session: Any, config: Any, tools: Iterable[Tool] | None) -> None:
         """Connect the model, with the agent's tools and the client's."""
         plugin = LivePlugin(place.session_id, talk)
         runner = self._runner(place, plugin)
         if offered := client_tools(tools, talk.result):
             runner.agent = await _with_tools(runner.agent, offered, self._offers or _all)
-        talk.open(runner, config, plugin.oldest_tool)
+        talk.open(runner, session, config, plugin.oldest_tool)
         self._talk = talk
 
     def hear(self, mime_type: str, data: bytes) -> bool:

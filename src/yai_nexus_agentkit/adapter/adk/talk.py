@@ -18,6 +18,7 @@ from uuid import uuid4
 from ag_ui.core import RunAgentInput, ToolMessage
 from google.adk.agents.live_request_queue import LiveRequest, LiveRequestQueue
 from google.adk.runners import Runner
+from google.adk.sessions import Session
 from google.adk.tools.tool_confirmation import ToolConfirmation
 from google.genai import types
 
@@ -87,6 +88,10 @@ class Talk:
         self._requests = _Requests()
         self.oldest_tool: Callable[[], float | None] = lambda: None
         """When the longest running tool began."""
+        self.invocation = ""
+        """ADK's id of all that is stored of this conversation."""
+        self._before: str | None = None
+        """Id of the event that was stored last when the model was connected."""
         self._task: asyncio.Task[None] | None = None
         self._room = asyncio.Event()
         self._waiting: dict[str, _Waiting] = {}
@@ -99,9 +104,16 @@ class Talk:
         """Its events go on, or some were not read."""
         return self._task is not None and (not self._task.done() or bool(self.channel.items))
 
-    def open(self, runner: Runner, run_config: Any, oldest_tool: Callable[[], float | None]) -> None:
-        """Connect the model."""
-        self.oldest_tool = oldest_tool
+    def is_behind(self, session: Session | None) -> bool:
+        """The stored session was deleted, or changed by somebody else: ADK can store nothing more of this one."""
+        if session is None:
+            return True
+        last = session.events[-1] if session.events else None
+        return last is not None and last.invocation_id != self.invocation and last.id != self._before
+
+    def open(self, runner: Runner, session: Session, run_config: Any, oldest_tool: Callable[[], float | None]) -> None:
+        """Connect the model. `session`: as it is stored."""
+        self.oldest_tool, self._before = oldest_tool, session.events[-1].id if session.events else None
         self.channel.open()
         self._task = asyncio.get_running_loop().create_task(self._work(runner, run_config), name="agui-adk-live")
 
@@ -207,8 +219,8 @@ class Talk:
         return bool(self._known())
 
     def take(self, given: RunAgentInput) -> RunAgentInput:
-        """Give the answers of a request to the tools that wait for them; returns the rest of it. Raises `ResumeError`
-        for answers that do not fit, and takes none then."""
+        """Give the answers of a request to the tools that wait for them; returns the rest of it: a connected model has
+        the other results. Raises `ResumeError` for answers that do not fit, and takes none then."""
         results = {m.tool_call_id: m for m in given.messages if isinstance(m, ToolMessage)}
         asked = {question.id: question for question in self.questions()}
         answers = complete_answers(given.resume, list(asked)) if given.resume else {}
@@ -217,7 +229,7 @@ class Talk:
         decided |= {call: response_of(m.error or m.content) for call, m in results.items() if call in calls}
         for key, answer in decided.items():
             self._waiting[key].answer.set_result(answer)
-        rest = [m for m in given.messages if not isinstance(m, ToolMessage) or m.tool_call_id not in calls]
+        rest = [m for m in given.messages if not isinstance(m, ToolMessage)] if self.is_open else given.messages
         return given.model_copy(update={"messages": rest, "resume": None})
 
 
@@ -230,6 +242,10 @@ class LivePlugin(RunPlugin):
         self._talk = talk
         self._answers: dict[tuple[str, str | None], str] = {}
         """Id of the answer that an agent gives now, by agent and branch."""
+
+    async def before_run_callback(self, *, invocation_context: Any) -> None:
+        await super().before_run_callback(invocation_context=invocation_context)
+        self._talk.invocation = invocation_context.invocation_id
 
     async def on_event_callback(self, *, invocation_context: Any, event: Any) -> None:
         key = event.author, event.branch
@@ -251,9 +267,11 @@ class LivePlugin(RunPlugin):
         await super().before_tool_callback(tool=tool, tool_args=tool_args, tool_context=tool_context)
 
     async def after_tool_callback(self, *, tool: Any, tool_args: Any, tool_context: Any, result: Any) -> Any:
-        """A tool that asked by itself is called again with the decision, as ADK does outside of live mode."""
+        """A tool that asked by itself is called again with the decision, as ADK does outside of live mode. One that
+        asked for credentials gets none."""
         await super().after_tool_callback(tool=tool, tool_args=tool_args, tool_context=tool_context, result=result)
         call_id = tool_context.function_call_id
+        tool_context.actions.requested_auth_configs.pop(call_id, None)
         asked = tool_context.actions.requested_tool_confirmations.pop(call_id, None)
         if asked is None:
             return None
