@@ -44,79 +44,81 @@ class AdapterOptions:
     does not have."""
 
     custom_events: Literal["emitter", "all"] = "emitter"
-    """Which custom events become ``CUSTOM``: those of `EventEmitter`, or also LangChain's (``adispatch_custom_event``)
-    and what nodes write to LangGraph's stream writer. The default keeps a graph's internal events from clients."""
+    """Which custom events become ``CUSTOM``: those of `EventEmitter` only, or also LangChain's
+    (`adispatch_custom_event`) and what nodes write to LangGraph's stream writer. The default hides a graph's internal
+    events from clients."""
 
     messages_snapshot: Literal["auto", "always", "never"] = "auto"
-    """When a ``MESSAGES_SNAPSHOT`` is sent at the end of a run: if the client's messages differ from the thread's,
-    always, or only before an interrupt."""
+    """When a run ends with a ``MESSAGES_SNAPSHOT``: if the client's messages differ from the thread's, always, or only
+    before an interrupt."""
 
     marked_messages: Literal["developer", "user"] = "developer"
     """The role of messages that middleware writes under the user's name: a summary, a grader's feedback. LangChain
-    marks them, and their metadata have the mark (``lc_source``). Chats do not show developer messages. LangGraph
+    marks them; clients get the mark as metadata (``lc_source``). Chats do not show developer messages. LangGraph
     only."""
 
     functional_input: Literal["declared", "messages", "mapping"] = "declared"
-    """The argument of a functional graph (``@entrypoint``): a list of messages where it is declared as one, else a
-    mapping with ``messages`` and the state; or always the list, or the mapping. LangGraph only."""
+    """The argument of a functional graph (``@entrypoint``). ``declared``: a list of messages if it is declared as one,
+    otherwise a mapping with ``messages`` and the state. ``messages``: always the list. ``mapping``: always the mapping.
+    LangGraph only."""
 
     hold: Literal["declared", "answer", "never"] = "declared"
-    """When an answer waits until the middleware behind the model is done with it: in agents whose middleware declares
-    that it rewrites answers (LangChain's `PIIMiddleware` does), always, or never. LangGraph only."""
+    """Which answers wait until the middleware behind the model is done with them: those of agents whose middleware
+    declares that it rewrites answers (LangChain's `PIIMiddleware` does), all, or none. LangGraph only."""
 
     final_state_snapshot: bool = False
     """Send a ``STATE_SNAPSHOT`` at the end of each run, even if the deltas sent everything. For clients that ignore
     deltas."""
 
     reasoning: ReasoningMode = "standard"
-    """Reasoning as ``REASONING_*``; as the ``THINKING_*`` that clients 0.0.37 to 0.0.44 know; or not at all."""
+    """Send reasoning as ``REASONING_*``, as the ``THINKING_*`` that clients 0.0.37 to 0.0.44 know, or not at all."""
 
     chain_spans: Literal["named", "all", "off"] = "named"
-    """Which chains inside nodes are shown as titled reasoning spans: those whose name somebody wrote (``run_name``),
-    every one, or none. The name of a function or class does not count. LangGraph only."""
+    """Which chains inside nodes are shown as titled reasoning spans: those with a name that somebody wrote
+    (``run_name``), every chain, or none. The name of a function or class does not count. LangGraph only."""
 
     interrupts: Literal["outcome", "custom", "both"] = "outcome"
-    """A question to the user as the structured outcome of the run (AG-UI 1.0), as the ``on_interrupt`` CUSTOM event of
-    clients before 0.0.54, or both."""
+    """Send a question to the user as the structured outcome of the run (AG-UI 1.0), as the ``on_interrupt`` CUSTOM
+    event of clients before 0.0.54, or as both."""
 
     subagents: Literal["auto", "always", "never"] = "auto"
-    """When ``SUBAGENT_*`` events are sent: to peers that declared a version, always (clients from 0.0.59 on), or never.
-    The ``subagentRunId`` tags are always there."""
+    """When ``SUBAGENT_*`` events are sent: to clients that declared a version, always (clients from 0.0.59 on
+    understand them), or never. Events always have their ``subagentRunId``."""
 
     step_name: Callable[[NativeRun], str | None] | None = None
-    """Name of a node's step; ``None`` hides the step. Default: the node's path, and no step for hooks of LangChain's
-    middleware. Called once when a node begins, hooks included."""
+    """Returns the name of a node's step, or None to hide the step. Default: the node's path, and no step for hooks of
+    LangChain's middleware. Called once when a node begins, hooks included."""
 
     visible: Callable[[NativeRun], bool] | Visible | None = None
     """Which models, tools and nodes clients see. A function is called once when one begins, and returns True or False.
-    Messages that are stored in the thread are sent in any case."""
+    Messages that are stored in the thread are always sent."""
 
     text_chunks: bool = False
-    """Text and tool calls as ``TEXT_MESSAGE_CHUNK`` and ``TOOL_CALL_CHUNK`` instead of start, content and end."""
+    """Send text and tool calls as ``TEXT_MESSAGE_CHUNK`` and ``TOOL_CALL_CHUNK`` instead of start, content and end."""
 
     predict_state: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """State key → (tool, argument): the key is filled from the argument while the model writes it. The real state
-    corrects it at the end of the step."""
+    """Maps a state key to (tool, argument): the key is filled from the argument while the model writes it. The real
+    state corrects it at the end of the step."""
 
     predict_state_event: bool = False
     """Also send CopilotKit's ``PredictState`` CUSTOM event before a run's first predicted call."""
 
     raw_events: bool = False
-    """Attach the native event to each AG-UI event. For debugging only: it multiplies the bytes of an answer and shows
-    clients whatever is in the graph's state."""
+    """Attach the native event to each AG-UI event. For debugging only: it multiplies the bytes of an answer, and shows
+    clients everything in the graph's state."""
 
     source: Literal["events", "callbacks"] = "events"
     """How the graph is observed: by LangChain's ``astream_events``, or by an inline callback handler beside ``astream``
     (less than half the cost). LangGraph only."""
 
     execution_timeout: PositiveFloat | None = None
-    """Longest time of a run, in seconds. Then it is cancelled and ends with ``EXECUTION_TIMEOUT``."""
+    """Longest time of a run, in seconds. After it the run is cancelled and ends with ``EXECUTION_TIMEOUT``."""
 
     idle_timeout: PositiveFloat | None = None
-    """Longest time without a native event, in seconds. Then the run is cancelled and ends with ``IDLE_TIMEOUT``."""
+    """Longest time without a native event, in seconds. After it the run is cancelled and ends with ``IDLE_TIMEOUT``."""
 
     tool_timeout: PositiveFloat | None = None
-    """Longest time of one tool, in seconds. Then the run is cancelled and ends with ``TOOL_TIMEOUT``."""
+    """Longest time of one tool, in seconds. After it the run is cancelled and ends with ``TOOL_TIMEOUT``."""
 
     durability: Literal["sync", "async", "exit"] | None = None
     """When LangGraph writes checkpoints; ``None`` leaves it to LangGraph. LangGraph only."""

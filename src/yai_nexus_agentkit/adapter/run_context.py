@@ -28,44 +28,46 @@ class Hooks:
     ``HOOK_ERROR``."""
 
     before_run: Callable[[RunContext], RunAgentInput | Awaitable[RunAgentInput | None] | None] | None = None
-    """*async.* Called before anything is read. Returns another request, or None to keep this one. Raises
+    """*async.* Called before anything is read. Returns another request, or None to keep this one. Raise
     `AGUIAdapterError` to refuse the run."""
 
     config: Callable[[RunContext], RunnableConfig | Awaitable[RunnableConfig | None] | None] | None = None
-    """*async.* The run's configuration, merged under the one given to ``run()``. The only way for ``forwardedProps`` to
-    reach the graph."""
+    """*async.* Returns a configuration for the run, which is merged under the one given to ``run()``. This is the only
+    way for ``forwardedProps`` to reach the graph."""
 
     on_native: Callable[[Any, RunContext], Iterable[Any]] | None = None
-    """Each native event before translation: yield none, one or several."""
+    """Called with each native event before translation. Yields none, one or several events in its place."""
 
     translate: Callable[[Any, RunContext], Iterable[BaseEvent] | None] | None = None
     """Each native event, after `on_native`: the AG-UI events to send instead of its translation, or None to translate
     it. A message or call that it begins must end in the same list."""
 
     on_event: Callable[[BaseEvent, RunContext], Iterable[BaseEvent]] | None = None
-    """Each AG-UI event before it is sent: drop, change, or fan out. What follows a dropped opener of the same message,
-    call, step or span is dropped too. ``RUN_STARTED`` and the terminal event cannot be dropped or added."""
+    """Called with each AG-UI event before it is sent. Yields none, one or several events in its place. If it drops the
+    event that opens a message, call, step or span, the rest of that is dropped too. ``RUN_STARTED`` and the terminal
+    event cannot be dropped or added."""
 
     on_state: Callable[[dict[str, Any], RunContext], dict[str, Any]] | None = None
-    """The public state, or those keys of it that changed, before it is sent. Returns a dict, with values left out or
-    changed."""
+    """Called with the public state, or those keys of it that changed, before it is sent. Returns a dict, with values
+    removed or changed."""
 
     on_messages: Callable[[list[Message], RunContext], list[Message]] | None = None
-    """The messages of a snapshot before it is sent. Returns the list to send, with messages left out, changed or added.
-    Called at the start of a run for the whole thread as well: a message that the client sends back as it was shown is
-    no edit. Added messages must have the same ids in each call."""
+    """Called with the messages of a snapshot before it is sent. Returns the list to send, with messages removed,
+    changed or added. It is also called at the start of a run for the whole thread, so that a message that the client
+    sends back as it was shown is not an edit. Added messages must have the same ids in each call."""
 
     on_error: Callable[[BaseException, RunContext], str | None] | None = None
-    """The client's text for an exception. ``None`` keeps the default, the exception's own text."""
+    """Returns the client's text for an exception, or None for the default, the exception's own text."""
 
     on_timeout: Callable[[RunTimeoutError, RunContext], Iterable[BaseEvent]] | None = None
-    """A time limit ran out: events to send before ``RUN_ERROR``, such as a message that says so."""
+    """Called when a time limit ran out. Returns events to send before ``RUN_ERROR``, such as a message that explains
+    it."""
 
     after_run: Callable[[RunContext], Awaitable[None] | None] | None = None
     """*async.* Called after the terminal event, or when the client left (``run.outcome`` says which)."""
 
     record: Callable[[RunAgentInput | BaseEvent, RunContext], None] | None = None
-    """Receives the request as it came, then each event as it is sent: for an audit trail."""
+    """Called with the request as it came, then with each event as it is sent: for an audit trail."""
 
     def __post_init__(self) -> None:
         check_options(self)

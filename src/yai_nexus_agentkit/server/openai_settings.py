@@ -31,7 +31,7 @@ class OpenAISettings:
     (True, or ``""``) is a user of its own. None: ``ServerSettings.identity`` decides."""
 
     default_model: str | None = None
-    """The agent of a request without a model. None: the first one."""
+    """The agent that answers requests without a model. None: the first one."""
 
     sessions: Literal["conversation", "user", "header", "none"] = "conversation"
     """The sign of a conversation, where no header names it: its beginning (the user and their first message), the user
@@ -40,31 +40,31 @@ class OpenAISettings:
     without a user: a ``user`` in the body, or a user of the key or `ServerSettings.identity`."""
 
     conversation_headers: Collection[str] = ("X-OpenWebUI-Chat-Id", "X-Conversation-Id")
-    """Headers of which the first one that is there names the thread: Open WebUI's, and the one that LibreChat is set up
-    to send."""
+    """Headers that name the thread; the first one that is present counts. The defaults are Open WebUI's, and the one
+    that LibreChat is set up to send."""
 
     tasks: Collection[str] = ("### Task:", "Provide a concise, 5-word-or-less title")
     """A request of one message that begins with one of these asks for a title, for tags or for further questions (Open
     WebUI, LibreChat). It gets a thread of its own."""
 
     show_tools: Literal["hidden", "reasoning"] = "hidden"
-    """The work of the server's tools: not shown, or as lines of the reasoning."""
+    """How the work of the server's tools is shown: not at all, or as lines of the reasoning."""
 
     reasoning: bool = True
     """Send the model's reasoning, as ``reasoning_content``."""
 
     questions: Literal["auto", "text"] = "auto"
-    """A question of the agent: as a call of the `question_tool` where the caller declares such a tool, else as text, to
-    be answered by the next message; or always as text."""
+    """How a question of the agent is asked. ``auto``: as a call of the ``question_tool`` if the caller declares such a
+    tool, otherwise as text that the next message answers. ``text``: always as text."""
 
     question_tool: str = "ask_user"
     """The name of the caller's tool that asks the user. Its arguments are ``question``, ``reason`` and ``schema``."""
 
     max_runs_per_key: PositiveInt | None = None
-    """Runs at once of one key (of one user, without keys); more are refused with 429."""
+    """Runs at once of one key (without keys: of one user). More are refused with 429."""
 
     requests_per_minute: PositiveInt | None = None
-    """Requests of one key in a minute; more are refused with 429 and the time to wait."""
+    """Requests of one key in a minute. More are refused with 429 and the time to wait."""
 
     def __post_init__(self) -> None:
         check_options(self)

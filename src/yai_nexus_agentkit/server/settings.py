@@ -58,33 +58,34 @@ class ServerSettings:
     """Settings of a server, each with its default. Times are in seconds, sizes in bytes."""
 
     identity: Resolver = anonymous
-    """Who sends a request; may be a coroutine function. Raise Starlette's ``HTTPException`` (401, 403) or
-    `PermissionError` (403) to turn somebody away. The default knows nobody: all clients share one user's threads. A
-    web socket's handshake is an ``HTTPConnection``: a request without method and body."""
+    """Returns who sends a request; may be a coroutine function. Raise Starlette's ``HTTPException`` (401, 403) or
+    `PermissionError` (403) to refuse somebody. The default knows nobody, so all clients share one user's threads. A web
+    socket's handshake is an ``HTTPConnection``: a request without method and body."""
 
     thread_key: ThreadKey = thread_key
     """(agent's name, user, thread id) → the thread's id on the server: in the checkpointer, the locks and the index.
-    The default hashes all three. One that returns the client's id as it is makes every thread reachable for
+    The default hashes all three. A function that returns the client's id unchanged makes every thread reachable for
     everybody."""
 
     cors: Collection[str] = ()
     """Origins whose pages may call the server (``https://app.example.com``, without a path), ``*`` for all.
-    `create_app` only; an own application has its own."""
+    `create_app` only; your own application has its own middleware."""
 
     hosts: Collection[str] = ()
     """Names by which clients may address the server (the ``Host`` header, without the port; ``::1`` without brackets),
-    in upper or lower case; empty: any name. A server on a developer's machine should list its own: pages of other sites
-    cannot reach it then. `create_app` only."""
+    in upper or lower case. Empty: any name. A server on a developer's machine should list its own names; then pages of
+    other sites cannot reach it. `create_app` only."""
 
     disconnect: Disconnect = "cancel"
-    """The fate of a run whose last viewer has left: it is cancelled, since plain AG-UI clients have no other way
-    to stop one, or it goes on, and a page that comes back joins it (``POST {path}/connect``)."""
+    """What happens to a run whose last viewer has left. ``cancel``: it is cancelled, because plain AG-UI clients have
+    no other way to stop one. ``continue``: it goes on, and a page that comes back joins it (``POST
+    {path}/connect``)."""
 
     disconnect_by_request: bool = False
-    """Let a request choose by ``?disconnect=cancel`` or ``?disconnect=continue``."""
+    """Let a request choose with ``?disconnect=cancel`` or ``?disconnect=continue``."""
 
     orphaned: PositiveFloat | None = None
-    """How long a run that goes on may be without viewers; then it is cancelled. None: as long as it takes."""
+    """How long a run may go on without viewers before it is cancelled. None: without limit."""
 
     run_memory: PositiveInt = 16 * 1024 * 1024
     """Bytes of a run's events that are kept, merged, for viewers who come while it goes on. Beyond it nobody can join
@@ -109,19 +110,19 @@ class ServerSettings:
     """Runs at once in this process; more are refused with 429."""
 
     max_runs_per_user: NonNegativeInt | None = None
-    """The same for each user. The empty user counts as one."""
+    """Runs at once of one user. The empty user counts as one."""
 
     retry_after: NonNegativeInt = 1
     """Seconds in the ``Retry-After`` header of a 429."""
 
     run_timeout: PositiveFloat | None = None
-    """Whole run. Each of the three limits, where set, takes the place of the adapter's own option."""
+    """Longest time of a run. Each of the three time limits, if it is set, replaces the adapter's own option."""
 
     idle_timeout: PositiveFloat | None = 600.0
-    """Time without any sign of life from the agent; a tool that is silent for longer needs more."""
+    """Longest time without a sign of life from the agent. A tool that is silent for longer needs more."""
 
     tool_timeout: PositiveFloat | None = None
-    """One call of a server tool."""
+    """Longest time of one call of a server tool."""
 
     keep_alive: PositiveFloat = 15.0
     """Silence after which a comment is sent, so that proxies do not cut the stream."""
@@ -130,8 +131,8 @@ class ServerSettings:
     """Larger requests are refused with 413. A client sends the whole history each time, with images as base64."""
 
     max_values: PositiveInt = 200_000
-    """Members and items in the JSON of a request; more are refused with 413. They cost more time and memory than their
-    bytes: a body of empty lists would take fifty times its size."""
+    """Members and items in the JSON of a request; more are refused with 413. They need more time and memory than their
+    bytes: a body of empty lists would need fifty times its size."""
 
     max_messages: PositiveInt = 10_000
     """Messages of a request; more are refused with 422."""
@@ -154,92 +155,93 @@ class ServerSettings:
     """Time for a request's body to arrive; after it the request is refused with 408."""
 
     store_timeout: PositiveFloat = 30.0
-    """Time for the storage of threads to answer a request that is no run (messages, state, patch, deletion); after it
-    the request is refused with 504, and the thread is free."""
+    """Time for the storage of threads to answer a request that is not a run (messages, state, patch, deletion). After
+    it the request is refused with 504, and the thread is free."""
 
     max_buffer: NonNegativeInt = 4 * 1024 * 1024
-    """Bytes that may wait for a client that reads slowly, after merging; above it the run ends with ``OVERLOADED``. One
-    frame, however large, is always taken."""
+    """Bytes that may wait for a client that reads slowly, after merging. Above it the run ends with ``OVERLOADED``. One
+    frame, however large, is always accepted."""
 
     stalled: PositiveFloat = 60.0
-    """A client that takes not a single byte for this long, although some wait, counts as gone."""
+    """A client that takes no byte for this long, although some wait, counts as gone."""
 
     sockets: SocketSettings | None = SocketSettings()  # noqa: RUF009 (it is frozen)
-    """Web sockets under ``{path}/ws``: their limits. None: there are none."""
+    """Limits of the web sockets under ``{path}/ws``. None: no sockets."""
 
     media: Literal["pass", "fetch", "refuse"] = "pass"
-    """Files that a request names by URL: the URL is passed on to the model, if it leads to a public host by https, as
-    far as its form shows; or the file is fetched here and the model gets the data (extra ``media``); or the request is
-    refused. What is not accepted is refused with 422. Data in the request itself is not concerned."""
+    """Files that a request names by URL. ``pass``: the URL goes to the model, if by its form it leads to a public host
+    by https. ``fetch``: the server downloads the file, and the model gets the data (extra ``media``). ``refuse``: the
+    request is refused. A URL that is not accepted is refused with 422. Data in the request itself is not concerned."""
 
     fetcher: Fetcher = field(default_factory=Fetcher)
-    """Fetches these files, with its own limits; one object may serve several settings. Its `hosts` count for
+    """Downloads these files, with its own limits. One object may serve several settings. Its ``hosts`` count for
     ``media="pass"`` too."""
 
     client_system: Literal["allow", "drop", "refuse"] | None = None
-    """Messages of the roles system and developer in a request, which are instructions of the client. They are stored
-    and go to the model, or are left out with a warning in the log, or the request is refused with 422. None: they are
-    left out where the agent shows instructions of its own, else allowed. What the thread has already stays as it is."""
+    """What happens to messages of the roles system and developer in a request, which are instructions of the client.
+    ``allow``: they are stored and go to the model. ``drop``: they are ignored, with a warning in the log. ``refuse``:
+    the request is refused with 422. None: they are ignored if the agent shows instructions of its own, otherwise
+    allowed. Messages that the thread already has stay."""
 
     event_lines: bool = False
     """Send ``id:`` and ``event:`` lines before each ``data:`` line, for standard EventSource consumers."""
 
     expose_errors: bool = False
-    """Send clients the text of unexpected exceptions. Otherwise they see an id, and the text stands in the log."""
+    """Send clients the text of unexpected exceptions. Otherwise they get an id, and the log has the text."""
 
     patch_as_node: bool = False
-    """Accept ``?as_node=`` with a patch of a thread's state. Whoever may patch then decides which node runs next, past
-    breakpoints and checks of the graph."""
+    """Accept ``?as_node=`` with a patch of a thread's state. A user who may patch then decides which node runs next,
+    past breakpoints and checks of the graph."""
 
     ai_sdk_version: Literal[5, 6, 7] = 6
-    """The major version of the npm package ``ai`` that pages of the AI SDK use. Their requests do not say it, and a
-    client fails at what its version does not know."""
+    """The major version of the npm package ``ai`` that pages of the AI SDK use. Their requests do not contain it, and a
+    client fails at chunks that its version does not know."""
 
     seed_paths: bool | Mapping[str, str] = False
     """Also serve threads under the older paths ``/thread/list``, ``/message_snapshot/{id}``, ... A mapping of ``list``,
     ``messages``, ``state``, ``patch`` and ``delete`` to other paths, with ``{}`` for the id, replaces those."""
 
     thread_title: Callable[[RunAgentInput], str] = first_words
-    """The title of a thread that has none yet, from the request of its run; default: the first words of the user's
-    first message. Return ``""`` for no title: ``PATCH {path}/threads/{id}`` can set one later."""
+    """Returns the title of a thread that has none yet, from the request of its run. Default: the first words of the
+    user's first message. Return ``""`` for no title: ``PATCH {path}/threads/{id}`` can set one later."""
 
     thread_list: Callable[[Sequence[ThreadEntry]], Any] | None = None
-    """Another shape for the list of threads: gets the entries, returns JSON data."""
+    """Another shape for the list of threads. Gets the entries, returns JSON data."""
 
     thread_limit: NonNegativeInt | None = None
-    """Threads per user that the janitor keeps; the least recently used go first, never paused or running ones."""
+    """Threads per user that the janitor keeps. The least recently used go first, but never paused or running ones."""
 
     thread_idle: NonNegativeFloat | None = None
-    """Idle time after which the janitor deletes a thread; never a paused or running one."""
+    """Idle time after which the janitor deletes a thread, but never a paused or running one."""
 
     janitor_every: PositiveFloat = 300.0
     """Time between two rounds of the janitor, which works only if one of the two limits is set."""
 
     store: str | Store = "memory:"
-    """The store of locks, the list of threads and the runs: ``memory:`` (one process), ``sqlite:PATH`` (the workers of
-    one machine), ``redis://...`` or ``postgresql://...``. It is opened with the application. With another one than
+    """The store of locks, the list of threads, and the runs: ``memory:`` (one process), ``sqlite:PATH`` (the workers of
+    one machine), ``redis://...`` or ``postgresql://...``. It is opened with the application. With a store other than
     memory, workers share threads and runs: a run is watched and cancelled from any of them."""
 
     flush: PositiveFloat = 0.02
     """Time between two writes of a worker to the log of runs."""
 
     run_kept: NonNegativeFloat = 600.0
-    """How long the log of a run stays after its end."""
+    """How long the log of a run is kept after its end."""
 
     on_crash: Literal["continue", "fail"] = "continue"
-    """The fate of a run whose worker is gone: another worker goes on from the last finished step, or it ends with
-    ``WORKER_LOST``."""
+    """What happens to a run whose worker is gone: another worker continues from the last finished step, or the run ends
+    with ``WORKER_LOST``."""
 
     restore_identity: Restore | None = None
-    """(agent's name, user, the JSON part of `Identity.facts`) → the identity of a run that another worker began; may be
-    a coroutine function. Needed where identities have a ``config`` or ``context``, which cannot be stored: without it
-    such a run ends with ``WORKER_LOST``."""
+    """(agent's name, user, the JSON part of ``Identity.facts``) → the identity of a run that another worker began; may
+    be a coroutine function. You need it if identities have a ``config`` or ``context``, which cannot be stored: without
+    it such a run ends with ``WORKER_LOST``."""
 
     locks: ThreadLocks | None = None
-    """Other locks than the store's."""
+    """Locks to use instead of the store's."""
 
     index: ThreadIndex | None = None
-    """Another index of threads than the store's."""
+    """An index of threads to use instead of the store's."""
 
     metrics: Meter | None = None
     """Called with (name, value, labels) when a run ended or was refused."""

@@ -25,10 +25,10 @@ class SocketSettings:
     its own, ``ws_max_size``, of the same size."""
 
     frames_per_second: PositiveFloat = 50.0
-    """Frames that a client may send in the long run, and at once; beyond it the socket is closed (4429)."""
+    """Frames that a client may send per second, on average and in one burst. Beyond it the socket is closed (4429)."""
 
     runs_per_second: PositiveFloat = 5.0
-    """The same for ``run`` and ``connect``; beyond it such a request is refused with 429."""
+    """The same for ``run`` and ``connect``. Beyond it such a request is refused with 429."""
 
     max_requests: PositiveInt = 32
     """Requests that may be under way on one socket; more are refused with 429."""
@@ -40,11 +40,11 @@ class SocketSettings:
     """The same for each user. The empty user counts as one."""
 
     hello_within: PositiveFloat = 10.0
-    """Time for the first frame of a socket whose handshake names no user; then it is closed (4401)."""
+    """Time for the first frame of a socket whose handshake names no user. After it the socket is closed (4401)."""
 
     ping: PositiveFloat = 25.0
-    """Silence of the client after which it is sent a ``ping``; after three times this silence the socket is closed
-    (4408)."""
+    """Silence of the client after which the server sends a ``ping``. After three times this silence the socket is
+    closed (4408)."""
 
     approvals: Policy = "source"
     """Which connections are asked what a run ends with: questions, approvals, calls of the client's tools. ``source``:
@@ -53,18 +53,18 @@ class SocketSettings:
     itself. Plain HTTP clients are always asked, and may always answer."""
 
     grace: PositiveFloat = 10.0
-    """How long a question waits for its source when that is gone; then the user's other connections are asked."""
+    """How long a question waits for its source when that is gone. After it the user's other connections are asked."""
 
     show_elsewhere: bool = True
-    """Let connections that are not asked see what is asked. Otherwise they see that something waits elsewhere."""
+    """Show connections that are not asked what is asked. Otherwise they see only that something waits elsewhere."""
 
     isolated: bool = False
     """Give each connection a thread of its own, ``session_{user}_{connection}``, whatever ``threadId`` it sends. A
-    client that connects again begins a new one. A run ends with its connection, and answers to what the connection was
-    not asked are refused (409, ``NOT_ASKED``)."""
+    client that connects again begins a new one. A run ends with its connection. Answers to something that the
+    connection was not asked are refused (409, ``NOT_ASKED``)."""
 
     max_age: PositiveFloat | None = None
-    """A socket is closed (4401) when it is this old, so that the client shows who it is again. None: never."""
+    """A socket is closed (4401) when it is this old, so that the client signs in again. None: never."""
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -99,24 +99,24 @@ class Fetcher:
     are in seconds, sizes in bytes. Needs the extra ``media``."""
 
     hosts: Collection[str] = ()
-    """Hosts that may be reached although they are not public: names, addresses, and networks (``10.0.0.0/8``); on any
+    """Hosts that may be reached although they are not public: names, addresses, and networks (``10.0.0.0/8``), on any
     port."""
 
     schemes: Collection[str] = ("https", "http")
-    """Schemes of URLs, of these two. A redirect from https to http is refused in any case."""
+    """Schemes of URLs, of these two. A redirect from https to http is always refused."""
 
     size: PositiveInt = 20 * 1024 * 1024
-    """Of one file, after decompression."""
+    """Bytes of one file, after decompression."""
 
     request_size: PositiveInt = 64 * 1024 * 1024
-    """Of all files of a request together."""
+    """Bytes of all files of a request together."""
 
     files: PositiveInt = 20
     """Files of a request."""
 
     timeout: PositiveFloat = 30.0
-    """For all files of a request to arrive, names resolved and redirects followed. Before that, a request waits as long
-    for `memory`; then it is refused as one too many."""
+    """Time for all files of a request to arrive, with names resolved and redirects followed. Before that, a request
+    waits as long for ``memory``; then it is refused with 429."""
 
     redirects: NonNegativeInt = 5
     """Redirects that are followed for one file."""
@@ -125,14 +125,14 @@ class Fetcher:
     """Downloads at once in this process."""
 
     memory: PositiveInt = 256 * 1024 * 1024
-    """Of all files in this process, in base64, from the beginning of a download to the end of the run. A request
-    reserves what its files may have at most, and gives back what they lack."""
+    """Bytes of all files in this process, in base64, from the beginning of a download to the end of the run. A request
+    reserves the most that its files may have, and gives back what they do not need."""
 
     resolve: Resolver = system_resolver
-    """Resolves names. Its answers are checked as those of the system are."""
+    """Resolves names. Its answers are checked like those of the system."""
 
     tls: ssl.SSLContext | None = None
-    """Default: the authorities of certifi."""
+    """The TLS context. Default: the authorities of certifi."""
 
     _reach: Reach = field(init=False, repr=False)
     _memory: Memory = field(init=False, repr=False)
