@@ -9,16 +9,23 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.browser.chromium import ROOT, Browser, installed
+from tests.browser.talking import ANSWER, CARD, MESSAGE, say
 from tests.docs.blocks import blocks_of
+from tests.support.server_process import serving
 from tests.support.serving import served
+
+
+def saved(page: str, folder: Path) -> None:
+    """The files that a page shows."""
+    for block in blocks_of(ROOT / "docs" / page):
+        if block.title:
+            (folder / block.title).write_text(block.text, "utf-8")
 
 
 @contextmanager
 def application(page: str, folder: Path) -> Iterator[str]:
     """The application of a page, from the files that it shows."""
-    for block in blocks_of(ROOT / "docs" / page):
-        if block.title:
-            (folder / block.title).write_text(block.text, "utf-8")
+    saved(page, folder)
     if (folder / "page.jsx").exists():
         bundle(folder)
     with served("my_app:app", folder=folder, factory=False) as url:
@@ -34,7 +41,17 @@ def bundle(folder: Path) -> None:
     subprocess.run([program, "page.jsx", *options], cwd=folder, env=given, check=True, timeout=60)
 
 
-def test_getting_started(page: Browser, tmp_path: Path) -> None:
+def test_getting_started_with_the_chat_page(page: Browser, tmp_path: Path) -> None:
+    saved("getting-started.md", tmp_path)
+    with serving(tmp_path, "--page", "my_agent:graph") as server:
+        page.open(server.base + "/")
+        page.see(MESSAGE)
+        say(page, "How is the weather?")
+        assert "It is sunny in Berlin." in page.texts(ANSWER)[-1]
+        assert "get_weather" in page.texts(CARD)[-1]
+
+
+def test_getting_started_with_a_page_of_ones_own(page: Browser, tmp_path: Path) -> None:
     with application("getting-started.md", tmp_path) as url:
         page.open(url)
         for number in (1, 2):
