@@ -39,17 +39,18 @@ class Emitted:
         self._outputs: set[str] = set()
         """Tool calls whose output has an activity."""
 
-    def custom(self, name: str, data: Any, run: NativeRun | None = None) -> list[BaseEvent]:
-        """An envelope of `EventEmitter`, or a custom event of the framework's own, which the options may hide."""
+    def custom(self, name: str, data: Any, run: NativeRun | None = None, call: str | None = None) -> list[BaseEvent]:
+        """An envelope of `EventEmitter`, or a custom event of the framework's own, which the options may hide. `call`:
+        id of the tool call that it was emitted in."""
         if is_envelope(data):
-            return self._envelope(data, run)
+            return self._envelope(data, run, call)
         if name == DISPATCHED and isinstance(data, Mapping) and isinstance(data.get("name"), str) and data["name"]:
             name, data = data["name"], data.get("payload")
         elif not self._all:
             return []
         return self._life.custom(clean_text(name), json_safe(data), owner=_owner(run), metadata=self._origin(run))
 
-    def _envelope(self, envelope: Envelope, run: NativeRun | None) -> list[BaseEvent]:
+    def _envelope(self, envelope: Envelope, run: NativeRun | None, call: str | None) -> list[BaseEvent]:
         kind, name, value = envelope["kind"], clean_text(envelope["name"]), envelope["value"]
         if kind == CUSTOM:
             metadata, keep = self._origin(run), envelope.get("keep")
@@ -70,7 +71,7 @@ class Emitted:
             content = StateTracker()
             self._activities[activity_id] = name, content
             shown = content.snapshot(value)
-            return self._life.activity(activity_id, name, shown, owner=_owner(run), metadata=self._origin(run))
+            return self._life.activity(activity_id, name, shown, owner=_owner(run), metadata=self._origin(run, call))
         return self._activity_patch(activity_id, name, json_safe(value))
 
     def tool_output(self, call_id: str, delta: Any, run: NativeRun) -> list[BaseEvent]:
@@ -93,10 +94,13 @@ class Emitted:
                 raise EventTranslationError(f"emitted activity patch: {error}", event_type="activity_patch") from error
         return self._life.activity_delta(activity_id, name, operations)
 
-    def _origin(self, run: NativeRun | None) -> dict[str, Any] | None:
-        """Node and subgraph of an event, as a path."""
+    def _origin(self, run: NativeRun | None, call: str | None = None) -> dict[str, Any] | None:
+        """Node and subgraph of an event, as a path, and the tool call around it."""
         node = run.node if run is not None else None
-        return {self._source: {"node": node.name, "path": "/".join(node.path)}} if node is not None else None
+        if node is None:
+            return None
+        place = {"node": node.name, "path": "/".join(node.path)}
+        return {self._source: place if call is None else {**place, "toolCallId": call}}
 
 
 def _owner(run: NativeRun | None) -> str | None:

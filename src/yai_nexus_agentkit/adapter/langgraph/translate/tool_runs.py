@@ -81,9 +81,9 @@ class ToolRuns:
         hosts = [self._works[a.id].call.id for a in run.ancestors() if a.id in self._works]
         return self._calls.meant(raw, run.scopes, name=name or "", hosts=hosts)
 
-    def call_of(self, run: NativeRun) -> str | None:
+    def call_of(self, run: NativeRun | None) -> str | None:
         """Id on the wire of the call that a tool run executes."""
-        work = self._works.get(run.id)
+        work = self._works.get(run.id) if run is not None else None
         return work.call.id if work is not None else None
 
     def askable(self, place: NativeRun) -> list[Call]:

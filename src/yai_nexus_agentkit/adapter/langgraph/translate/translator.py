@@ -262,11 +262,14 @@ class LangGraphTranslator:
 
     def _tool_output(self, delta: Any, run: NativeRun | None) -> list[BaseEvent]:
         """A piece of the output of the tool around this run, if a client sees its call."""
+        tool = self._tool_around(run) if self._holding is None else None  # else the result has to wait, and its pieces
+        call_id = self._calls.call_of(tool)
+        return self.reports.emitted.tool_output(call_id, delta, tool) if tool is not None and call_id else []
+
+    def _tool_around(self, run: NativeRun | None) -> NativeRun | None:
         while run is not None and run.kind is not RunKind.TOOL:
             run = run.parent
-        hidden = run is None or run.silent or self._holding is not None  # pieces of a result that has to wait
-        call_id = self._calls.call_of(run) if run is not None and not hidden else None
-        return self.reports.emitted.tool_output(call_id, delta, run) if run is not None and call_id else []
+        return run if run is not None and not run.silent else None
 
     def _tool_error(self, native: Mapping[str, Any]) -> list[BaseEvent]:
         run = self._tree.get(native["run_id"])
@@ -289,7 +292,8 @@ class LangGraphTranslator:
         data = native["data"]
         if type(data) is dict and data.get("kind") == TOOL_OUTPUT and is_envelope(data):
             return [*events, *self._tool_output(data["value"], run)]
-        return [*events, *self.reports.emitted.custom(str(native.get("name")), data, run)]
+        call = self._calls.call_of(self._tool_around(run))
+        return [*events, *self.reports.emitted.custom(str(native.get("name")), data, run, call)]
 
     def _chain_stream(self, native: Mapping[str, Any]) -> list[BaseEvent]:
         root = self._tree.root

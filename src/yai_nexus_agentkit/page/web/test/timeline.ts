@@ -48,6 +48,9 @@ test("subagents stand in the calls that started them, and in each other", () => 
 test("an activity of a call is drawn at its card", () => {
   const activity: Message = { id: "p", role: "activity", activityType: "x", content: { toolCallId: "call-a1" } };
   assert.deepEqual(drawn([user("u1"), calls("a1"), says("a2"), activity])[1], [["call", ["activity"]], "text"]);
+  const metadata = { langgraph: { toolCallId: "call-a1" } };
+  const bar: Message = { ...activity, activityType: "progress", content: {}, metadata };
+  assert.deepEqual(drawn([user("u1"), calls("a1"), says("a2"), bar])[1], [["call", ["activity"]], "text"]);
 });
 
 test("what a subagent draws is not folded with it", () => {

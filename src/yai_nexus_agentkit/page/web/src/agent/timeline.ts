@@ -90,13 +90,15 @@ class Drawing {
     this.place(block, owner);
   }
 
-  /** An activity that names a call belongs to its card, progress to its subagent. Others are for the user, like events. */
+  /** An activity that names a call belongs to its card, progress to its call or subagent. Others are for the user, like events. */
   private activity(message: ActivityMessage): void {
-    const named = textOf(message.content.toolCallId) ?? textOf(objectOf(message.metadata).toolCallId);
+    const progress = message.activityType === "progress";
+    const { toolCallId } = objectOf(objectOf(message.metadata).langgraph);
+    const named = textOf(message.content.toolCallId) ?? (progress ? textOf(toolCallId) : undefined);
     const block: Block = { kind: "activity", id: message.id, message };
     const call = this.calls.get(named ?? "");
     if (call) call.inner.push(block);
-    else this.place(block, message.activityType === "progress" ? message.subagentRunId : undefined);
+    else this.place(block, progress ? message.subagentRunId : undefined);
   }
 
   private place(block: Block, owner: string | undefined): void {
