@@ -397,6 +397,23 @@ async def test_what_nobody_reads_stays_with_the_model() -> None:
         assert text(await one.played("more")).split() == [str(n) for n in range(2000)]
 
 
+async def test_what_came_between_two_turns_is_shown_by_the_next() -> None:
+    speaker = Speaker.of([whole("One."), DONE, call("wipe", path="/x")], AGAIN)
+    async with talking(speaker, wipe) as host, tab(host, "/live") as one:
+        first = await one.played("go")
+        async with asyncio.timeout(10):
+            while len(speaker.heard) < 2:
+                await asyncio.sleep(0.01)
+        between = await one.played(None)
+        assert [e["type"] for e in between if e["type"].startswith("TOOL_CALL")] == [
+            "TOOL_CALL_START",
+            "TOOL_CALL_ARGS",
+            "TOOL_CALL_END",
+            "TOOL_CALL_RESULT",
+        ]
+        assert (text(first), text(between)) == ("One.", "Again.")
+
+
 async def test_a_model_that_fails() -> None:
     speaker = Speaker.of([chunk("One"), RuntimeError("gone")], AGAIN)
     async with talking(speaker) as host, tab(host, "/live") as one:

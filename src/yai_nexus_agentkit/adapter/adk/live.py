@@ -79,10 +79,10 @@ class AdkLive(LiveSource):
         """Take the answers of a request, and send what is new in it to the model. Raises `ResumeError`."""
         place = self._sessions.place(run)
         session = await self._sessions.read(place)
-        history = History.of(session.events if session is not None else ())
+        talk = await self._current(place, session, looking=run.looking)
+        history = History.of(talk.known(session.events) if session is not None else ())
         state = dict(session.state) if session is not None else {}
         run.linkable = True
-        talk = await self._current(place, session, looking=run.looking)
         given = run.run_input
         waited = len(talk.waiting())
         asked = run if run.looking else replace(run, run_input=talk.take(given))
@@ -179,7 +179,7 @@ class LiveTurn(SourceRun):
                 await talk.ended()
                 break
             event = items.popleft()
-            talk.made_room()
+            talk.read(event)
             if event is None:
                 continue
             yield event
@@ -189,6 +189,7 @@ class LiveTurn(SourceRun):
                 failed = AdkError(event.error_code, event.error_message)
             if event.turn_complete:
                 break
+            self._patient = self._patient or bool(parts_of(event))  # a turn that has begun is read to its end
         if failed is not None:
             raise failed
 

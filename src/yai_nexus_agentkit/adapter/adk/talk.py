@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import aclosing, closing
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from ag_ui.core import RunAgentInput, ToolMessage
 from google.adk.agents.live_request_queue import LiveRequest, LiveRequestQueue
+from google.adk.events import Event
 from google.adk.runners import Runner
 from google.adk.sessions import Session
 from google.adk.tools.tool_confirmation import ToolConfirmation
@@ -94,6 +95,8 @@ class Talk:
         """Id of the event that was stored last when the model was connected."""
         self._task: asyncio.Task[None] | None = None
         self._room = asyncio.Event()
+        self._read: set[str] = set()
+        """Ids of the events that turns have read."""
         self._waiting: dict[str, _Waiting] = {}
         """By an id that nobody can guess."""
         self._called: dict[str, str] = {}
@@ -132,9 +135,16 @@ class Talk:
                         self._room.clear()
                         await self._room.wait()
 
-    def made_room(self) -> None:
-        """Events were read."""
+    def read(self, event: Any) -> None:
+        """A turn has this event."""
+        if isinstance(event, Event):
+            self._read.add(event.id)
         self._room.set()
+
+    def known(self, events: Iterable[Event]) -> list[Event]:
+        """The stored events without those that no turn has read yet: they are the next turn's."""
+        own, read = self.invocation, self._read
+        return [e for e in events if e.invocation_id != own or e.id in read or (e.author == "user" and e.content)]
 
     async def ended(self) -> None:
         """All events were read. Raises what the agent raised."""
