@@ -42,6 +42,8 @@ def test_the_proxy_finds_the_workers() -> None:
     services = yaml.safe_load(BLOCKS["yaml"])["services"]
     assert f"server {services['proxy']['depends_on'][0]}:8000;" in BLOCKS["nginx"]
     assert any("./nginx.conf:" in volume for volume in services["proxy"]["volumes"])
+    users = BLOCKS["nginx"].partition("auth_basic_user_file ")[2].partition(";")[0]
+    assert any(f":{users}:" in volume for volume in services["proxy"]["volumes"]), "$remote_user is verified"
     assert {"Dockerfile", "compose.yaml", "nginx.conf", "my_agent.py"} <= {block.title for block in DEPLOYED}
 
 
