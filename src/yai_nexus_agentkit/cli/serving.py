@@ -126,6 +126,7 @@ async def application(args: argparse.Namespace, address: str) -> AsyncIterator[S
         except ValueError as error:
             raise CommandError(str(error)) from error
         _add_pages(app, specs, args, settings)
+        _warn_of_forgetting(agents, specs, args)
         yield app
 
 
@@ -201,6 +202,19 @@ def _add_pages(
         paths = {name or "agent": f"/{name or ''}" for name in specs}
         link = f"/{INSPECTOR}" if inspector_wanted(args) else None
         add_page(app, paths, "/", title=args.title, examples=args.example, inspector=link, settings=settings)
+
+
+def _warn_of_forgetting(
+    agents: Mapping[str | None, Agent], specs: Mapping[str | None, str], args: argparse.Namespace
+) -> None:
+    """Warn of agents whose conversations are gone when the page is reloaded."""
+    from yai_nexus_agentkit import AGUIAdapter
+
+    for name, agent in agents.items():
+        if page_wanted(args) and isinstance(agent, AGUIAdapter) and agent.source.thread_store() is None:
+            warn(
+                f"{specs[name]} stores no threads: a reload of the page forgets them. --checkpointer memory keeps them"
+            )
 
 
 def _add_inspector(app: Starlette, specs: Mapping[str | None, str]) -> None:

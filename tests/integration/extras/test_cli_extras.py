@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.command_line import Project, project_in, run_main
 from tests.support.server_process import serving
+from yai_nexus_agentkit.page.files import is_built
 
 AGENT = """
 from langgraph.graph import START, MessagesState, StateGraph
@@ -35,6 +36,13 @@ def test_the_inspector_is_beside_the_agents(project: Project) -> None:
         agents = json.loads(server.get("/inspector/config.json")[2])["agents"]
         assert [(agent["id"], agent["url"]) for agent in agents] == [("one", "/one"), ("two", "/two")]
         assert server.post("/two")[-1]["type"] == "RUN_FINISHED"
+
+
+@pytest.mark.skipif(not is_built(), reason="the page is not built: make page")
+@pytest.mark.parametrize("more", [["--checkpointer", "memory"], ["--no-page"], []])
+def test_an_agent_whose_threads_a_page_forgets_is_warned_about(project: Project, more: list[str]) -> None:
+    with serving(project.folder, "my_agent:graph", *more) as server:
+        assert ("WARNING: my_agent:graph stores no threads: a reload" in server.shown) is (not more)
 
 
 @pytest.mark.parametrize("flag", ["--checkpointer", "--store"])

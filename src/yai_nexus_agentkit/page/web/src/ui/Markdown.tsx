@@ -1,5 +1,5 @@
 import { Lexer } from "marked";
-import { lazy, memo, Suspense, useMemo } from "react";
+import { lazy, memo, type MouseEvent, Suspense, useId, useMemo } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import remend from "remend";
@@ -28,11 +28,15 @@ function blocksOf(text: string): string[] {
   return new Lexer().blockTokens(text).flatMap(({ type, raw }) => (type === "space" ? [] : [raw]));
 }
 
-const Piece = memo(({ text }: { text: string }) => (
-  <ReactMarkdown remarkPlugins={plugins} components={components}>
-    {text}
-  </ReactMarkdown>
-));
+const Piece = memo(({ text }: { text: string }) => {
+  const id = useId(); // Footnotes of two answers have the same names.
+  const options = useMemo(() => ({ clobberPrefix: `${id}-` }), [id]);
+  return (
+    <ReactMarkdown remarkPlugins={plugins} remarkRehypeOptions={options} components={components}>
+      {text}
+    </ReactMarkdown>
+  );
+});
 
 function CodeBlock({ language, text }: { language: string; text: string }) {
   return (
@@ -52,6 +56,13 @@ function CodeBlock({ language, text }: { language: string; text: string }) {
   );
 }
 
+/** To a footnote and back. The address of the page is that of the conversation, so it stays. */
+function goTo(event: MouseEvent<HTMLAnchorElement>) {
+  event.preventDefault();
+  const id = decodeURIComponent(event.currentTarget.hash.slice(1));
+  document.getElementById(id)?.scrollIntoView({ block: "center" });
+}
+
 const away = { target: "_blank", rel: "noreferrer noopener" };
 
 const components: Components = {
@@ -67,11 +78,17 @@ const components: Components = {
       <table>{children}</table>
     </div>
   ),
-  a: ({ href, children }) => (
-    <a href={href} {...away}>
-      {children}
-    </a>
-  ),
+  a: ({ href, children, node: _, ...given }) =>
+    href?.startsWith("#") ? (
+      <a {...given} href={href} onClick={goTo}>
+        {children}
+      </a>
+    ) : (
+      <a href={href} {...away}>
+        {children}
+      </a>
+    ),
+  input: ({ checked }) => <input type="checkbox" checked={checked} disabled aria-label={checked ? "Done" : "Open"} />,
   // A request to another server would give away that the answer was read.
   img: ({ alt, src }) => (
     <a href={typeof src === "string" ? src : undefined} {...away}>
