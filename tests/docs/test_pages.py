@@ -61,7 +61,7 @@ PAGES = [
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "examples").rglob("README.md")),
 ]
-ELSEWHERE = {ROOT / "docs" / "adk.md", ROOT / "examples" / "google_adk" / "README.md"}
+ELSEWHERE = {ROOT / "docs" / "adk.md", ROOT / "docs" / "adk-live.md", ROOT / "examples" / "google_adk" / "README.md"}
 """Pages whose code needs the environment of `make test-adk`."""
 RECIPES = {ROOT / "docs" / "recipes" / f"{name}.md" for name in ("langfuse", "opentelemetry", "real-models")}
 """Pages whose code needs a service that is elsewhere: `test_recipes.py` runs it."""
