@@ -49,7 +49,10 @@ class Call:
     id: str
     """On the wire, where it is unique in the thread."""
     raw: str
-    """The model's own id. It recurs: models number their calls anew in each answer, and so does each subagent."""
+    """The model's own id. It recurs: models number their calls anew in each answer, and so does each subagent. In its
+    message it is the only one: of twins, which have one id there, the later ones have made ids."""
+    given: str = ""
+    """The model's own id, of a later twin too; empty if the model gave none."""
     maker: str = ""
     """Id of the message that made the call; empty if it is unknown."""
     scope: str | None = None
@@ -84,7 +87,7 @@ class ThreadCalls:
     _made: dict[tuple[str, str], Call] = field(default_factory=dict)
     """By message and raw id."""
     _alike: dict[str, list[Call]] = field(default_factory=dict)
-    """By raw id, oldest first."""
+    """By the model's id, oldest first."""
     _unanswered: dict[str, Call] = field(default_factory=dict)
     """Those without a result."""
     _idle: dict[str, Call] = field(default_factory=dict)
@@ -97,8 +100,10 @@ class ThreadCalls:
 
     # ------------------------------------------------------------------ recording
 
-    def made(self, maker: str, raw: str, *, scope: str | None = "", name: str = "", args: Any = None) -> Call:
-        """The call `raw` of the message `maker`; recorded when it is asked for the first time.
+    def made(
+        self, maker: str, raw: str, *, given: str = "", scope: str | None = "", name: str = "", args: Any = None
+    ) -> Call:
+        """The call `raw` of the message `maker`; recorded when it is asked for the first time. `given`: see `Call`.
 
         Its id on the wire is `raw` if no other call has that, else one made from both.
         """
@@ -107,7 +112,7 @@ class ThreadCalls:
             call_id = raw
             while (taken := self._calls.get(call_id)) is not None and (taken.maker or taken.announced):
                 call_id = f"{call_id}-{maker}"
-            call = self._register(self._recorded(call_id), maker, raw, scope)
+            call = self._register(self._recorded(call_id), maker, raw, scope, given)
         call.name = call.name or name
         call.args = call.args if args is None else args
         return call
@@ -145,10 +150,10 @@ class ThreadCalls:
         if call.result is None:
             self._idle = {call.id: call, **self._idle}
 
-    def _register(self, call: Call, maker: str, raw: str, scope: str | None) -> Call:
-        call.raw, call.maker, call.scope = raw, maker, scope
+    def _register(self, call: Call, maker: str, raw: str, scope: str | None, given: str = "") -> Call:
+        call.raw, call.maker, call.scope, call.given = raw, maker, scope, given
         self._made[maker, raw] = call
-        self._alike.setdefault(raw, []).append(call)
+        self._alike.setdefault(given or raw, []).append(call)
         self.renumbered = self.renumbered or call.id != raw
         return call
 
@@ -169,12 +174,22 @@ class ThreadCalls:
         """The call `raw` of the message `maker`, if it is recorded."""
         return self._made.get((maker, raw))
 
-    def newest(self, raw: str, scope: str) -> Call | None:
-        """The newest call `raw` of this scope."""
-        for call in reversed(self._alike.get(raw, ())):
+    def newest(self, raw: str, scope: str, run: str = "") -> Call | None:
+        """The newest call `raw` of this scope. Of twins the one that the tool run `run` executes, else the first one
+        that waits."""
+        alike = self._alike.get(raw, ())
+        for call in reversed(alike):
             if call.scope == scope:
-                return call
+                if len(alike) == 1 or not call.given or call.given == call.raw:
+                    return call
+                return self._twin([one for one in alike if one.maker == call.maker], run)
         return None
+
+    def _twin(self, twins: Sequence[Call], run: str) -> Call:
+        def order(call: Call) -> tuple[bool, bool, bool]:
+            return call.run != run or not run, call.result is not None, call.run is not None
+
+        return min(twins, key=order)
 
     def meant(
         self, raw: str, scopes: Sequence[str] = ("",), *, name: str = "", hosts: Collection[str] = ()

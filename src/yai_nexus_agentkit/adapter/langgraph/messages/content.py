@@ -43,6 +43,7 @@ __all__ = [
     "calls_made",
     "calls_of",
     "give_result",
+    "given_id",
     "message_id",
     "minted_call_id",
     "model_calls",
@@ -312,7 +313,7 @@ def calls_of(
                 own_id = message_id(message, position)
                 for raw, made in model_calls(message, own_id):
                     scope, name, args = scopes.get(own_id, ""), made.get("name") or "", made.get("args")
-                    call = calls.made(own_id, raw, scope=scope, name=name, args=args)
+                    call = calls.made(own_id, raw, given=given_id(made), scope=scope, name=name, args=args)
                     call.announced = not is_withheld(message)
             if _serves(message):
                 _record_served(calls, message, message_id(message, position), scopes)
@@ -368,11 +369,16 @@ def message_id(message: BaseMessage, position: int) -> str:
     return f"{message.type}-{position}-{digest}"
 
 
+def given_id(call: Mapping[str, Any]) -> str:
+    """The id that the model gave the call; empty without one."""
+    return clean_text(str(call.get("id") or ""))
+
+
 def model_calls(message: AIMessage, own_id: str) -> Iterable[tuple[str, Mapping[str, Any]]]:
     """Raw id and call, valid ones first; an absent id, or one that an earlier call of the message has, is minted."""
     seen: set[str] = set()
     for position, call in enumerate((*message.tool_calls, *message.invalid_tool_calls)):
-        raw_id = clean_text(str(call.get("id") or "")) or minted_call_id(own_id, position)
+        raw_id = given_id(call) or minted_call_id(own_id, position)
         if raw_id in seen:
             raw_id = minted_call_id(own_id, position)
         seen.add(raw_id)

@@ -39,6 +39,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages.answer import (
 from yai_nexus_agentkit.adapter.langgraph.messages.content import (
     Whole,
     calls_of,
+    given_id,
     message_id,
     model_calls,
     read_whole,
@@ -247,7 +248,8 @@ class _ToAGUI:
             extra = kept.get(raw_id) if isinstance(kept, Mapping) else None
             if extra is None and isinstance(signatures, Mapping) and raw_id in signatures:
                 extra = {"encrypted_value": signatures[raw_id]}
-            calls.append(ToolCall(id=self._calls.made(own_id, raw_id).id, function=function, **_extra(extra)))
+            made = self._calls.made(own_id, raw_id, given=given_id(call))
+            calls.append(ToolCall(id=made.id, function=function, **_extra(extra)))
         return calls
 
     def tool(self, message: lc.BaseMessage, own_id: str) -> None:
@@ -263,7 +265,7 @@ class _ToAGUI:
             fields["error"] = error if isinstance(error, str) else text or "error"
         raw = clean_text(str(message.tool_call_id))
         call = self._calls.meant(raw)
-        call_id = raw if call is None else call.id
+        call_id = self._calls.answer(raw if call is None else call.id, own_id).id
         self.out.append(ToolMessage(id=own_id, content=content, tool_call_id=call_id, **fields))
 
     def function(self, message: lc.BaseMessage, own_id: str) -> None:

@@ -240,7 +240,8 @@ class _News:
                 found.surplus = True  # a result for a call that is unknown, has one, or is not the client's to answer
                 continue
             [result] = to_langchain([message])
-            given[call.id] = result.model_copy(update={"tool_call_id": call.raw, "name": call.name or None})
+            facts = {"tool_call_id": call.given or call.raw, "name": call.name or None}
+            given[call.id] = result.model_copy(update=facts)
         answers: list[BaseMessage] = []
         if given or rest:
             turn = {call.id for call in open_calls(self._before, self._calls)}
@@ -275,7 +276,7 @@ def open_calls(messages: Sequence[BaseMessage], calls: ThreadCalls | None = None
 def unanswered(call: Call) -> ToolMessage:
     """An error result for a call that nobody answered."""
     made = f"unanswered-{call.maker}-{call.raw}"
-    result = ToolMessage(_UNANSWERED, tool_call_id=call.raw, name=call.name, status="error", id=made)
+    result = ToolMessage(_UNANSWERED, tool_call_id=call.given or call.raw, name=call.name, status="error", id=made)
     return result if call.announced else withheld(result)  # as the call is
 
 

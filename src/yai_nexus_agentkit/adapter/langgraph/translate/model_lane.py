@@ -319,7 +319,7 @@ class ModelLane:
         self._place()
         self._plain = False
         raw = one.raw if one.raw and one.raw not in self._raws else minted_call_id(self.message_id, one.position)
-        one.call = self._life.calls.made(self.message_id, raw, scope=self.run.scope, name=name)
+        one.call = self._life.calls.made(self.message_id, raw, given=one.raw or "", scope=self.run.scope, name=name)
         self._raws.add(raw)
         events = self._life.tool_call(self.key, one.call.id, name, self.message_id)
         return [*events, *self._life.args(one.call.id, "".join(one.pieces))] if one.pieces else events
@@ -330,12 +330,14 @@ class ModelLane:
         final = [*getattr(output, "tool_calls", ()), *getattr(output, "invalid_tool_calls", ())]
         if not self._shows_calls:
             self._faithful, final = self._faithful and not final, []
-        streamed = {one.raw: one for one in self._arriving if one.raw}
-        nameless = [one for one in self._arriving if not one.raw]
+        streamed: dict[str | None, list[_Arriving]] = {}
+        for one in self._arriving:
+            streamed.setdefault(one.raw or None, []).append(one)
         for position, made in enumerate(final):
             raw, args = made.get("id") or None, made.get("args")
-            one = streamed.get(raw) if raw else (nameless.pop(0) if nameless else None)
-            if one is None:
+            if waiting := streamed.get(raw):
+                one = waiting.pop(0)
+            else:
                 self.message_id = self.message_id if self.spoke else output.id or self.message_id
                 one = _Arriving(position, raw)
                 self._arriving.append(one)

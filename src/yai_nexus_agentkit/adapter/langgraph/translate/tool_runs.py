@@ -15,7 +15,7 @@ from ag_ui.core import ToolMessage as ShownResult
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.types import Command
 
-from yai_nexus_agentkit.adapter.langgraph.messages.content import model_calls
+from yai_nexus_agentkit.adapter.langgraph.messages.content import given_id, model_calls
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, result_content, to_agui
 from yai_nexus_agentkit.adapter.langgraph.messages.metadata import metadata
 from yai_nexus_agentkit.adapter.langgraph.messages.written import is_single_call, tool_messages
@@ -76,7 +76,8 @@ class ToolRuns:
 
     def call_meant(self, raw: str, run: NativeRun, name: str | None = None) -> Call | None:
         """The call that `raw` means at this place of the graph."""
-        if (own := self._calls.newest(raw, run.scope)) is not None:
+        held = self._held.get(run.id)
+        if (own := self._calls.newest(raw, run.scope, (held[0].run if held else run).id)) is not None:
             return own
         hosts = [self._works[a.id].call.id for a in run.ancestors() if a.id in self._works]
         return self._calls.meant(raw, run.scopes, name=name or "", hosts=hosts)
@@ -149,7 +150,7 @@ class ToolRuns:
                     twin = self._calls.meant(raw, name=made.get("name") or "")  # a node may make the message anew
                     if twin is None or twin.maker == message.id or twin.result is not None:
                         name, args = made.get("name") or "", made.get("args")
-                        found.append(self._calls.made(message.id, raw, name=name, args=args))
+                        found.append(self._calls.made(message.id, raw, given=given_id(made), name=name, args=args))
         self._hidden_in = self._view.latest, found
         return found
 
