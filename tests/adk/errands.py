@@ -6,13 +6,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import warnings
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 warnings.filterwarnings("ignore")
 
 from google.adk.agents import Agent  # noqa: E402
 from google.adk.models import BaseLlm, LlmRequest, LlmResponse  # noqa: E402
+from google.adk.models.base_llm_connection import BaseLlmConnection  # noqa: E402
 from google.adk.tools import FunctionTool  # noqa: E402
 from google.genai import types  # noqa: E402
 
@@ -102,6 +104,47 @@ class Words(BaseLlm):
             usage_metadata=usage,
         )
 
+    @asynccontextmanager
+    async def connect(self, llm_request: LlmRequest) -> AsyncIterator[BaseLlmConnection]:
+        yield _Line(self)
+
+
+class _Line(BaseLlmConnection):
+    """A model in live mode that answers what it is told as it would a request."""
+
+    def __init__(self, model: Words) -> None:
+        self._model, self._contents = model, list[types.Content]()
+        self._said: asyncio.Queue[LlmResponse | Exception | None] = asyncio.Queue()
+
+    async def send_history(self, history: list[types.Content]) -> None:
+        self._contents += history
+
+    async def send_content(self, content: types.Content) -> None:
+        self._contents.append(content)
+        whole = None
+        try:
+            async for whole in self._model.generate_content_async(LlmRequest(contents=self._contents), stream=True):
+                self._said.put_nowait(whole)
+        except RuntimeError as error:
+            self._said.put_nowait(error)
+            return
+        assert whole is not None
+        self._contents.append(whole.content)
+        if not any(part.function_call for part in whole.content.parts):
+            self._said.put_nowait(LlmResponse(turn_complete=True))
+
+    async def send_realtime(self, blob: Any) -> None:
+        """It hears nothing."""
+
+    async def receive(self) -> AsyncGenerator[LlmResponse, None]:
+        while (item := await self._said.get()) is not None:
+            if isinstance(item, Exception):
+                raise item
+            yield item
+
+    async def close(self) -> None:
+        self._said.put_nowait(None)
+
 
 def noted(callback_context: Any) -> None:
     """For `state`: the state changes more than once in the run."""
@@ -132,6 +175,12 @@ def one_worker() -> Any:
         settings = ServerSettings(ai_sdk_version=version)
         add_ai_sdk_routes(app, agent, f"/ai/{version}", settings=settings, name="agent", service=app.state.agui)
     return app
+
+
+def live() -> Any:
+    """A server whose agent is in live mode at ``/live``."""
+    quiet()
+    return create_app(AGUIAdapter(build()), live="/live")
 
 
 def models() -> Any:

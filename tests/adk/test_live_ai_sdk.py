@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,9 @@ from google.genai import types
 from websockets.asyncio.client import connect
 
 from tests.adk.speaking import AGAIN, HELLO, WIPED, Speaker, talking, wipe
+from tests.support.serving import served
+
+AI = Path(__file__).resolve().parents[1] / "js" / "ai-sdk"
 
 
 class Page:
@@ -90,3 +95,18 @@ async def test_the_ai_sdks_own_frames() -> None:
         while frames[-1]["type"] != "end":
             frames.append(json.loads(await socket.recv()))
         assert "".join(f["chunk"].get("delta", "") for f in frames[1:-1]) == "Hello."
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("frames", "version", "groups"), [("older", 6, []), ("official", 7, ["send", "abort", "garbage"])]
+)
+def test_the_judge_of_the_frames_is_content(frames: str, version: int, groups: list[str]) -> None:
+    with served("tests.adk.errands:live") as url:
+        address = f"{url.replace('http', 'ws')}/live?ai={version}"
+        command = ["node", "check-websocket.mjs", "--ws", address, "--frames", frames, "--json"]
+        command += [word for group in groups for word in ("--only", group)]
+        done = subprocess.run(command, cwd=AI, capture_output=True, text=True, timeout=110, check=False)
+    report = json.loads(done.stdout)["results"]
+    assert report
+    assert [one for one in report if not one.get("ok", "note" in one)] == []
