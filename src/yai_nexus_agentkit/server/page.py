@@ -14,7 +14,7 @@ from yai_nexus_agentkit.server.settings import ServerSettings
 
 __all__ = ["add_page"]
 
-_DEFAULTS = ServerSettings()
+DEFAULTS = ServerSettings()
 
 
 def add_page(
@@ -26,7 +26,7 @@ def add_page(
     examples: Sequence[str] | Mapping[str, Sequence[str]] = (),
     inspector: str | None = None,
     dependencies: Sequence[Any] = (),
-    settings: ServerSettings = _DEFAULTS,
+    settings: ServerSettings = DEFAULTS,
     files: str | PathLike[str] = STATIC,
 ) -> None:
     """Show the chat page at `path` of a FastAPI or Starlette application, or of a FastAPI ``APIRouter``.
