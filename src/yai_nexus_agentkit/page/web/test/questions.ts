@@ -11,6 +11,8 @@ test("how each framework asks for an approval, and takes the answer", () => {
   const call = asked({ name: "pay", args }, { reason: "tool_call", message: 'Allow pay {"amount": 5}?' });
   const adk = { originalFunctionCall: { name: "pay", args }, toolConfirmation: { hint: "Send money?" } };
   const confirmation = questionOf({ id: "q", reason: "tool_call", metadata: { adk: { value: adk } } });
+  const plain = { ...adk, toolConfirmation: { hint: "Please approve by responding with a FunctionResponse." } };
+  const unnamed = questionOf({ id: "q", reason: "tool_call", metadata: { adk: { value: plain } } });
   const requests = [{ name: "pay", args, description: "Tool: pay\nArgs: {'amount': 5}" }];
   const batch = asked({ action_requests: requests }, { reason: "langgraph:tool_approval" });
   const inbox = asked([{ action_request: { action: "pay", args }, config: {}, description: "Send this?" }]);
@@ -19,6 +21,7 @@ test("how each framework asks for an approval, and takes the answer", () => {
     [call, "Allow pay?", { type: "reject" }, { approved: false }],
     [call, "Allow pay?", edits, { approved: true, editedArgs: { amount: 1 } }],
     [confirmation, "Send money?", { type: "approve" }, { approved: true }],
+    [unnamed, "Allow pay?", { type: "approve" }, { approved: true }],
     [batch, "Allow pay?", { type: "reject" }, { decisions: [{ type: "reject" }] }],
     [
       batch,

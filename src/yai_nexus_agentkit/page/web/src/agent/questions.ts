@@ -147,10 +147,10 @@ function ofInbox(asked: JsonObject[], isList: boolean): Asked {
 
 const ofValues = (args: JsonObject) => ({ schema: schemaOf(args), root: {} });
 
-/** Descriptions that frameworks make repeat the arguments as data, which the card shows anyway. */
+/** Descriptions that frameworks make are for programs, or repeat the arguments as data, which the card shows anyway. */
 function sentence(description: unknown): string | undefined {
   const text = textOf(description);
-  return text && !isJson(text) && !/^Args:/m.test(text) ? text : undefined;
+  return text && !isJson(text) && !/^Args:|FunctionResponse/m.test(text) ? text : undefined;
 }
 
 const isJson = (text: string): boolean => /[{[]\s*["'{[\]}]/.test(text);
