@@ -14,7 +14,7 @@ export default defineConfig({
     license: { fileName: "licenses.txt" }, // The licences of the packages ask for it.
     target: "es2022",
     assetsInlineLimit: 0, // The content security policy allows no scripts and styles from data.
-    chunkSizeWarningLimit: 700,
+    chunkSizeWarningLimit: 900,
   },
   server: {
     proxy: {

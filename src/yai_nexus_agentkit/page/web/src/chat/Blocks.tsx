@@ -1,7 +1,9 @@
 import { memo, Suspense } from "react";
 import type { Block } from "../agent/timeline.ts";
+import { Guard } from "../ui/Guard.tsx";
 import { Markdown } from "../ui/Markdown.tsx";
 import { activities, events, type Renderer, rendererOf } from "../widgets/registry.tsx";
+import { Unknown } from "../widgets/Unknown.tsx";
 import { Reasoning } from "./Reasoning.tsx";
 import { SubagentCard, ToolCard } from "./ToolCard.tsx";
 
@@ -34,11 +36,14 @@ export const BlockView = memo(({ block, now }: { block: Block; now: Now }) => {
   }
 });
 
+/** A renderer may be anybody's code. */
 function Widget({ known, name, value }: { known: Record<string, Renderer>; name: string; value: unknown }) {
   const View = rendererOf(known, { name, value });
   return (
-    <Suspense fallback={<div className="card loading" role="status" aria-label={`${name} is loading`} />}>
-      <View name={name} value={value} />
-    </Suspense>
+    <Guard fallback={<Unknown name={name} value={value} />} value={value}>
+      <Suspense fallback={<div className="card loading" role="status" aria-label={`${name} is loading`} />}>
+        <View name={name} value={value} />
+      </Suspense>
+    </Guard>
   );
 }

@@ -5,15 +5,16 @@ import { Markdown } from "../ui/Markdown.tsx";
 /** The model's thoughts: one line, to be opened. */
 export function Reasoning({ text, live }: { text: string; live: boolean }) {
   const seconds = useSeconds(live);
+  const [open, setOpen] = useState(false);
   const done = seconds ? `Thought for ${seconds} s` : "Thought";
   return (
-    <details className="reasoning">
+    <details className="reasoning" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <Brain size={14} aria-hidden />
         <span className={live ? "shimmer" : undefined}>{live ? "Thinking…" : done}</span>
         <ChevronRight size={14} aria-hidden />
       </summary>
-      <Markdown text={text} streaming={live} />
+      {open && <Markdown text={text} streaming={live} />}
     </details>
   );
 }

@@ -37,7 +37,7 @@ export function ToolCard({ block, now }: { block: CallBlock; now: Now }) {
         {args && args !== "{}" && (
           <>
             <p className="label">Arguments</p>
-            <pre tabIndex={0}>{pretty(args)}</pre>
+            <Data text={args} />
           </>
         )}
         {!result && output.map((one) => <BlockView key={one.id} block={one} now={now} />)}
@@ -52,6 +52,13 @@ export function ToolCard({ block, now }: { block: CallBlock; now: Now }) {
   );
 }
 
+/** Formatted when it is opened: results may be large. */
+const Data = ({ text, failed = false }: { text: string; failed?: boolean }) => (
+  <pre tabIndex={0} className={failed ? "wrong" : undefined}>
+    {pretty(text)}
+  </pre>
+);
+
 function statusOf({ id, result }: CallBlock, { running, asked }: Now): Status {
   if (!result) return asked.includes(id) ? "waiting" : running ? "running" : "none";
   const { status } = objectOf(objectOf(result.metadata).langgraph);
@@ -65,9 +72,7 @@ function Result({ result, failed }: { result: ToolMessage; failed: boolean }) {
     <>
       <p className="label">Result</p>
       {typeof content === "string" ? (
-        <pre tabIndex={0} className={failed ? "wrong" : undefined}>
-          {pretty(content || result.error || "")}
-        </pre>
+        <Data text={content || result.error || ""} failed={failed} />
       ) : (
         listOf(content).map((part, n) => <PartView key={n} part={objectOf(part)} />)
       )}
@@ -118,7 +123,7 @@ function Folded({ status, title, summary, icon, open, children }: FoldedGiven) {
         <span className={status === "waiting" || status === "none" ? "muted" : "sr"}>{WORDS[status]}</span>
         <ChevronRight size={14} aria-hidden />
       </summary>
-      <div className="inside">{children}</div>
+      {shown && <div className="inside">{children}</div>}
     </details>
   );
 }

@@ -4,6 +4,7 @@ import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import remend from "remend";
 import { CopyButton } from "./CopyButton.tsx";
+import { Guard } from "./Guard.tsx";
 
 const Highlighted = lazy(() => import("./Highlighted.tsx"));
 const plugins = [remarkGfm];
@@ -47,9 +48,11 @@ function CodeBlock({ language, text }: { language: string; text: string }) {
       </figcaption>
       <pre tabIndex={0}>
         <code>
-          <Suspense fallback={text}>
-            <Highlighted language={language} text={text} />
-          </Suspense>
+          <Guard fallback={text}>
+            <Suspense fallback={text}>
+              <Highlighted language={language} text={text} />
+            </Suspense>
+          </Guard>
         </code>
       </pre>
     </figure>
