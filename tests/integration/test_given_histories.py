@@ -85,6 +85,21 @@ async def test_a_model_is_given_a_history_that_providers_accept(
 
 
 @pytest.mark.parametrize("build", GRAPHS.values(), ids=GRAPHS.keys())
+async def test_a_call_whose_arguments_were_cut_off_is_one_that_providers_accept(judge: Judge, build: Any) -> None:
+    """The stream of an earlier run broke in the middle of the call."""
+    model = scripted(["Yes."])
+    brought = history("user ai:a user")
+    brought[1]["toolCalls"][0]["function"]["arguments"] = '{"n": 1, "te'
+
+    judge([await record(AGUIAdapter(build(model)), run_input(brought))])
+
+    [[_, asked, result, _]] = model.calls
+    assert [(one["id"], one["args"]) for one in asked.tool_calls] == [("a", {})]
+    assert asked.invalid_tool_calls == []
+    assert (result.tool_call_id, result.status) == ("a", "error")
+
+
+@pytest.mark.parametrize("build", GRAPHS.values(), ids=GRAPHS.keys())
 async def test_nothing_runs_for_a_result_of_no_call(judge: Judge, build: Any) -> None:
     model = scripted(["Yes."])
 

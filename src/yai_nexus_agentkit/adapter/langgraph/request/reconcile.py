@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 
 from ag_ui.core import Message
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 
 from yai_nexus_agentkit.adapter.langgraph.messages.answer import own_messages
 from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of, give_result, message_id
@@ -283,7 +283,7 @@ def unanswered(call: Call) -> ToolMessage:
 def completed(messages: Sequence[BaseMessage], calls: ThreadCalls) -> Reconciliation:
     """A whole history in an order that providers accept: each result stands behind the message that made its call, and
     is the only one. Results of other calls are left out. Calls that it leaves open before its last user message get
-    error results."""
+    error results. Arguments that were cut off are left out."""
     makers = {call.result: call.maker for call in calls if call.maker}
     own = [m for m in messages if not isinstance(m, ToolMessage) or m.id in makers]
     found = Reconciliation(surplus=len(own) < len(messages))
@@ -299,11 +299,20 @@ def completed(messages: Sequence[BaseMessage], calls: ThreadCalls) -> Reconcilia
             results.setdefault(call.maker, []).append(found.answers[-1])
     for message in own:
         if not isinstance(message, ToolMessage):
-            found.append += [message, *results.get(message.id, ())]
+            found.append += [_readable(message), *results.get(message.id, ())]
     found.lacking = [m.id for m in found.given] != [m.id for m in own]
     last = found.append[-1] if found.append else None
     found.late = found.surplus and isinstance(messages[-1], ToolMessage) and isinstance(last, AIMessage)
     return found
+
+
+def _readable(message: BaseMessage) -> BaseMessage:
+    """The message with calls that every provider takes: some leave out those whose arguments are no object, but not
+    their results."""
+    if not isinstance(message, AIMessage) or not message.invalid_tool_calls:
+        return message
+    bare = [ToolCall(name=c["name"] or "", args={}, id=c["id"], type="tool_call") for c in message.invalid_tool_calls]
+    return message.model_copy(update={"tool_calls": [*message.tool_calls, *bare], "invalid_tool_calls": []})
 
 
 def message_roles(request: Sequence[Message], held: Sequence[BaseMessage]) -> dict[str, str]:
