@@ -1,5 +1,6 @@
+import { useState } from "react";
 import { objectOf } from "../agent/json.ts";
-import { Frame, Fieldset, type FormState, marks } from "./Frame.tsx";
+import { Fieldset, Frame, type FormState, marks } from "./Frame.tsx";
 import { Choice, Several } from "./choices.tsx";
 import { NumberBox, TextBox } from "./boxes.tsx";
 import { ListView, MapView, TupleView } from "./lists.tsx";
@@ -87,17 +88,20 @@ export function FieldView(given: FieldGiven) {
 
 /** A group that may be left out is there when somebody adds it. */
 function wholeOf({ form, schema, value, change, bare }: FieldGiven, required: boolean) {
-  if (required || bare) return undefined;
+  const { anyOf, oneOf, default: _, ...present } = schema;
+  const begin = (anyOf ?? oneOf)?.find(({ type }) => type !== "null") ?? present;
+  const start = initial(begin, form.root);
+  // A text or number is left out by leaving it empty.
+  if (required || bare || start === undefined) return undefined;
   const empty = value === undefined || value === null;
-  const { anyOf: _, default: __, ...present } = schema;
-  const begin = schema.anyOf?.find(({ type }) => type !== "null") ?? present;
-  return { empty, add: () => change(initial(begin, form.root)), remove: () => change(undefined) };
+  return { empty, add: () => change(start), remove: () => change(undefined) };
 }
 
 /** One of several shapes: a choice of the shape, and its fields. */
 function Union(given: FieldGiven & { label: string; variants: JsonSchema[]; optional: boolean }) {
   const { form, name, path, label, variants, value, change, optional } = given;
-  const at = variantOf(variants, value, form.root);
+  // An empty value does not say which shape was chosen.
+  const [at, setAt] = useState(() => variantOf(variants, value, form.root));
   const chosen = variants[at];
   const titles = variants.map((variant, n) => {
     const field = fieldOf(variant, form.root);
@@ -107,15 +111,28 @@ function Union(given: FieldGiven & { label: string; variants: JsonSchema[]; opti
     form,
     path: join(path, "shape"),
     label: `${label}: which one?`,
-    required: true,
     description: undefined,
   };
-  const choose = (n: unknown) => change(variants[Number(n)] && initial(variants[Number(n)] ?? {}, form.root));
+  const choose = (n: unknown) => {
+    setAt(Number(n));
+    change(initial(variants[Number(n)] ?? {}, form.root));
+  };
+  const about = { form, path, label, optional, description: undefined };
   return (
-    <Fieldset form={form} path={path} label={label} optional={optional} description={undefined}>
+    <Fieldset {...about} whole={wholeOf(given, given.required && !optional)}>
       <Choice {...frame} quiet options={titles} value={at} change={choose} />
       {chosen && (
-        <FieldView form={form} schema={chosen} name={name} path={path} required value={value} change={change} bare />
+        <FieldView
+          key={at}
+          form={form}
+          schema={chosen}
+          name={name}
+          path={path}
+          required
+          value={value}
+          change={change}
+          bare
+        />
       )}
     </Fieldset>
   );

@@ -67,12 +67,12 @@ function local(text: string): string {
 }
 
 export function NumberBox({ schema, whole, value, change, ...marks }: Given & { whole: boolean }) {
-  // The text stays as it is written: "1." and "-" are on the way to a number.
-  const [text, setText] = useState(() => (value === undefined || value === null ? "" : String(value)));
+  // The text stays as it is written, while it means the value: "1." and "-" are on the way to a number.
+  const [written, setWritten] = useState("");
+  const text = Object.is(numberOf(written), value ?? undefined) ? written : String(value ?? "");
   const write = (next: string) => {
-    setText(next);
-    const number = Number(next.replace(",", "."));
-    change(next.trim() === "" ? undefined : Number.isNaN(number) ? next : number);
+    setWritten(next);
+    change(numberOf(next));
   };
   const least = schema.minimum ?? schema.exclusiveMinimum;
   const most = schema.maximum ?? schema.exclusiveMaximum;
@@ -87,4 +87,10 @@ export function NumberBox({ schema, whole, value, change, ...marks }: Given & { 
       onChange={(event) => write(event.target.value)}
     />
   );
+}
+
+/** A text that is no number stays a text, and is a problem of the form. */
+function numberOf(text: string): number | string | undefined {
+  const number = Number(text.replace(",", "."));
+  return text.trim() === "" ? undefined : Number.isNaN(number) ? text : number;
 }
