@@ -14,6 +14,7 @@ from textwrap import dedent
 
 import httpx
 import pytest
+from websockets.sync.client import connect
 
 from tests.support.server_process import serving
 from tests.support.serving import run_body
@@ -66,6 +67,16 @@ def test_serve_on_the_command_line(tmp_path: Path) -> None:
         assert server.said() == "You said hi, message 1."
         assert server.said() == "You said hi, message 3."
         assert '"type":"adk"' in server.get("/capabilities")[2].replace(" ", "")
+
+
+def test_serve_live_on_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "speaks.py").write_text((ROOT / "tests/adk/errands.py").read_text() + "\n\nagent = build()\n")
+    with serving(tmp_path, "--live", "speaks.py:agent") as server, connect(f"ws{server.base[4:]}/live") as socket:
+        assert json.loads(socket.recv())["type"] == "connected"
+        socket.send(json.dumps({"type": "run", "requestId": "r", "input": run_body("hello")}))
+        while not (frame := json.loads(socket.recv())).get("done"):
+            pass
+        assert frame["events"][-1]["type"] == "RUN_FINISHED"
 
 
 @contextmanager

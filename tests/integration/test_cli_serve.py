@@ -260,6 +260,8 @@ def project(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
         (["a=my_agent:graph", "a=my_agent:failing"], "the name 'a' is taken"),
         (["inspector=my_agent:graph"], "the name 'inspector' is taken"),
         (["--ai-sdk", "api=my_agent:graph"], "the name 'api' is taken"),
+        (["--live", "live=my_agent:graph"], "the name 'live' is taken"),
+        (["--live", "my_agent:graph"], "langgraph agents have no live mode"),
         (["my_agent:configured"], "my_agent:configured raised KeyError: 'greeting' (my_agent.py:"),
         (["my_agent:graph", "--identity", "my_agent:not_a_function"], "--identity: my_agent:not_a_function is of type"),
         (["my_agent:graph", "--checkpointer", "disk"], "--checkpointer takes memory, sqlite:PATH or postgres"),

@@ -24,6 +24,7 @@ from yai_nexus_agentkit.cli.serving import (
     AI_SDK,
     COPILOTKIT,
     INSPECTOR,
+    LIVE,
     application,
     inspector_wanted,
     named_specs,
@@ -105,6 +106,7 @@ def _add_wires(parser: argparse.ArgumentParser) -> None:
         choices=[5, 6, 7],
         help="the major version of their npm package ai (default: 6)",
     )
+    parser.add_argument("--live", action="store_true", help="a web socket to google-adk's live mode, at /live")
 
 
 def _add_runs(parser: argparse.ArgumentParser) -> None:
@@ -281,6 +283,9 @@ def _banner(args: argparse.Namespace, listening: socket.socket) -> str:
         lines.append(f"  OpenAI {base}{MODELS}")
     if args.ai_sdk:
         lines += [f"  AI SDK {base}{AI_SDK}{f'/{name}' if name else ''}" for name in specs]
+    if args.live:
+        sockets = base.replace("http", "ws", 1)
+        lines += [f"  live {sockets}{LIVE}{f'/{name}' if name else ''}" for name in specs]
     if page_wanted(args):
         lines.append(f"  page {base}/")
     if inspector_wanted(args):

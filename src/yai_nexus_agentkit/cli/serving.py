@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from yai_nexus_agentkit.server.agents import Agent
     from yai_nexus_agentkit.server.settings import Resolver, Restore
 
-__all__ = ["AI_SDK", "COPILOTKIT", "INSPECTOR", "application", "inspector_wanted", "named_specs", "page_wanted"]
+__all__ = ["AI_SDK", "COPILOTKIT", "INSPECTOR", "LIVE", "application", "inspector_wanted", "named_specs", "page_wanted"]
 
 INSPECTOR = "inspector"
 """The path of the inspector; no agent can have this name."""
@@ -36,6 +36,8 @@ AI_SDK = "/api/chat"
 """The path for pages made with the AI SDK, if they are served."""
 COPILOTKIT = "/copilotkit"
 """The path for pages made with CopilotKit, if they are served."""
+LIVE = "/live"
+"""The path of google-adk's live mode, if it is served."""
 
 _NAMED = re.compile(r"([A-Za-z0-9._~-]+)=(.+)")
 
@@ -43,7 +45,7 @@ _NAMED = re.compile(r"([A-Za-z0-9._~-]+)=(.+)")
 def named_specs(args: argparse.Namespace) -> dict[str | None, str]:
     """``name=module:attribute``, or one spec without a name (None). Raises `CommandError`."""
     given, named = args.agents, dict[str | None, str]()
-    paths = [COPILOTKIT] * args.copilotkit + [MODELS] * args.openai + [AI_SDK] * args.ai_sdk
+    paths = [COPILOTKIT] * args.copilotkit + [MODELS] * args.openai + [AI_SDK] * args.ai_sdk + [LIVE] * args.live
     taken = {INSPECTOR, *(path.split("/")[1] for path in paths)}
     if page_wanted(args):
         from yai_nexus_agentkit.page.mount import first_parts
@@ -122,8 +124,9 @@ async def application(args: argparse.Namespace, address: str) -> AsyncIterator[S
                 copilotkit=COPILOTKIT if args.copilotkit else None,
                 openai=models,
                 ai_sdk=AI_SDK if args.ai_sdk else None,
+                live=LIVE if args.live else None,
             )
-        except ValueError as error:
+        except (TypeError, ValueError) as error:  # TypeError: an agent without a live mode
             raise CommandError(str(error)) from error
         _add_pages(app, specs, args, settings)
         _warn_of_forgetting(agents, specs, args)
