@@ -40,6 +40,7 @@ __all__ = [
     "ThreadNotFoundError",
     "ThreadPausedError",
     "TooLargeError",
+    "own_text",
 ]
 
 
@@ -190,3 +191,16 @@ class HookError(AGUIAdapterError):
     def __init__(self, message: str, *, hook: str) -> None:
         super().__init__(message)
         self.hook = hook
+
+
+def own_text(error: BaseException) -> str:
+    """The text of any exception; the class of one without a text. A `KeyError` has only the key as its text, so that
+    its class stands in front."""
+    name = type(error).__name__
+    try:
+        text = str(error)
+    except Exception:  # an exception whose own text fails
+        text = ""
+    if not text:
+        return name
+    return f"{name}: {text}" if type(error).__str__ is KeyError.__str__ else text

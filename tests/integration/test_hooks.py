@@ -618,6 +618,30 @@ async def test_a_failure_is_logged_once(caplog: pytest.LogCaptureFixture) -> Non
         assert repr(done["events"][-1]["message"]) in logged.getMessage()
 
 
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (ValueError("a word"), "a word"),
+        (ValueError(), "ValueError"),
+        (KeyError("items"), "KeyError: 'items'"),
+        (IndexError("list index out of range"), "list index out of range"),
+        (Unspeakable(), "Unspeakable"),
+    ],
+    ids=lambda given: given if isinstance(given, str) else type(given).__name__,
+)
+async def test_the_text_of_an_exception(error: Exception, text: str) -> None:
+    def fail(state: Any) -> Any:
+        raise error
+
+    done = await run(in_a_row({"fail": fail}), Hooks())
+    assert done["events"][-1]["message"] == text
+
+
 async def test_a_failure_that_is_reported_twice_has_one_text(caplog: pytest.LogCaptureFixture) -> None:
     """A subagent's exception that ends the run too."""
     texts = itertools.count()

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, StateGraph
+from langgraph.graph import START, MessagesState, StateGraph
 from starlette.requests import Request
 
 from tests.support.charting import charting, ui
@@ -80,6 +80,22 @@ async def test_activities_come_back_where_they_stood(source: Any, text_chunks: b
         assert charts(page) == ["a"]
         types = page.types()
         assert types.index("CUSTOM") == types.index("MESSAGES_SNAPSHOT") + 1
+
+
+async def test_a_kept_event_stands_behind_the_activity_that_came_before_it() -> None:
+    def draw(state: MessagesState) -> dict[str, Any]:
+        ui.emit("display_chart", {"title": "first"}, keep=True)
+        ui.progress("load", 0.5)
+        ui.emit("display_chart", {"title": "second"}, keep=True)
+        return {"messages": [("ai", "Drawn.")]}
+
+    app = app_of(StateGraph(MessagesState).add_node(draw).add_edge(START, "draw").compile(InMemorySaver()))
+    await say(app, "go")
+    page = await connect(app)
+    (snapshot,) = [event for event in page.events if event["type"] == "MESSAGES_SNAPSHOT"]
+    places = [event["metadata"]["agentkit.after"] for event in page.events if event["type"] == "CUSTOM"]
+    assert [message["role"] for message in snapshot["messages"]] == ["user", "activity", "assistant"]
+    assert places == [message["id"] for message in snapshot["messages"][:2]]
 
 
 async def test_custom_events_come_back_only_if_they_are_kept() -> None:

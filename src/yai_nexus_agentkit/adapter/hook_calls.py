@@ -14,7 +14,7 @@ from ag_ui.core import BaseMessage as TextualMessage
 from pydantic import BaseModel
 
 from yai_nexus_agentkit.adapter.run_context import RunContext
-from yai_nexus_agentkit.errors import UNEXPECTED, AGUIAdapterError, HookError
+from yai_nexus_agentkit.errors import UNEXPECTED, AGUIAdapterError, HookError, own_text
 from yai_nexus_agentkit.protocol.json.json_safe import json_safe
 
 __all__ = [
@@ -143,10 +143,7 @@ def error_text(error: BaseException, run: RunContext) -> str:
 
 
 def _error_text(error: BaseException, run: RunContext) -> str:
-    try:
-        text = str(error) or type(error).__name__
-    except Exception:  # an exception whose own text fails
-        text = type(error).__name__
+    text = own_text(error)
     if run.hooks.on_error is None:
         return text
     try:

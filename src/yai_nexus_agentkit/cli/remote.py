@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from yai_nexus_agentkit.cli.failures import CommandError
+from yai_nexus_agentkit.errors import own_text
 from yai_nexus_agentkit.protocol.json.reader import read_json
 from yai_nexus_agentkit.protocol.sse_reader import SSEReader
 
@@ -89,7 +90,7 @@ class RemoteAgent:
             async with asyncio.timeout(_ANSWERS_WITHIN):
                 answer = await self._client.get(f"{self._url}/capabilities")
         except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
-            raise CommandError(f"--url: nobody answers at {self._url or '/'}: {_reason(error)}") from error
+            raise CommandError(f"--url: nobody answers at {self._url or '/'}: {own_text(error)}") from error
         if answer.status_code in (401, 403):
             refusal = _refusal(answer)
             raise CommandError(
@@ -138,7 +139,7 @@ class RemoteAgent:
             except httpx.HTTPError as error:
                 pause = next(attempts, None) if path else None
                 if pause is None:
-                    yield _failure("DISCONNECTED", f"{self._url}: {_reason(error)}")
+                    yield _failure("DISCONNECTED", f"{self._url}: {own_text(error)}")
                     return
                 await asyncio.sleep(pause)
 
@@ -153,7 +154,7 @@ class RemoteAgent:
             if refusal.status not in _NO_SUCH_ROUTE:
                 yield _failure(refusal.code, str(refusal))
         except httpx.HTTPError as error:
-            yield _failure("DISCONNECTED", f"{self._url}: {_reason(error)}")
+            yield _failure("DISCONNECTED", f"{self._url}: {own_text(error)}")
 
     async def _streamed(self, path: str, asked: Mapping[str, Any]) -> AsyncGenerator[str, None]:
         """The events of one response. One that ends too early is an error of the connection."""
@@ -223,7 +224,3 @@ def _refusal(answer: httpx.Response) -> _Refused:
 
 def _failure(code: str, message: str) -> str:
     return json.dumps({"type": "RUN_ERROR", "code": code, "message": message})
-
-
-def _reason(error: BaseException) -> str:
-    return str(error) or type(error).__name__

@@ -215,9 +215,13 @@ class Kept:
         """The snapshot with the activities, in its order for the page, and the custom events behind it, which say where
         they stood."""
         messages, customs = snapshot.messages, list[BaseEvent]()
+        newest: dict[int, str] = {}
+        """Of the activities behind each message, the id of the last one so far."""
         for index, what in self._found(messages):
-            if isinstance(what, CustomEvent):
-                place = {AFTER: messages[index].id if index >= 0 else ""}
+            if isinstance(what, ActivityMessage):
+                newest[index] = what.id
+            else:
+                place = {AFTER: newest.get(index) or (messages[index].id if index >= 0 else "")}
                 customs.append(what.model_copy(update={"metadata": {**(what.metadata or {}), **place}}))
         return [*in_its_order(self.placed(snapshot), self._held), *customs]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -13,6 +14,8 @@ from yai_nexus_agentkit.server.adding import add_routes_of, checked_path, router
 from yai_nexus_agentkit.server.settings import ServerSettings
 
 __all__ = ["add_page"]
+
+_logger = logging.getLogger(__name__)
 
 DEFAULTS = ServerSettings()
 
@@ -43,6 +46,12 @@ def add_page(
     path, router = checked_path(path, settings), router_of(app)
     named = {"agent": agents} if isinstance(agents, str) else agents
     query = "disconnect=continue" if settings.disconnect_by_request else ""
+    if not query and settings.disconnect == "cancel":
+        _logger.warning(
+            "a reload of the page at %r ends its runs; give add_page and the agents' routes"
+            " settings=ServerSettings(disconnect_by_request=True)",
+            path or "/",
+        )
     offered = examples if isinstance(examples, Mapping) else dict.fromkeys(named, examples)
     config = config_of(named, path, title=title, examples=offered, inspector=inspector, query=query)
     before = len(router.routes)

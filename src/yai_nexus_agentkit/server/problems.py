@@ -28,6 +28,7 @@ from yai_nexus_agentkit.errors import (
     ThreadBusyError,
     ThreadNotFoundError,
     ThreadPausedError,
+    own_text,
 )
 from yai_nexus_agentkit.runs.stores.store import StoreUnavailableError
 from yai_nexus_agentkit.runs.telemetry import trace_id
@@ -126,10 +127,7 @@ def client_text(error: BaseException, *, expose: bool) -> str:
 def shown_text(error: BaseException, *, expose: bool) -> str:
     """The client's text for an exception: the text of our own errors, else an id. The caller logs both."""
     if expose or not _is_unexpected(error):
-        try:
-            return str(error) or type(error).__name__
-        except Exception:  # an exception whose own text fails
-            return type(error).__name__
+        return own_text(error)
     return f"internal error (id {trace_id() or uuid4().hex})"
 
 

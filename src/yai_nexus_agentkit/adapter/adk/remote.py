@@ -24,7 +24,7 @@ from yai_nexus_agentkit.adapter.adk.plan import Plan
 from yai_nexus_agentkit.adapter.adk.run import AdkRun
 from yai_nexus_agentkit.adapter.adk.source import AdkSource
 from yai_nexus_agentkit.adapter.run_context import RunContext
-from yai_nexus_agentkit.errors import AGUIAdapterError, Code, RunInputError, RunTimeoutError
+from yai_nexus_agentkit.errors import AGUIAdapterError, Code, RunInputError, RunTimeoutError, own_text
 from yai_nexus_agentkit.protocol.json.reader import read_json
 from yai_nexus_agentkit.protocol.sse_reader import SSEReader
 
@@ -85,8 +85,7 @@ class _Server:
             text = f"the ADK server was silent for {self._timeout:g} seconds"
             raise RunTimeoutError(text, code=Code.IDLE_TIMEOUT) from error
         except httpx.HTTPError as error:
-            why = str(error) or type(error).__name__
-            raise RemoteAdkError(f"the ADK server cannot be reached: {why}") from error
+            raise RemoteAdkError(f"the ADK server cannot be reached: {own_text(error)}") from error
         finally:
             if self._client is None:
                 await client.aclose()

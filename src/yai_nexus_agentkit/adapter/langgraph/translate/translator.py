@@ -124,7 +124,10 @@ class LangGraphTranslator:
         events += self._conversation.let_go(self._output, done=self._done() if self.ending.paused else None)
         interrupts = self.ending.interrupts(declared=self._life.declared)
         if interrupts and not self._plan.known.resumable:
-            message = "the graph asked the user a question, but it has no checkpointer to wait for the answer"
+            message = (
+                "the graph asked the user a question, but it has no checkpointer to wait for the answer:"
+                " compile(checkpointer=InMemorySaver())"
+            )
             return [*events, *self.reports.fail(message, Code.AGENT_ERROR)]
         events += self._steps.settle()
         if interrupts:
