@@ -37,7 +37,7 @@ SERVE_ARGS ?=
 
 help:
 	@echo "make demo         a scripted agent in the terminal, nothing to configure"
-	@echo "make serve        the same agent behind a server, with a chat page"
+	@echo "make serve        the same agent behind a server, with a chat page; SERVE_ARGS=\"--port 9000\" changes the port"
 	@echo "make page         build the chat page; it needs Node"
 	@echo "make test         everything CI checks: lint, types, import rules, tests, lowest versions"
 	@echo "make unit         the unit tests only"
@@ -176,7 +176,8 @@ demo: $(VENV)/.base
 # Without Node: the inspector alone.
 serve: $(VENV)/.server
 	@if command -v npm >/dev/null && $(NEW_NODE); then \
-		$(MAKE) --no-print-directory page || echo "make: the chat page could not be built; the agent is served without it" >&2; fi
+		$(MAKE) --no-print-directory page || echo "make: the chat page could not be built; the agent is served without it" >&2; \
+	else echo "make: the chat page needs Node 20.19 or newer with npm; the agent is served without it" >&2; fi
 	@$(BIN)/yai-nexus-agentkit serve examples/demo/agent.py:graph --checkpointer memory \
 		--example "What is the weather in Berlin and Paris, and what is 6 times 7?" $(SERVE_ARGS)
 
