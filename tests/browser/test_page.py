@@ -38,6 +38,7 @@ def chat(page: Browser, address: str) -> Iterator[Browser]:
 def opened(page: Browser, card: str) -> list[str]:
     """Open a tool's card; its arguments and its result."""
     page.click(f"{card} >> summary")
+    page.see(f"{card} >> pre")
     return page.texts(f"{card} >> pre")
 
 
@@ -77,7 +78,7 @@ def test_markdown_streams_behind_folded_reasoning(chat: Browser) -> None:
     assert len(chat.said()) > 5, "it streamed"
     assert chat.attribute("details.reasoning", "open") is None
     chat.click("details.reasoning summary")
-    assert "in a table, and the code" in chat.texts("details.reasoning .markdown")[0]
+    chat.see("details.reasoning .markdown:has-text('in a table, and the code')")
     assert chat.texts(".markdown h2") == ["Quarterly report", "Footnotes"]
     assert chat.texts(".markdown tbody tr >> nth=0")[0].split() == ["North", "120", "152", "+27", "%"]
     chat.see("figure.code .hljs-keyword:has-text('def')")

@@ -23,7 +23,7 @@ def test_the_page_is_opened_and_the_banner_fits_a_narrow_terminal(tmp_path: Path
     (folder / "my_agent.py").write_text(AGENT)
     (folder / "browser").write_text('#!/bin/sh\necho "$1" > opened.txt\n')
     (folder / "browser").chmod(0o755)
-    given = ["serve", "my_agent:graph", "--port", "0", "--open"]
+    given = ["serve", "my_agent:graph", "--port", "0", "--open", "--checkpointer", "memory"]
     with in_a_terminal(folder, *given, columns=40, BROWSER=f"{folder / 'browser'} %s") as (screen, process):
         screen.wait_for("hides it.\n")
         for _ in range(300):
