@@ -424,6 +424,15 @@ async def test_a_model_that_fails() -> None:
         assert text(await one.played("again")) == "Again."
 
 
+async def test_a_model_that_fails_between_two_turns(caplog: pytest.LogCaptureFixture) -> None:
+    speaker = Speaker.of([whole("One."), DONE, RuntimeError("gone")], AGAIN)
+    async with talking(speaker) as host, tab(host, "/live") as one:
+        assert text(await one.played("go")) == "One."
+        await gone(speaker)
+        assert text(await one.played("again")) == "Again."
+    assert [str(record.exc_info[1]) for record in caplog.records if record.exc_info] == ["gone"]
+
+
 async def test_limits_of_sockets() -> None:
     async with talking(Speaker.of(HELLO), sockets={"max_sockets_per_user": 1}) as host, tab(host, "/live"):
         async with tab(host, "/live", ready=False) as second:

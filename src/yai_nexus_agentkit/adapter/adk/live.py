@@ -109,7 +109,7 @@ class AdkLive(LiveSource):
     async def _current(self, place: Place, session: Session | None, *, looking: bool) -> Talk:
         """The conversation that goes on, or a new one that is not open yet."""
         talk = self._talk
-        if talk is not None and talk.is_open and not looking and talk.is_behind(session):
+        if talk is not None and not looking and (not talk.is_open or talk.is_behind(session)):
             await talk.close()
         return talk if talk is not None and talk.is_open else Talk(place, self._within)
 

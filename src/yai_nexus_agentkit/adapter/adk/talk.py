@@ -94,6 +94,8 @@ class Talk:
         self._before: str | None = None
         """Id of the event that was stored last when the model was connected."""
         self._task: asyncio.Task[None] | None = None
+        self._raised: Exception | None = None
+        """The exception that a turn was given."""
         self._room = asyncio.Event()
         self._read: set[str] = set()
         """Ids of the events that turns have read."""
@@ -137,8 +139,8 @@ class Talk:
 
     def read(self, event: Any) -> None:
         """A turn has this event."""
-        if isinstance(event, Event):
-            self._read.add(event.id)
+        if isinstance(event, Event) and not event.partial and not any(part.inline_data for part in parts_of(event)):
+            self._read.add(event.id)  # pieces and audio are not stored
         self._room.set()
 
     def known(self, events: Iterable[Event]) -> list[Event]:
@@ -149,17 +151,24 @@ class Talk:
     async def ended(self) -> None:
         """All events were read. Raises what the agent raised."""
         if self._task is not None:
-            await self._task
+            try:
+                await self._task
+            except Exception as error:
+                self._raised = error
+                raise
 
     async def close(self) -> None:
         """Disconnect the model; tools that wait are cancelled."""
         self._requests.close()
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
-            if not self._task.cancelled() and (error := self._task.exception()) is not None:
-                _logger.warning("a live conversation ended with %r", error)
         self.channel.items.clear()
+        task, self._task = self._task, None
+        if task is None:
+            return
+        task.cancel()
+        await asyncio.wait([task])
+        error = None if task.cancelled() else task.exception()
+        if error is not None and error is not self._raised:
+            _logger.warning("a live conversation ended between two turns", exc_info=error)
 
     # ------------------------------------------------------------------ to the model
 
