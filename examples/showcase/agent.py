@@ -13,7 +13,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import ToolNode
 
-from examples.models import call_id, chat_model, question, results, words
+from examples.models import call_id, chat_model, pause, question, results, words
 from examples.showcase.tools import TOOLS, WEATHER, draw_chart
 from yai_nexus_agentkit.orchestration.client_tools import client_tools, tool_routes
 from yai_nexus_agentkit.testing import reasoning_part, tool_calls_part
@@ -104,7 +104,7 @@ def tokens(text: str, size: int = 6) -> list[str]:
 
 ANSWERS: dict[str, list[Any]] = {
     "report": [*map(reasoning_part, words("They want the numbers in a table, and the code.")), *tokens(REPORT)],
-    "count": [f"{number} " for number in range(1, 301)],
+    "count": [part for number in range(1, 301) for part in (f"{number} ", pause())],
     "crash": [*words("Well, "), RuntimeError("the model is gone")],
     "hostile": tokens(HOSTILE, 20),
 }
