@@ -40,7 +40,6 @@ __all__ = [
     "ThreadNotFoundError",
     "ThreadPausedError",
     "TooLargeError",
-    "own_text",
 ]
 
 
