@@ -176,7 +176,7 @@ demo: $(VENV)/.base
 # Without Node: the inspector alone.
 serve: $(VENV)/.server
 	@if command -v npm >/dev/null && $(NEW_NODE); then \
-		$(MAKE) --no-print-directory page || echo "make: the chat page could not be built; the agent is served without it" >&2; \
+		$(MAKE) --no-print-directory page || echo "make: the chat page could not be built anew" >&2; \
 	else echo "make: the chat page needs Node 20.19 or newer with npm; the agent is served without it" >&2; fi
 	@$(BIN)/yai-nexus-agentkit serve examples/demo/agent.py:graph --checkpointer memory \
 		--example "What is the weather in Berlin and Paris, and what is 6 times 7?" $(SERVE_ARGS)
