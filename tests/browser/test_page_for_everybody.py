@@ -15,6 +15,9 @@ LARGEST = 350_000
 """Bytes of JavaScript, compressed, until the first message."""
 LOADED = """performance.getEntriesByType("resource").filter(({name}) => name.endsWith(".js")).map(
     ({name, encodedBodySize}) => encodedBodySize)"""
+BEGINS = """new Promise((see) => setTimeout(() => see(document.scrollingElement.scrollTop === 0 &&
+    document.querySelector(".question h3").getBoundingClientRect().top >=
+    document.querySelector(".scroll").getBoundingClientRect().top), 300))"""
 FOCUS = "(document.activeElement.innerText || document.activeElement.ariaLabel || '').trim()"
 
 
@@ -64,6 +67,7 @@ def test_a_phone_in_both_colours(phone: Browser, dark: bool) -> None:
         send(phone, text)
         phone.see(QUESTION)
         assert [*phone.violations(), fits(phone)] == [True], text
+        assert phone.evaluate(BEGINS), "a question is seen from its beginning"
         phone.picture(f"chat-phone-{'dark' if dark else 'light'}")
         phone.click(f"{QUESTION} button:text-is('{'No' if text.startswith('Pay') else 'Cancel'}')")
         phone.see(READY)

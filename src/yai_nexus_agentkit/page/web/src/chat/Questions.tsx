@@ -66,6 +66,15 @@ function useFocus(box: RefObject<HTMLDivElement | null>, answered: number) {
     box.current?.querySelector<HTMLElement>(INPUTS)?.focus({ preventScroll: answered === 0 });
   }, [box, answered]);
   useEffect(() => () => document.getElementById("message")?.focus({ preventScroll: true }), []);
+  useEffect(() => {
+    // Taller than the list: from the beginning, after the list has followed the new height.
+    const timer = setTimeout(() => {
+      const list = box.current?.closest(".scroll");
+      if (!box.current || !list || box.current.clientHeight <= list.clientHeight) return;
+      list.scrollTop += box.current.getBoundingClientRect().top - list.getBoundingClientRect().top;
+    }, 50);
+    return () => clearTimeout(timer);
+  }, [box]);
 }
 
 const INPUTS = ".question button, .question input, .question select, .question textarea";
