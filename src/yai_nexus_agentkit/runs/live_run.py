@@ -108,6 +108,8 @@ class LiveRun:
         """It was stopped or abandoned, or its terminal event is out: the thread will be free in a moment."""
         self.handed_over = False
         """Another worker goes on with it, or has already: nothing ends here but the views."""
+        self.lost = False
+        """It was handed over because this worker owns it no more."""
         self.task: asyncio.Task[None] | None = None
         self._free, self._ended, self._failure_text, self._past = free, ended, failure_text, past
         self._begun: AsyncGenerator[None, None] | None = None
@@ -172,7 +174,13 @@ class LiveRun:
         happens if its end is known."""
         if self.feed.terminal is None:
             self.handed_over = True
+            self.record.outcome = "handed_over"
             self.abandon()
+
+    def lose(self) -> None:
+        """Hand it over because this worker owns it no more."""
+        self.lost = True
+        self.hand_over()
 
     def too_slow(self, viewer: Viewer) -> None:
         """A viewer reads too slowly. It loses its view; a run that ends with its viewers ends with this error."""

@@ -34,9 +34,11 @@ class RunHead:
     started: float = 0.0
     ended: float | None = None
     fence: int = 0
-    """Fencing number of the worker that owns the run."""
+    """Fencing number of the worker that owns the run; 0 after a worker handed it over."""
     attempt: int = 1
     """How many workers have owned it."""
+    handed: int = 0
+    """How many of them handed it over when they stopped; the others died."""
     base: int = 0
     """Entries up to this one were replaced by a single one with this number (`RunLog.compact`)."""
     size: int = 0
@@ -81,6 +83,10 @@ class RunLog(Protocol):
     async def claim(self, run: str, fence: int) -> RunHead | None:
         """Own a run that has not ended, as its next attempt. None: it has ended, is unknown, or a newer worker owns
         it."""
+
+    async def hand_over(self, run: str, fence: int) -> None:
+        """The owner stops, and leaves the run to the next one. Nothing happens if `fence` does not own the run, or it
+        has ended."""
 
     async def append(self, batches: Sequence[Batch]) -> frozenset[str]:
         """Append one batch to each of several runs. Returns the runs that refused theirs: ended, dropped, or owned by

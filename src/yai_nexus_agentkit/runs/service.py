@@ -380,7 +380,7 @@ class RunService:
             return
         _logger.error("run %r lost the lock of its thread", run.run_input.run_id)
         if self._shared is not None:
-            run.hand_over()
+            run.lose()
         else:
             run.control.stop(ThreadBusyError("the thread was taken over by another run"))
 

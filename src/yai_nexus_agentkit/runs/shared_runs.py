@@ -37,7 +37,7 @@ _PER_RUN = 0.002
 """Seconds added to that for each run of another worker."""
 _SWEEP = 60.0
 """Seconds between two sweeps of old logs."""
-_MOST_ATTEMPTS = 5
+_MOST_DEATHS = 5
 """A run that took this many workers with it is given up."""
 
 Restorer = Callable[[RunHead], Awaitable[RunRequest]]
@@ -81,7 +81,7 @@ class SharedRuns:
             entries = await self.log.read(head.id)
             seq = entries[-1].seq if entries else 0
         self._own.add(head.id)
-        recording = self._recorder.open(head.id, run.held.fence, seq=seq, lost=run.hand_over, shortened=run.feed.so_far)
+        recording = self._recorder.open(head.id, run.held.fence, seq=seq, lost=run.lose, shortened=run.feed.so_far)
         run.feed.recorded = recording.put
         try:
             yield
@@ -90,6 +90,8 @@ class SharedRuns:
                 if run.handed_over:
                     with contextlib.suppress(Exception):
                         await self._recorder.flush()
+                        if not run.lost:
+                            await self.log.hand_over(head.id, run.held.fence)
                 else:
                     last = run.feed.terminal or RunErrorEvent(message="nobody watched the run", code=Code.CANCELLED)
                     await recording.end(last)
@@ -174,13 +176,17 @@ class SharedRuns:
         restorers: Mapping[str, Restorer],
     ) -> bool:
         """Go on with a run whose thread's lock is held. True: it has begun, and the lock is its own."""
+        before = await self.log.head(run)
         head = await self.log.claim(run, held.fence)
-        if head is None:  # it ended in between
+        if before is None or head is None:  # it ended in between
             return False
-        _logger.warning("run %r lost its worker; this is attempt %d", head.run_id, head.attempt)
+        if before.fence == 0:
+            _logger.info("run %r is taken over from a worker that stopped", head.run_id)
+        else:
+            _logger.warning("run %r lost its worker; this is attempt %d", head.run_id, head.attempt)
         try:
-            if head.attempt > _MOST_ATTEMPTS:
-                raise CannotGoOnError(f"it took {_MOST_ATTEMPTS} workers with it")
+            if head.attempt - head.handed > _MOST_DEATHS:
+                raise CannotGoOnError(f"it took {_MOST_DEATHS} workers with it")
             if head.thread.agent not in restorers:
                 raise CannotGoOnError(f"this server has no agent {head.thread.agent!r}")
             request = await restorers[head.thread.agent](head)

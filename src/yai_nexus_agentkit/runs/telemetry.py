@@ -43,7 +43,8 @@ class RunRecord:
     """Seconds from the start to the first event."""
     seconds: float = 0.0
     outcome: str = "abandoned"
-    """``success``, ``interrupt``, ``cancelled``, ``error``, or ``abandoned`` when the client went away."""
+    """``success``, ``interrupt``, ``cancelled``, ``error``, ``abandoned`` when the client went away, or ``handed_over``
+    to another worker."""
     code: str | None = None
     """``RUN_ERROR.code``."""
     open_calls: set[str] = field(default_factory=set)
@@ -88,7 +89,7 @@ class RunRecord:
     def report(self, meter: Meter | None) -> None:
         """Log the finished run, and count it."""
         self.seconds = time.perf_counter() - self.started
-        how = self.code or self.outcome
+        how = self.code or self.outcome.replace("_", " ")
         written = self.written()
         figures = (self.run_id, self.thread.id, self.thread.agent, how, self.events, written, self.seconds)
         _logger.info("run %r of thread %r (%s): %s, %d events, %d bytes, %.3f s", *figures)

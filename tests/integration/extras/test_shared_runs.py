@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
@@ -147,6 +148,22 @@ async def test_a_rolling_restart_loses_no_run(address: str) -> None:
             assert again.types()[-1] == "RUN_FINISHED"
             (shown,) = (await call(new, "GET", f"/threads/t{n}/messages")).json["messages"][1:]
             assert shown["content"].split() == whole(100)
+
+
+async def test_restarts_are_not_deaths(address: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "yai_nexus_agentkit")
+    async with Workers(address) as workers:
+        app = await workers.start()
+        await post(app, run_body()).until(lambda it: TALK in it.types())
+        for restart in range(1, 7):
+            old, app = app, await workers.start()
+            await workers.end(old)
+            async with asyncio.timeout(10):
+                while caplog.text.count("is taken over from a worker that stopped") < restart:
+                    await asyncio.sleep(0.02)
+        assert (await join(app).end()).types()[-1] == "RUN_FINISHED"
+    assert "lost its worker" not in caplog.text
+    assert caplog.text.count("(agent): handed over, ") == 6
 
 
 def abandoned(who: str = "ann", **facts: Any) -> RunHead:

@@ -233,13 +233,20 @@ async def test_a_worker_that_lost_a_run_cannot_write(logs: list[RunLog], agent: 
     await one.create(elsewhere)
     claimed = await other.claim(run.id, 7)
     assert claimed is not None
-    assert (claimed.attempt, claimed.fence) == (2, 7)
+    assert (claimed.attempt, claimed.handed, claimed.fence) == (2, 0, 7)
     assert await other.claim(run.id, 7) is None
+    for owner, handed in ((6, 0), (7, 1), (7, 1)):
+        await other.hand_over(run.id, owner)
+        assert (left := await one.head(run.id)) is not None
+        assert (left.handed, left.fence) == (handed, 0 if handed else 7)
+    claimed = await other.claim(run.id, 8)
+    assert claimed is not None
+    assert (claimed.attempt, claimed.handed, claimed.fence) == (3, 1, 8)
     refused = await one.append([Batch(run.id, 5, b"late"), Batch(elsewhere.id, 6, b"fine")])
     assert refused == {run.id}
     assert [entry.data for entry in await one.read(run.id)] == []
     assert not await one.compact(run.id, 5, 1, b"late")
-    assert not await other.append([Batch(run.id, 7, b"mine", last=True)])
+    assert not await other.append([Batch(run.id, 8, b"mine", last=True)])
     assert await one.claim(run.id, 9) is None
     assert [left.run for left in await one.unfinished() if left.thread in (run.thread.key, elsewhere.thread.key)] == [
         elsewhere.id

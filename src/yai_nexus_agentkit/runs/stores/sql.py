@@ -49,6 +49,9 @@ MIGRATIONS: Sequence[str] = (
     CREATE INDEX agui_board_until ON agui_board (until);
     CREATE TABLE agui_news (seq BIGINT PRIMARY KEY, news TEXT NOT NULL, sent DOUBLE PRECISION NOT NULL);
     """,
+    """
+    ALTER TABLE agui_runs ADD COLUMN handed INTEGER NOT NULL DEFAULT 0;
+    """,
 )
 """Statements by version, each with a semicolon at its end. One worker applies a version once, in one transaction."""
 
@@ -273,6 +276,12 @@ class SqlLog:
         )  # fmt: skip
         return await self.head(run) if found else None
 
+    async def hand_over(self, run: str, fence: int) -> None:
+        await self._database.rows(
+            "UPDATE agui_runs SET fence = 0, handed = handed + 1 WHERE id = ? AND fence = ? AND ended IS NULL",
+            run, fence,
+        )  # fmt: skip
+
     async def append(self, batches: Sequence[Batch]) -> frozenset[str]:
         taken = await self._database.append(batches)
         return frozenset(batch.run for batch in batches) - taken
@@ -331,15 +340,14 @@ class SqlLog:
         return len(gone)
 
     async def _heads(self, condition: str, *args: Any) -> list[RunHead]:
-        columns = "id, head, started, ended, fence, attempt, base, size"
+        columns = "id, head, started, ended, fence, attempt, handed, base, size"
         found = await self._database.rows(f"SELECT {columns} FROM agui_runs WHERE {condition}", *args)
         heads: list[RunHead] = []
-        for run, fixed, started, ended, fence, attempt, base, size in found:
+        for run, fixed, started, ended, fence, attempt, handed, base, size in found:
             known = json.loads(fixed)
             head = RunHead(run, ThreadRef(*known.pop("thread")), **known)
-            heads.append(
-                replace(head, started=started, ended=ended, fence=fence, attempt=attempt, base=base, size=size)
-            )
+            changing = {"ended": ended, "fence": fence, "attempt": attempt, "handed": handed}
+            heads.append(replace(head, started=started, base=base, size=size, **changing))
         return heads
 
 

@@ -57,6 +57,11 @@ if not fence or tonumber(fence) >= tonumber(ARGV[1]) or redis.call('HEXISTS', KE
 redis.call('HSET', KEYS[1], 'fence', ARGV[1])
 return redis.call('HINCRBY', KEYS[1], 'attempt', 1)
 """
+_HAND_OVER = """
+if redis.call('HGET', KEYS[1], 'fence') ~= ARGV[1] or redis.call('HEXISTS', KEYS[1], 'ended') == 1 then return end
+redis.call('HSET', KEYS[1], 'fence', 0)
+redis.call('HINCRBY', KEYS[1], 'handed', 1)
+"""
 _COMPACT = """
 local run, log = KEYS[1], KEYS[2]
 if redis.call('HGET', run, 'fence') ~= ARGV[1] then return 0 end
@@ -76,6 +81,7 @@ class RedisLog:
         self._create = client.register_script(_CREATE)
         self._append = client.register_script(_APPEND)
         self._claim = client.register_script(_CLAIM)
+        self._hand_over = client.register_script(_HAND_OVER)
         self._compact = client.register_script(_COMPACT)
         self._followers = Followers(RedisNews(client))
 
@@ -100,6 +106,9 @@ class RedisLog:
     async def claim(self, run: str, fence: int) -> RunHead | None:
         claimed = await self._claim(keys=[_run(run)], args=[fence])
         return await self.head(run) if claimed else None
+
+    async def hand_over(self, run: str, fence: int) -> None:
+        await self._hand_over(keys=[_run(run)], args=[fence])
 
     async def append(self, batches: Sequence[Batch]) -> frozenset[str]:
         # One argument per batch: the client takes longer to pack many than the server to part one.
@@ -189,6 +198,7 @@ def _head(run: str, fields: Mapping[bytes, bytes]) -> RunHead | None:
         ended=float(fields[b"ended"]) if b"ended" in fields else None,
         fence=int(fields[b"fence"]),
         attempt=int(fields[b"attempt"]),
+        handed=int(fields.get(b"handed", 0)),
         base=int(fields.get(b"base", 0)),
         size=int(fields[b"size"]),
     )
