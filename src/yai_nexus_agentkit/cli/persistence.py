@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["check_shared", "persistence", "run_store", "with_persistence"]
 
+_SETUP = 0x41475549
+"""Key of the lock in PostgreSQL under which the tables of checkpointers are made."""
 _WHERE = re.compile(r"(memory)|(sqlite):(.+)|(postgres)(?:ql)?://.*")
 _PLACES = {
     ("checkpointer", "memory"): ("langgraph.checkpoint.memory", "InMemorySaver"),
@@ -57,11 +60,35 @@ async def _opened(kind: str, where: str, stack: AsyncExitStack) -> Any:
     if place == "memory":
         return made()
     try:
-        saver = await stack.enter_async_context(made.from_conn_string(path or where))
+        if place == "postgres":
+            return await stack.enter_async_context(_in_postgres(made, where))
+        saver = await stack.enter_async_context(made.from_conn_string(path))
         await saver.setup()
     except Exception as error:
         raise CommandError(f"--{kind} {_without_password(where)}: {summary(error)}") from error
     return saver
+
+
+@asynccontextmanager
+async def _in_postgres(made: Any, address: str) -> AsyncIterator[Any]:
+    """A saver or store with a pool: a single connection does not come back when the database restarts."""
+    import psycopg
+    from psycopg.rows import dict_row
+    from psycopg_pool import AsyncConnectionPool
+
+    options: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
+    # LangGraph's tables can be made by one worker at a time. The lock ends with its connection. Nobody waits inside the
+    # database: an index that is built there would wait for them.
+    async with await psycopg.AsyncConnection.connect(address, **options) as first:
+        while True:
+            found = await first.execute("SELECT 1 WHERE pg_try_advisory_lock(%s)", [_SETUP])
+            if found.rowcount:
+                break
+            await asyncio.sleep(0.1)
+        await made(first).setup()
+    check = AsyncConnectionPool.check_connection
+    async with AsyncConnectionPool(address, min_size=1, max_size=8, kwargs=options, check=check, open=False) as pool:
+        yield made(pool)
 
 
 @asynccontextmanager

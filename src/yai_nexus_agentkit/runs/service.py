@@ -32,7 +32,7 @@ from yai_nexus_agentkit.runs.operations import Operation, OperationCancelledErro
 from yai_nexus_agentkit.runs.outage import Outage
 from yai_nexus_agentkit.runs.remote_run import RemoteRun
 from yai_nexus_agentkit.runs.shared_runs import Restorer, SharedRuns
-from yai_nexus_agentkit.runs.stores.store import Store, StoreUnavailableError
+from yai_nexus_agentkit.runs.stores.store import Store, StoreNotOpenError, StoreUnavailableError
 from yai_nexus_agentkit.runs.telemetry import Meter
 from yai_nexus_agentkit.transport.wire import Refusal
 
@@ -119,6 +119,11 @@ class RunService:
                 retention=settings.retention,
                 kept=settings.kept,
             )
+
+    def check_open(self) -> None:
+        """Raises `StoreNotOpenError`."""
+        if not self._opened:
+            raise StoreNotOpenError
 
     @property
     def locks(self) -> ThreadLocks:
@@ -216,7 +221,8 @@ class RunService:
         return task
 
     async def current(self, key: str) -> LiveRun | RemoteRun | None:
-        """The run that the thread has, in this process or another one."""
+        """The run that the thread has, in this process or another one. Raises `StoreUnavailableError`."""
+        self.check_open()
         run = self._live.get(key)
         if run is not None or self._shared is None:
             return run
@@ -226,8 +232,7 @@ class RunService:
     async def hold(self, thread: ThreadRef, *, busy: Busy = "reject") -> AsyncIterator[Held]:
         """Hold a thread's lock, as its run would, and keep it alive. `busy`: how to meet a run that the thread has.
         Raises `ThreadBusyError`."""
-        if not self._opened:
-            raise StoreUnavailableError("the store is not open: the application's lifespan has not begun")
+        self.check_open()
         held = await self._acquire(thread.key, busy)
         if held is None:
             raise ThreadBusyError("the thread has a run under way", retry_after=self.settings.ending_wait)

@@ -22,7 +22,6 @@ from starlette.routing import Router
 from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
 from yai_nexus_agentkit.page.mount import first_parts
 from yai_nexus_agentkit.runs.identity import Identity
-from yai_nexus_agentkit.runs.service import RunService
 from yai_nexus_agentkit.server.adding import (
     add_routes_of,
     add_socket,
@@ -33,7 +32,7 @@ from yai_nexus_agentkit.server.adding import (
 )
 from yai_nexus_agentkit.server.agents import Agent, ServedAgent
 from yai_nexus_agentkit.server.ai_sdk import AISDK, readable
-from yai_nexus_agentkit.server.application_service import cared_for, service_of, working
+from yai_nexus_agentkit.server.application_service import ApplicationService, cared_for
 from yai_nexus_agentkit.server.copilotkit import CopilotKit
 from yai_nexus_agentkit.server.endpoints import Endpoints
 from yai_nexus_agentkit.server.openai import OpenAI, plain
@@ -80,7 +79,7 @@ def create_app(
     """An ASGI application that serves one agent at ``/``, or each of several at ``/{name}``.
 
     An agent is an `AGUIAdapter`, or a function from `Identity` to one. Runs of all agents count towards the same
-    limits; their `RunService` is ``app.state.agui``. `wire`: what clients post and read; default: AG-UI over SSE.
+    limits; their service is ``app.state.agui``. `wire`: what clients post and read; default: AG-UI over SSE.
     `copilotkit`: a path, ``/copilotkit`` for example, under which pages made with CopilotKit find the same agents.
     `openai`: a path, ``/v1`` for example, or settings; OpenAI's clients find the same agents there as models.
     `ai_sdk`: a path, ``/api/chat`` for example, where pages made with the AI SDK find the agent; each of several is at
@@ -105,8 +104,8 @@ def create_app(
         models = openai is not None and f"{path}/".startswith(f"{openai.path.rstrip('/')}/")
         return OpenAIWire() if models else spoken
 
-    app, service = _empty(settings, wire_at), service_of(settings)
-    _live_with(app.router, partial(working, service, settings))
+    app, service = _empty(settings, wire_at), ApplicationService(settings)
+    _live_with(app.router, service.living)
     _live_with(app.router, _heap_frozen)
     app.state.agui = service
     for name, agent in named.items():
@@ -171,9 +170,9 @@ def add_agui_routes(
     dependencies: Sequence[Any] = (),
     settings: ServerSettings = DEFAULTS,
     name: str | None = None,
-    service: RunService | None = None,
+    service: ApplicationService | None = None,
     wire: Wire | None = None,
-) -> RunService:
+) -> ApplicationService:
     """Serve an agent under `path` of a FastAPI or Starlette application, or of a FastAPI ``APIRouter``.
 
     `dependencies`: FastAPI's, for all these routes. `name`: part of the identity of the agent's threads; default: the
@@ -184,7 +183,7 @@ def add_agui_routes(
     """
     path = checked_path(path, settings)
     served = ServedAgent(name or path.strip("/") or _ONLY, agent, settings)
-    running = service or service_of(settings)
+    running = service or ApplicationService(settings)
     running.restorers[served.name] = partial(restored_request, served, settings)
     endpoints = Endpoints(served, running, settings, wire or AGUIWire(settings.event_lines))
     router = router_of(app)
@@ -199,7 +198,7 @@ def add_agui_routes(
     if settings.sockets is not None:
         add_socket(app, AGUISocket(served, running, settings), f"{path}/ws", dependencies)
     if service is None:
-        _live_with(router, partial(working, running, settings))
+        _live_with(router, running.living)
     _live_with(router, partial(cared_for, running, served, settings))
     return running
 
@@ -211,8 +210,8 @@ def add_copilotkit_routes(
     *,
     dependencies: Sequence[Any] = (),
     settings: ServerSettings = DEFAULTS,
-    service: RunService | None = None,
-) -> RunService:
+    service: ApplicationService | None = None,
+) -> ApplicationService:
     """Serve agents to pages made with CopilotKit, without its Node runtime: `path` is their ``runtimeUrl``. `app`: a
     FastAPI or Starlette application, or a FastAPI ``APIRouter``.
 
@@ -237,8 +236,8 @@ def add_openai_routes(
     *,
     dependencies: Sequence[Any] = (),
     settings: ServerSettings = DEFAULTS,
-    service: RunService | None = None,
-) -> RunService:
+    service: ApplicationService | None = None,
+) -> ApplicationService:
     """Serve agents as models to OpenAI's clients: Dify, Open WebUI, LibreChat, the SDKs. `app`: a FastAPI or Starlette
     application, or a FastAPI ``APIRouter``. `openai`: the base path, or settings.
 
@@ -266,8 +265,8 @@ def add_ai_sdk_routes(
     dependencies: Sequence[Any] = (),
     settings: ServerSettings = DEFAULTS,
     name: str | None = None,
-    service: RunService | None = None,
-) -> RunService:
+    service: ApplicationService | None = None,
+) -> ApplicationService:
     """Serve an agent to pages made with the AI SDK (``useChat``): `path` is the ``api`` of their transport. `app`: a
     FastAPI or Starlette application, or a FastAPI ``APIRouter``.
 
@@ -297,8 +296,8 @@ def add_live_routes(
     dependencies: Sequence[Any] = (),
     settings: ServerSettings = DEFAULTS,
     name: str | None = None,
-    service: RunService | None = None,
-) -> RunService:
+    service: ApplicationService | None = None,
+) -> ApplicationService:
     """Serve an agent of google-adk in live mode: a web socket at `path`, whose model listens while it answers. `app`: a
     FastAPI or Starlette application, or a FastAPI ``APIRouter``.
 
@@ -342,20 +341,22 @@ def _named(agents: Agent | Mapping[str, Agent]) -> Mapping[str, Agent]:
 
 
 def _served(
-    agents: Agent | Mapping[str, Agent], settings: ServerSettings, service: RunService | None
-) -> tuple[dict[str, ServedAgent], RunService]:
+    agents: Agent | Mapping[str, Agent], settings: ServerSettings, service: ApplicationService | None
+) -> tuple[dict[str, ServedAgent], ApplicationService]:
     """The agents of a further wire, and the service that runs them."""
-    running = service or service_of(settings)
+    running = service or ApplicationService(settings)
     served = {name: ServedAgent(name, agent, settings) for name, agent in _named(agents).items()}
     for name, one in served.items():
         running.restorers.setdefault(name, partial(restored_request, one, settings))
     return served, running
 
 
-def _work_alone(app: Any, running: RunService, served: Mapping[str, ServedAgent], settings: ServerSettings) -> None:
+def _work_alone(
+    app: Any, running: ApplicationService, served: Mapping[str, ServedAgent], settings: ServerSettings
+) -> None:
     """The service, and the care for its agents, live with the application."""
     router = router_of(app)
-    _live_with(router, partial(working, running, settings))
+    _live_with(router, running.living)
     for agent in served.values():
         _live_with(router, partial(cared_for, running, agent, settings))
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
+from typing import Self
 
 from yai_nexus_agentkit.runs.connections import Connections, ConnectionSettings
 from yai_nexus_agentkit.runs.janitor import Janitor
@@ -21,54 +22,69 @@ from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.socket_settings import SocketSettings
 from yai_nexus_agentkit.server.workers import warn_of_memory, warn_of_workers, workers_asked_for
 
-__all__ = ["cared_for", "service_of", "working"]
+__all__ = ["ApplicationService", "cared_for"]
 
 
-def service_of(settings: ServerSettings) -> RunService:
-    """A service with these settings."""
-    sockets = settings.sockets or SocketSettings()
-    return RunService(
-        settings=ServiceSettings(
-            busy="wait" if settings.busy == "stream" else settings.busy,
-            busy_wait=settings.busy_wait,
-            ending_wait=settings.ending_wait,
-            lease=settings.lease,
-            kept=settings.run_memory,
-            flush=settings.flush,
-            retention=settings.run_kept,
-        ),
-        capacity=Capacity(
-            settings.max_runs, settings.max_runs_per_user, settings.max_bodies, retry_after=settings.retry_after
-        ),
-        connections=Connections(
-            ConnectionSettings(
-                policy=sockets.approvals, grace=sockets.grace, isolated=sockets.isolated, lease=settings.lease
+class ApplicationService(RunService):
+    """The run service of an application.
+
+    Routes that are added before the application starts bring it into the application's lifespan. In a lifespan that has
+    begun, ``async with service: yield`` opens it.
+    """
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self._given = settings
+        self._life = AsyncExitStack()
+        sockets = settings.sockets or SocketSettings()
+        super().__init__(
+            settings=ServiceSettings(
+                busy="wait" if settings.busy == "stream" else settings.busy,
+                busy_wait=settings.busy_wait,
+                ending_wait=settings.ending_wait,
+                lease=settings.lease,
+                kept=settings.run_memory,
+                flush=settings.flush,
+                retention=settings.run_kept,
             ),
-            Capacity(sockets.max_sockets, sockets.max_sockets_per_user),
-        ),
-        store=_with_own(settings.store if isinstance(settings.store, Store) else Store(), settings),
-        opened=isinstance(settings.store, Store) or settings.store == MEMORY,
-        meter=settings.metrics,
-        failure_text=partial(client_text, expose=settings.expose_errors),
-    )
+            capacity=Capacity(
+                settings.max_runs, settings.max_runs_per_user, settings.max_bodies, retry_after=settings.retry_after
+            ),
+            connections=Connections(
+                ConnectionSettings(
+                    policy=sockets.approvals, grace=sockets.grace, isolated=sockets.isolated, lease=settings.lease
+                ),
+                Capacity(sockets.max_sockets, sockets.max_sockets_per_user),
+            ),
+            store=_with_own(settings.store if isinstance(settings.store, Store) else Store(), settings),
+            opened=isinstance(settings.store, Store) or settings.store == MEMORY,
+            meter=settings.metrics,
+            failure_text=partial(client_text, expose=settings.expose_errors),
+        )
+
+    @asynccontextmanager
+    async def living(self) -> AsyncIterator[None]:
+        """The store is open and the service works, for as long as the block lasts."""
+        settings = self._given
+        async with AsyncExitStack() as stack:
+            if isinstance(settings.store, str) and settings.store != MEMORY:
+                store = await stack.enter_async_context(open_store(settings.store))
+                self.use(_with_own(store, settings))
+            if not self.shares_locks:
+                warn_of_workers(workers_asked_for(sys.argv, os.environ))
+            await stack.enter_async_context(self.working())
+            yield
+
+    async def __aenter__(self) -> Self:
+        await self._life.enter_async_context(self.living())
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._life.aclose()
 
 
 def _with_own(store: Store, settings: ServerSettings) -> Store:
     """The store with the application's own members."""
     return replace(store, locks=settings.locks or store.locks, index=settings.index or store.index)
-
-
-@asynccontextmanager
-async def working(service: RunService, settings: ServerSettings) -> AsyncIterator[None]:
-    """The store is open and the service works."""
-    async with AsyncExitStack() as stack:
-        if isinstance(settings.store, str) and settings.store != MEMORY:
-            store = await stack.enter_async_context(open_store(settings.store))
-            service.use(_with_own(store, settings))
-        if not service.shares_locks:
-            warn_of_workers(workers_asked_for(sys.argv, os.environ))
-        async with service.working():
-            yield
 
 
 @asynccontextmanager

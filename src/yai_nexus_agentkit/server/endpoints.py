@@ -213,7 +213,8 @@ class Endpoints:
 
     @_answered
     async def ready(self, request: Request) -> Response:
-        """The checkpointer answers."""
+        """The checkpointer and the store answer."""
+        self.service.check_open()
         adapter = self.agent.fixed
         store = adapter.threads() if adapter is not None else None
         wanted = {"checkpointer": store.ready if store is not None else None, "store": self.service.store.ready}

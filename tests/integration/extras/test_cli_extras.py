@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests.support.command_line import Project, project_in, run_main
+from tests.support.postgres import postgres
 from tests.support.server_process import serving
+from yai_nexus_agentkit.cli.persistence import persistence
 from yai_nexus_agentkit.page.files import is_built
 
 AGENT = """
@@ -100,3 +105,21 @@ def test_a_store_without_its_extra_is_one_line(
     assert (result.code, result.out) == (2, "")
     wanted = 'a store in Redis needs redis: pip install "yai-nexus-agentkit[redis]"'
     assert result.err == f"yai-nexus-agentkit: --run-store: {wanted}\n"
+
+
+def test_agents_answer_again_after_a_restart_of_their_database(project: Project, database: str) -> None:
+    """Every connection ends with the database."""
+    with serving(project.folder, "my_agent:graph", "--checkpointer", database, "--no-page") as server:
+        assert server.post("/")[-1]["type"] == "RUN_FINISHED"
+        with psycopg.connect(database, autocommit=True) as ending:
+            ending.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+        assert server.post("/")[-1]["type"] == "RUN_FINISHED"
+        assert json.loads(server.get("/ready")[2]) == {"status": "ready"}
+
+
+async def test_workers_that_start_at_once_make_the_tables_once() -> None:
+    with postgres() as empty:
+        async with AsyncExitStack() as stack:
+            workers = (stack.enter_async_context(persistence(checkpointer=empty, store=empty)) for _ in range(6))
+            opened = await asyncio.gather(*workers)
+    assert [set(found) for found in opened] == [{"checkpointer", "store"}] * 6

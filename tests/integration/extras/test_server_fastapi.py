@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, nullcontext
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -237,3 +239,28 @@ async def test_a_dependency_that_asks_for_a_request_keeps_sockets_out() -> None:
         with pytest.raises(InvalidStatus):
             async with tab(host, "/agent/ws"):
                 pass
+
+
+@pytest.mark.parametrize("opens", [True, False])
+async def test_routes_that_are_added_in_a_lifespan_have_a_store(opens: bool, tmp_path: Path) -> None:
+    """Whoever adds them opens the service; else the server says that it is not ready."""
+    stored = ServerSettings(store=f"sqlite:{tmp_path / 'runs.db'}")
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        service = add_agui_routes(app, AGUIAdapter(talker(2)), "/agent", settings=stored)
+        async with service if opens else nullcontext():
+            yield
+
+    app = FastAPI(lifespan=lifespan)
+    async with living(app):
+        ready = await call(app, "GET", "/agent/ready")
+        run = await call(app, "POST", "/agent", run_body())
+        joined = await call(app, "POST", "/agent/connect", run_body(None))
+        if opens:
+            assert ready.json == {"status": "ready"}
+            assert run.types()[-1] == joined.types()[-1] == "RUN_FINISHED"
+        for answer in () if opens else (ready, run, joined):
+            assert answer.status == 503
+            assert answer.json["detail"]["error"] == "STORE_UNAVAILABLE"
+            assert "`async with` what add_agui_routes returns" in answer.json["detail"]["error_description"]

@@ -12,11 +12,21 @@ from yai_nexus_agentkit.runs.journal import MemoryThreadJournal, ThreadJournal
 from yai_nexus_agentkit.runs.locks import MemoryThreadLocks, ThreadLocks
 from yai_nexus_agentkit.runs.log import RunLog
 
-__all__ = ["Store", "StoreUnavailableError"]
+__all__ = ["Store", "StoreNotOpenError", "StoreUnavailableError"]
 
 
 class StoreUnavailableError(Exception):
     """The store of threads and runs cannot be reached. Nothing began."""
+
+
+class StoreNotOpenError(StoreUnavailableError):
+    """The lifespan of the application opens it."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the store is not open: the application's lifespan has not begun, or it had when the routes were added"
+            " (`async with` what add_agui_routes returns)"
+        )
 
 
 async def _always() -> None:
