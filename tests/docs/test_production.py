@@ -40,7 +40,7 @@ def test_the_services_are_those_that_the_container_looks_for() -> None:
 
 def test_the_proxy_finds_the_workers() -> None:
     services = yaml.safe_load(BLOCKS["yaml"])["services"]
-    assert f"server {services['proxy']['depends_on'][0]}:8000;" in BLOCKS["nginx"]
+    assert f"server {next(iter(services['proxy']['depends_on']))}:8000 resolve;" in BLOCKS["nginx"]
     assert any("./nginx.conf:" in volume for volume in services["proxy"]["volumes"])
     users = BLOCKS["nginx"].partition("auth_basic_user_file ")[2].partition(";")[0]
     assert any(f":{users}:" in volume for volume in services["proxy"]["volumes"]), "$remote_user is verified"
