@@ -11,7 +11,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -147,6 +147,33 @@ def test_what_does_not_end_is_cut_off(folder: Path, presses: int) -> None:
     assert (b"RUN_ERROR" in ending) is (presses == 1)
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_sigterm_hands_runs_over_and_leaves_nothing_behind(folder: Path, workers: int) -> None:
+    """Whoever watches loses the connection, at the run's own worker and at the other one."""
+    stored = ["--checkpointer", "sqlite:threads.db", "--run-store", "sqlite:runs.db", "--disconnect", "continue"]
+    body = run_input("hi", thread_id="t", run_id="r").model_dump_json(by_alias=True).encode()
+    with serving(folder, "my_agent:endless", *stored, "--workers", str(workers)) as server, ExitStack() as open_streams:
+        for path in ["/", *["/connect"] * 6]:
+            request = urllib.request.Request(server.base + path, body, {"content-type": "application/json"})
+            stream = open_streams.enter_context(urllib.request.urlopen(request, timeout=30))
+            assert b"RUN_STARTED" in stream.read1(65536)
+        server.process.send_signal(signal.SIGTERM)
+        server.wait_for("stopped\n", seconds=10)
+        assert server.process.wait(timeout=20) == 0
+    assert "handed over" in server.shown
+    assert [line for line in server.shown.splitlines() if "ERROR" in line or "Traceback" in line] == []
+    assert sorted(path.name for path in folder.glob("*.db*")) == ["runs.db", "threads.db"]
+
+
+def test_several_workers_without_stored_threads_are_warned_about_once(folder: Path) -> None:
+    with serving(folder, *TWO) as server:
+        server.post()
+        server.process.send_signal(signal.SIGTERM)
+        server.wait_for("stopped\n", seconds=10)
+    warning = "a run is lost with its worker. --checkpointer sqlite:PATH or postgres://... keeps them"
+    assert server.shown.count(warning) == 1
+
+
 @pytest.mark.skipif(not find_spec("uvloop"), reason="there is none for this system")
 @pytest.mark.parametrize("more", [[], ["--reload"]])
 def test_the_event_loop_is_the_fast_one(folder: Path, more: list[str]) -> None:
@@ -188,10 +215,12 @@ def test_several_agents_have_names(folder: Path) -> None:
         server.wait_for("ValueError: secret")
         server.wait_for("INFO: run 'r' of thread 't' (bad): AGENT_ERROR")
     lines = server.shown.partition("/bad  my_agent:failing\n")[2].splitlines()
-    requests = [line for line in lines if '"POST /' in line]
+    logged = [match for line in lines if (match := re.match(r"[-\d]+ [:,\d]+ \[(\d+)\] ([A-Z]+): (.*)", line))]
+    assert {match[1] for match in logged} == {str(server.process.pid)}
+    assert {match[2] for match in logged} == {"INFO", "ERROR"}
+    requests = [match[3] for match in logged if '"POST /' in match[3]]
     assert len(requests) == 3
-    assert all(re.match(r"INFO: 127.0.0.1:\d+ - ", line) for line in requests)
-    assert {line.partition(":")[0] for line in lines if re.match("[A-Z]+:", line)} == {"INFO", "ERROR"}
+    assert all(re.match(r"127.0.0.1:\d+ - ", request) for request in requests)
 
 
 def test_pages_of_the_ai_sdk_are_served(folder: Path) -> None:

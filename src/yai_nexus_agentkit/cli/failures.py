@@ -18,7 +18,7 @@ __all__ = ["LOG_FORMAT", "PROGRAM", "CommandError", "place", "report", "summary"
 
 PROGRAM = "yai-nexus-agentkit"
 LOG_FORMAT = "%(levelname)s: %(message)s"
-"""Warnings of the command line look the same."""
+"""Warnings of the command line look the same. Log lines of a server have the time and the process in front."""
 
 _OURS = str(Path(__file__).resolve().parent.parent)
 _LIBRARIES = tuple(

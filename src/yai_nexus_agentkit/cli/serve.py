@@ -7,6 +7,7 @@ import asyncio
 import errno
 import logging
 import os
+import signal
 import socket
 import threading
 import webbrowser
@@ -209,6 +210,9 @@ def _run(args: argparse.Namespace, listening: socket.socket, loaded: Announce | 
     """
     import uvicorn
 
+    signal.signal(
+        signal.SIGTERM, signal.default_int_handler
+    )  # else uvicorn ends the process before its files are closed
     with asyncio.Runner(loop_factory=uvicorn.Config("", log_config=None).get_loop_factory()) as runner:
         runner.run(_serve(args, listening, loaded))
 
@@ -226,7 +230,7 @@ def _work(args: argparse.Namespace, listening: socket.socket, loaded: Announce |
 async def _serve(args: argparse.Namespace, listening: socket.socket, loaded: Announce | None) -> None:
     from yai_nexus_agentkit.cli.stopping import StoppingServer
 
-    async with application(args, listening.getsockname()[0]) as app:
+    async with application(args, listening.getsockname()[0], first=loaded is not None) as app:
         _log_to_terminal(tracebacks=args.traceback)
         if loaded is not None:
             Terminal().write(_banner(args, listening))
@@ -299,6 +303,6 @@ def _banner(args: argparse.Namespace, listening: socket.socket) -> str:
 
 def _log_to_terminal(*, tracebacks: bool) -> None:
     """Log requests, warnings and errors; with `tracebacks` also the package's debug records."""
-    logging.basicConfig(format=LOG_FORMAT)
+    logging.basicConfig(format=f"%(asctime)s [%(process)d] {LOG_FORMAT}")
     logging.getLogger("uvicorn.access").setLevel(logging.INFO)
     logging.getLogger("yai_nexus_agentkit").setLevel(logging.DEBUG if tracebacks else logging.INFO)

@@ -80,9 +80,9 @@ def inspector_wanted(args: argparse.Namespace) -> bool:
 
 
 @asynccontextmanager
-async def application(args: argparse.Namespace, address: str) -> AsyncIterator[Starlette]:
-    """The application with its agents loaded, for as long as the block lasts. `address`: where it listens. Raises
-    `CommandError`."""
+async def application(args: argparse.Namespace, address: str, *, first: bool) -> AsyncIterator[Starlette]:
+    """The application with its agents loaded, for as long as the block lasts. `address`: where it listens. `first`: no
+    other worker has warned of the agents. Raises `CommandError`."""
     from yai_nexus_agentkit.adapter.frameworks import is_agent
     from yai_nexus_agentkit.server import ServerSettings, create_app
 
@@ -129,7 +129,8 @@ async def application(args: argparse.Namespace, address: str) -> AsyncIterator[S
         except (TypeError, ValueError) as error:  # TypeError: an agent without a live mode
             raise CommandError(str(error)) from error
         _add_pages(app, specs, args, settings)
-        _warn_of_forgetting(agents, specs, args)
+        if first:
+            _warn_of_forgetting(agents, specs, args)
         yield app
 
 
@@ -210,14 +211,15 @@ def _add_pages(
 def _warn_of_forgetting(
     agents: Mapping[str | None, Agent], specs: Mapping[str | None, str], args: argparse.Namespace
 ) -> None:
-    """Warn of agents whose conversations are gone when the page is reloaded."""
+    """Warn of agents whose conversations are gone when the page is reloaded, and whose runs end with their worker."""
     from yai_nexus_agentkit import AGUIAdapter
 
+    several = args.workers > 1
+    losses = ["a reload of the page forgets them"] * page_wanted(args) + ["a run is lost with its worker"] * several
+    where = "sqlite:PATH or postgres://..." if several else "memory"
     for name, agent in agents.items():
-        if page_wanted(args) and isinstance(agent, AGUIAdapter) and agent.source.thread_store() is None:
-            warn(
-                f"{specs[name]} stores no threads: a reload of the page forgets them. --checkpointer memory keeps them"
-            )
+        if losses and isinstance(agent, AGUIAdapter) and agent.source.thread_store() is None:
+            warn(f"{specs[name]} stores no threads: {', and '.join(losses)}. --checkpointer {where} keeps them")
 
 
 def _add_inspector(app: Starlette, specs: Mapping[str | None, str]) -> None:

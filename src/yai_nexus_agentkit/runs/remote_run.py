@@ -52,6 +52,11 @@ class RemoteRun:
         """A viewer reads too slowly. It loses its view."""
         self.feed.lose(viewer, OverloadedError("the client reads too slowly"))
 
+    def drop(self) -> None:
+        """This worker stops: break the connections of all viewers, who shall find another one."""
+        self.feed.drop()
+        self.close()
+
     def close(self) -> None:
         """Read no further."""
         self.task.cancel()

@@ -309,8 +309,10 @@ class RunService:
 
     async def aclose(self, *, patience: float = 5.0) -> None:
         """Hand the runs of this process over to other workers, where there may be some; else stop them. Wait up to
-        `patience` seconds for their ends, and cut off the others."""
+        `patience` seconds for their ends, and cut off the others. Who watches other workers' runs here loses them."""
         self._closing = True
+        if self._shared is not None:
+            self._shared.drop_views()
         for run in list(self._live.values()):
             if self._shared is not None and run.request.adapter.source.continues:
                 run.hand_over()
@@ -345,7 +347,7 @@ class RunService:
 
     async def _is_ending(self, key: str) -> bool:
         run = self._live.get(key)
-        return run.ending if run is not None else await self.locks.state(key) is Lease.CANCELLING
+        return run.ending if run else await self.locks.state(key) is Lease.CANCELLING
 
     async def _keep_shown(self, run: LiveRun) -> None:
         if not run.handed_over and run.request.adapter.threads() is not None:

@@ -129,6 +129,11 @@ class SharedRuns:
             run.task.add_done_callback(self._following.discard)
         return self._remote[head.id]
 
+    def drop_views(self) -> None:
+        """Break the connections of all who watch runs of other workers here."""
+        for run in list(self._remote.values()):
+            run.drop()
+
     def _left(self, run: RemoteRun) -> None:
         if self._remote.get(run.head.id) is run:
             del self._remote[run.head.id]
