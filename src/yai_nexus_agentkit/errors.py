@@ -62,6 +62,8 @@ class Code(StrEnum):
     TOO_LARGE = "TOO_LARGE"
     CANCELLED = "CANCELLED"
     WORKER_LOST = "WORKER_LOST"
+    STORE_UNAVAILABLE = "STORE_UNAVAILABLE"
+    """The store cannot be reached, so that this viewer gets no more of a run of another worker."""
     BACKEND_ERROR = "BACKEND_ERROR"
     """The server that runs the agent cannot be reached, or failed."""
     THREAD_IS_LOCKED = "THREAD_IS_LOCKED"

@@ -270,6 +270,7 @@ class Connections:
         outage = Outage(_logger, "news of other workers come late")
         while not being_cancelled():
             try:
+                outage.trying()
                 async with aclosing(self._board.news()) as pieces:
                     async for text in pieces:
                         outage.over()

@@ -31,6 +31,7 @@ from yai_nexus_agentkit.protocol.json.model_json import model_json
 from yai_nexus_agentkit.protocol.json.patch import apply_patch
 from yai_nexus_agentkit.protocol.replay import in_its_order
 from yai_nexus_agentkit.runs.journal import JournalEntry, ThreadJournal
+from yai_nexus_agentkit.runs.outage import log_failure
 
 __all__ = ["NOTED", "Keeper", "Kept"]
 
@@ -138,8 +139,8 @@ class Keeper:
         try:
             if entries := self.entries():
                 await journal.keep(thread, entries)
-        except Exception:
-            _logger.exception("what a run showed could not be kept")
+        except Exception as error:
+            log_failure(_logger, "what a run showed could not be kept", error)
 
     def _has(self, event: ActivitySnapshotEvent) -> bool:
         return event.message_id in self._shown

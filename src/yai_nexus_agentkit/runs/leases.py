@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import aclosing
 from typing import NamedTuple
 from uuid import uuid4
 
@@ -72,6 +73,22 @@ class Leases:
     async def renew(self, held: Held) -> None:
         """Hold it for a whole lease from now on."""
         await self.locks.renew(held.key, held.holder, lease=self._lease)
+
+    async def listen(self) -> None:
+        """Notice at once that somebody in another process asks a holder to stop. Ends when it is cancelled."""
+        outage = Outage(_logger, "cancellations of other workers come late")
+        while not being_cancelled():
+            try:
+                outage.trying()
+                async with aclosing(self.locks.cancellations()) as keys:
+                    async for key in keys:
+                        for held in self.held:
+                            if held.key == key:
+                                self._noticed(held, Lease.CANCELLING)
+            except Exception as error:
+                if not being_cancelled():  # else the store's client made an error of its own of it
+                    outage.failed(error)
+                    await asyncio.sleep(1.0)
 
     async def _renew(self) -> None:
         while not being_cancelled():  # a client of a store may turn a cancellation into an error of its own

@@ -27,6 +27,7 @@ from yai_nexus_agentkit.runs.feed import Feed, Viewer
 from yai_nexus_agentkit.runs.identity import Identity, ThreadRef, run_config
 from yai_nexus_agentkit.runs.kept import NOTED, Keeper
 from yai_nexus_agentkit.runs.leases import Held
+from yai_nexus_agentkit.runs.outage import log_failure
 from yai_nexus_agentkit.runs.routing import is_question
 from yai_nexus_agentkit.runs.telemetry import RunRecord, run_span
 
@@ -239,8 +240,8 @@ class LiveRun:
         await asyncio.wait((self._freeing,), timeout=_FREE_WITHIN)
 
     def _freed(self, freeing: asyncio.Task[None]) -> None:
-        if not freeing.cancelled() and (error := freeing.exception()) is not None:
-            _logger.error("the end of run %r could not be noted", self.run_input.run_id, exc_info=error)
+        if not freeing.cancelled() and isinstance(error := freeing.exception(), Exception):
+            log_failure(_logger, f"the end of run {self.run_input.run_id!r} could not be noted", error)
 
     async def _over(self) -> None:
         """The terminal event is known: free the thread first, since some clients answer within a millisecond. An
@@ -256,8 +257,8 @@ class LiveRun:
         try:
             async with asyncio.timeout(_FREE_WITHIN):
                 await self._ended(self.request, terminal)
-        except Exception:
-            _logger.exception("the questions of run %r could not be noted", self.run_input.run_id)
+        except Exception as error:
+            log_failure(_logger, f"the questions of run {self.run_input.run_id!r} could not be noted", error)
 
     def _fail(self, error: Exception) -> None:
         if self.record.ended:

@@ -39,6 +39,8 @@ class RunHead:
     """How many workers have owned it."""
     handed: int = 0
     """How many of them handed it over when they stopped; the others died."""
+    seq: int = 0
+    """Number of its last entry."""
     base: int = 0
     """Entries up to this one were replaced by a single one with this number (`RunLog.compact`)."""
     size: int = 0

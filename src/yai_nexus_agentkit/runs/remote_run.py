@@ -15,6 +15,7 @@ from yai_nexus_agentkit.protocol.events import row_of
 from yai_nexus_agentkit.protocol.request import parse_request
 from yai_nexus_agentkit.runs.feed import Feed, Viewer
 from yai_nexus_agentkit.runs.log import Entry, RunHead, RunLog
+from yai_nexus_agentkit.runs.outage import log_failure
 
 __all__ = ["RemoteRun", "events_of"]
 
@@ -77,16 +78,21 @@ class RemoteRun:
                 async with aclosing(self._log.follow(self.head.id, after)) as entries:
                     async for entry in entries:
                         self._take(entry)
-        except Exception:
-            _logger.exception("the log of run %r cannot be read", self.head.run_id)
+        except Exception as failure:
+            log_failure(_logger, f"the log of run {self.head.run_id!r} cannot be read", failure)
+            self.feed.cut(_no_more(Code.STORE_UNAVAILABLE))
         finally:
             self._caught_up.set()
-            error = AGUIAdapterError("the run cannot be followed any more")
-            error.code = Code.CANCELLED
-            self.feed.cut(error)
+            self.feed.cut(_no_more(Code.CANCELLED))
             self.feed.complete()
             self._left(self)
 
     def _take(self, entry: Entry) -> None:
         for event in events_of(entry):
             self.feed.take(event)
+
+
+def _no_more(code: Code) -> AGUIAdapterError:
+    error = AGUIAdapterError("the run cannot be followed any more")
+    error.code = code
+    return error

@@ -9,14 +9,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 from uuid import uuid4
 
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
-from yai_nexus_agentkit.adapter.hook_calls import being_cancelled
 from yai_nexus_agentkit.checks import check_options
 from yai_nexus_agentkit.errors import OverloadedError, ResumeError, RunInputError, ThreadBusyError
 from yai_nexus_agentkit.runs.connections import Connections
@@ -29,7 +28,6 @@ from yai_nexus_agentkit.runs.live_run import LiveRun, Past, RunRequest
 from yai_nexus_agentkit.runs.locks import Lease, MemoryThreadLocks, ThreadLocks
 from yai_nexus_agentkit.runs.log import RunHead
 from yai_nexus_agentkit.runs.operations import Operation, OperationCancelledError
-from yai_nexus_agentkit.runs.outage import Outage
 from yai_nexus_agentkit.runs.remote_run import RemoteRun
 from yai_nexus_agentkit.runs.shared_runs import Restorer, SharedRuns
 from yai_nexus_agentkit.runs.stores.store import Store, StoreNotOpenError, StoreUnavailableError
@@ -114,6 +112,7 @@ class RunService:
             self._shared = SharedRuns(
                 store.log,
                 self.leases,
+                store.index,
                 lease=settings.lease,
                 flush=settings.flush,
                 retention=settings.retention,
@@ -142,7 +141,7 @@ class RunService:
         async with AsyncExitStack() as stack:
             if self._shared is not None:
                 await stack.enter_async_context(self._shared.working(self._go_on, self._has_room, self.restorers))
-                listening = asyncio.get_running_loop().create_task(self._listen(), name="agui-cancellations")
+                listening = asyncio.get_running_loop().create_task(self.leases.listen(), name="agui-cancellations")
                 stack.push_async_callback(asyncio.wait, [listening])
                 stack.callback(listening.cancel)
             await stack.enter_async_context(self.connections.working(self.store.index))
@@ -220,13 +219,14 @@ class RunService:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def current(self, key: str) -> LiveRun | RemoteRun | None:
-        """The run that the thread has, in this process or another one. Raises `StoreUnavailableError`."""
+    async def current(self, key: str, *, lost: bool = False) -> LiveRun | RemoteRun | None:
+        """The run that the thread has, in this process or another one. `lost`: or its last one, if that ended with its
+        worker. Raises `StoreUnavailableError`."""
         self.check_open()
         run = self._live.get(key)
         if run is not None or self._shared is None:
             return run
-        return await self._shared.remote(key)
+        return await self._shared.remote(key, lost=lost)
 
     @asynccontextmanager
     async def hold(self, thread: ThreadRef, *, busy: Busy = "reject") -> AsyncIterator[Held]:
@@ -347,7 +347,7 @@ class RunService:
 
     async def _is_ending(self, key: str) -> bool:
         run = self._live.get(key)
-        return run.ending if run else await self.locks.state(key) is Lease.CANCELLING
+        return run.ending if run is not None else await self.locks.state(key) is Lease.CANCELLING
 
     async def _keep_shown(self, run: LiveRun) -> None:
         if not run.handed_over and run.request.adapter.threads() is not None:
@@ -390,18 +390,3 @@ class RunService:
             run.lose()
         else:
             run.control.stop(ThreadBusyError("the thread was taken over by another run"))
-
-    async def _listen(self) -> None:
-        """Stop runs at once that somebody in another process cancels."""
-        outage = Outage(_logger, "cancellations of other workers come late")
-        while not being_cancelled():
-            try:
-                async with aclosing(self.locks.cancellations()) as keys:
-                    async for key in keys:
-                        outage.over()
-                        if (run := self._live.get(key)) is not None:
-                            run.stop()
-            except Exception as error:
-                if not being_cancelled():  # else the store's client made an error of its own of it
-                    outage.failed(error)
-                    await asyncio.sleep(1.0)

@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -21,6 +22,7 @@ from yai_nexus_agentkit.errors import Code, OverloadedError
 from yai_nexus_agentkit.protocol.json.model_json import clean_json
 from yai_nexus_agentkit.protocol.replay import Replay
 from yai_nexus_agentkit.protocol.request import parse_request, peer_declares
+from yai_nexus_agentkit.runs.index import ThreadIndex, ThreadStatus
 from yai_nexus_agentkit.runs.leases import Held, Leases
 from yai_nexus_agentkit.runs.live_run import LiveRun, Past, RunRequest
 from yai_nexus_agentkit.runs.log import Batch, RunHead, RunLog
@@ -55,10 +57,20 @@ class CannotGoOnError(Exception):
 class SharedRuns:
     """One worker's part in the runs of all workers."""
 
-    def __init__(self, log: RunLog, leases: Leases, *, lease: float, flush: float, retention: float, kept: int) -> None:
+    def __init__(
+        self,
+        log: RunLog,
+        leases: Leases,
+        index: ThreadIndex,
+        *,
+        lease: float,
+        flush: float,
+        retention: float,
+        kept: int,
+    ) -> None:
         """Seconds: `lease` of a lock, `flush` between two writes to the log, `retention` of logs after the end.
         `kept`: bytes of a run's events that are kept for later viewers."""
-        self.log, self._leases = log, leases
+        self.log, self._leases, self._index = log, leases, index
         self._lease, self._retention, self._kept = lease, retention, kept
         self._recorder = Recorder(log, flush=flush)
         self._remote: dict[str, RemoteRun] = {}
@@ -118,16 +130,21 @@ class SharedRuns:
 
     # ------------------------------------------------------------------ runs of other workers
 
-    async def remote(self, thread: str) -> RemoteRun | None:
-        """The run that a thread (by its key) has on another worker, or whose worker is gone."""
+    async def remote(self, thread: str, *, lost: bool = False) -> RemoteRun | None:
+        """The run that a thread (by its key) has on another worker, or whose worker is gone. `lost`: also if it was
+        given up, and is the thread's last one."""
         head = next(iter(await self.log.runs(thread, limit=1)), None)
-        if head is None or head.ended is not None:
+        if head is None or (head.ended is not None and not (lost and await self._was_given_up(head))):
             return None
         if head.id not in self._remote:
             run = self._remote[head.id] = RemoteRun(head, self.log, self._left, kept=self._kept)
             self._following.add(run.task)
             run.task.add_done_callback(self._following.discard)
         return self._remote[head.id]
+
+    async def _was_given_up(self, head: RunHead) -> bool:
+        last = [event for entry in await self.log.read(head.id, head.seq - 1) for event in events_of(entry)]
+        return bool(last) and isinstance(last[-1], RunErrorEvent) and last[-1].code == Code.WORKER_LOST
 
     def drop_views(self) -> None:
         """Break the connections of all who watch runs of other workers here."""
@@ -150,8 +167,14 @@ class SharedRuns:
         """
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._recorder.working())
-            await stack.enter_async_context(_repeated(lambda: self._look(start, has_room, restorers)))
-            await stack.enter_async_context(_repeated(self._sweep))
+            await stack.enter_async_context(
+                _repeated("nobody looks after runs without a worker", lambda: self._look(start, has_room, restorers))
+            )
+            looking = _repeated(
+                "runs without a worker are not looked for", partial(self._look, start, has_room, restorers)
+            )
+            await stack.enter_async_context(looking)
+            await stack.enter_async_context(_repeated("old logs of runs are not removed", self._sweep))
             try:
                 yield
             finally:
@@ -207,6 +230,8 @@ class SharedRuns:
             if not isinstance(error, CannotGoOnError):
                 _logger.exception("run %r cannot be taken over", head.run_id)
             await self._give_up(head, str(error))
+            if await self._index.entry(head.thread.key) is not None:
+                await self._index.touch(head.thread, ThreadStatus.FAILED)
             return False
         return True
 
@@ -228,11 +253,12 @@ class SharedRuns:
 
 
 @asynccontextmanager
-async def _repeated(step: Callable[[], Coroutine[Any, Any, float]]) -> AsyncIterator[None]:
-    """Do `step` again and again, after the seconds that it returns, for as long as the block lasts."""
+async def _repeated(failure: str, step: Callable[[], Coroutine[Any, Any, float]]) -> AsyncIterator[None]:
+    """Do `step` again and again, after the seconds that it returns, for as long as the block lasts. `failure`: the log
+    says so if it fails."""
 
     async def work() -> None:
-        outage = Outage(_logger, "the shared runs cannot be looked after")
+        outage = Outage(_logger, failure)
         while not being_cancelled():
             try:
                 pause = await step()

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 
 from yai_nexus_agentkit.adapter.hook_calls import being_cancelled
 from yai_nexus_agentkit.adapter.smaller import linked
-from yai_nexus_agentkit.errors import OverloadedError, ThreadBusyError, ThreadNotFoundError
+from yai_nexus_agentkit.errors import OverloadedError, ThreadBusyError, ThreadNotFoundError, own_text
 from yai_nexus_agentkit.protocol.request import peer_declares
 from yai_nexus_agentkit.runs.identity import ThreadRef
 from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadStatus
@@ -143,16 +143,15 @@ class Endpoints:
         """The stream of a further viewer."""
         return (await self.found(caller, posted)).response(self.wire, self.settings)
 
-    async def current(self, thread: ThreadRef) -> LiveRun | RemoteRun | None:
-        """The run that a thread has."""
-        return await self._in_time(self.service.current(thread.key))
+    async def current(self, thread: ThreadRef, *, lost: bool = False) -> LiveRun | RemoteRun | None:
+        return await self._in_time(self.service.current(thread.key, lost=lost))
 
     async def found(self, caller: Caller, posted: Posted, *, running: bool = True, gate: Gated = ungated) -> Found:
         """The thread's run under way, or the thread as it stands; without `running` always the latter, whose terminal
         event `gate` shows."""
         asked, adapter = posted.run_input, await caller.adapter()
         thread = caller.thread(asked.thread_id)
-        run = await self.current(thread) if running else None
+        run = await self.current(thread, lost=True) if running else None
         if run is not None and not run.feed.joinable:
             await run.ended()
             run = None
@@ -224,7 +223,7 @@ class Endpoints:
                     if ready is not None:
                         await ready()
             except Exception as error:
-                _logger.warning("the %s of %s cannot be reached: %r", name, self.agent.name, error)
+                _logger.warning("the %s of agent %r cannot be reached: %s", name, self.agent.name, own_text(error))
                 raise Refusal(503, "NOT_READY", f"the {name} cannot be reached") from error
         return JSONResponse({"status": "ready"})
 

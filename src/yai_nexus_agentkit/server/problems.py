@@ -83,7 +83,9 @@ def _refusal(error: Exception, settings: ServerSettings) -> Refusal:
         case ThreadBusyError():
             return Refusal(409, "THREAD_BUSY", str(error), headers=_later(error.retry_after))
         case StoreUnavailableError():
-            _logger.warning("a request was refused: %s%s", error, f": {error.__cause__!r}" if error.__cause__ else "")
+            _logger.warning(
+                "a request was refused: %s%s", error, f": {own_text(error.__cause__)}" if error.__cause__ else ""
+            )
             return Refusal(503, "STORE_UNAVAILABLE", str(error), headers=_later(settings.retry_after))
         case OverloadedError():
             after = settings.retry_after if error.retry_after is None else error.retry_after

@@ -202,7 +202,11 @@ async def test_a_run_without_a_worker_is_taken_over_or_given_up(
         lines = b"\n".join(entry.data for entry in await store.log.read("log1")).split(b"\n")
         end = json.loads(lines[-1])
         assert end["type"] == last
-        assert end.get("code") == (None if last == "RUN_FINISHED" else "WORKER_LOST")
+        code = None if last == "RUN_FINISHED" else "WORKER_LOST"
+        assert end.get("code") == code
+        late = (await join(app).end()).events[-1]
+        assert (late["type"], late.get("code")) == (last, code), "a viewer that comes later sees the same end"
+        assert (await call(app, "GET", "/threads/t1/runs")).json == []
         after = await post(app, run_body("more", run="r2")).end()
         assert after.types()[-1] == "RUN_FINISHED", "the thread is usable"
 
@@ -286,9 +290,34 @@ async def test_while_the_store_is_away_every_route_says_so_and_the_log_stays_sho
             async with asyncio.timeout(15):
                 while "it works again" not in caplog.text:
                     await asyncio.sleep(0.1)
-    full = [record.getMessage() for record in caplog.records if record.exc_info]
-    assert full
-    assert len(full) == len(set(full)) <= 5
+            async with asyncio.timeout(15):
+                while outages(caplog) != recoveries(caplog):
+                    await asyncio.sleep(0.1)
+    assert not [record.getMessage() for record in caplog.records if record.exc_info]
+    assert len(outages(caplog)) == len(set(outages(caplog))) >= 4
+
+
+def outages(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """What was logged not to work, in order."""
+    texts = [record.getMessage().partition(", trying again: ") for record in caplog.records]
+    return sorted(what for what, found, _ in texts if found)
+
+
+def recoveries(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """What was logged to work again, in order."""
+    texts = [record.getMessage().partition("it works again, after: ") for record in caplog.records]
+    return sorted(what for _, found, what in texts if found)
+
+
+async def test_who_watches_another_workers_run_learns_that_the_store_is_away() -> None:
+    with redis_server() as server:
+        async with Workers(server.address, tokens=2000) as workers:
+            here, there = await workers.start(), await workers.start()
+            await post(here, run_body()).until(lambda it: TALK in it.types())
+            viewer = await join(there).until(lambda it: TALK in it.types())
+            server.stop()
+            await viewer.end()
+            assert viewer.events[-1]["code"] == "STORE_UNAVAILABLE"
 
 
 async def test_the_log_of_a_long_run_is_shortened_along_the_way(address: str) -> None:

@@ -104,6 +104,7 @@ class Followers:
         try:
             while not being_cancelled():
                 try:
+                    outage.trying()
                     async with contextlib.aclosing(self._news.listen()) as news:
                         async for run, entry in news:
                             outage.over()

@@ -340,14 +340,14 @@ class SqlLog:
         return len(gone)
 
     async def _heads(self, condition: str, *args: Any) -> list[RunHead]:
-        columns = "id, head, started, ended, fence, attempt, handed, base, size"
+        columns = "id, head, started, ended, fence, attempt, handed, seq, base, size"
         found = await self._database.rows(f"SELECT {columns} FROM agui_runs WHERE {condition}", *args)
         heads: list[RunHead] = []
-        for run, fixed, started, ended, fence, attempt, handed, base, size in found:
+        for run, fixed, started, ended, fence, attempt, handed, seq, base, size in found:
             known = json.loads(fixed)
             head = RunHead(run, ThreadRef(*known.pop("thread")), **known)
             changing = {"ended": ended, "fence": fence, "attempt": attempt, "handed": handed}
-            heads.append(replace(head, started=started, base=base, size=size, **changing))
+            heads.append(replace(head, started=started, seq=seq, base=base, size=size, **changing))
         return heads
 
 

@@ -17,6 +17,7 @@ _STATUS: Mapping[str, int] = {
     Code.THREAD_BUSY: 409,
     Code.OVERLOADED: 429,
     **dict.fromkeys((Code.WORKER_LOST, Code.BACKEND_ERROR), 502),
+    Code.STORE_UNAVAILABLE: 503,
     **dict.fromkeys((Code.EXECUTION_TIMEOUT, Code.IDLE_TIMEOUT, Code.TOOL_TIMEOUT), 504),
 }
 _TYPES: Mapping[int, str] = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}

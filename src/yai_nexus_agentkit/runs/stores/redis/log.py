@@ -199,6 +199,7 @@ def _head(run: str, fields: Mapping[bytes, bytes]) -> RunHead | None:
         fence=int(fields[b"fence"]),
         attempt=int(fields[b"attempt"]),
         handed=int(fields.get(b"handed", 0)),
+        seq=int(fields.get(b"seq", 0)),
         base=int(fields.get(b"base", 0)),
         size=int(fields[b"size"]),
     )
