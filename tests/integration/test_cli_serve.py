@@ -165,6 +165,18 @@ def test_sigterm_hands_runs_over_and_leaves_nothing_behind(folder: Path, workers
     assert sorted(path.name for path in folder.glob("*.db*")) == ["runs.db", "threads.db"]
 
 
+def test_a_user_has_so_many_runs_at_once_and_none_goes_on_alone_for_ever(folder: Path) -> None:
+    limits = ["--max-runs-per-user", "1", "--orphaned", "0.5", "--disconnect", "continue"]
+    body = run_input("hi", thread_id="t", run_id="r").model_dump_json(by_alias=True).encode()
+    with serving(folder, "my_agent:endless", *limits) as server:
+        request = urllib.request.Request(server.base, body, {"content-type": "application/json"})
+        with urllib.request.urlopen(request, timeout=30) as stream:
+            stream.read1(65536)
+            with pytest.raises(urllib.error.HTTPError, match="429"):
+                server.post(thread="t2")
+        server.wait_for("run 'r' of thread 't' (agent): cancelled", seconds=10)
+
+
 def test_several_workers_without_stored_threads_are_warned_about_once(folder: Path) -> None:
     with serving(folder, *TWO) as server:
         server.post()

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import errno
 import logging
+import math
 import os
 import signal
 import socket
@@ -127,6 +128,18 @@ def _add_runs(parser: argparse.ArgumentParser) -> None:
         help="what becomes of a run whose viewers left (default: %(default)s)",
     )
     parser.add_argument(
+        "--orphaned",
+        type=seconds,
+        metavar="SECONDS",
+        help="how long a run may go on without viewers (default: no limit)",
+    )
+    parser.add_argument(
+        "--max-runs-per-user",
+        type=positive,
+        metavar="N",
+        help="the number of runs that a user may have at once in each process (default: no limit)",
+    )
+    parser.add_argument(
         "--expose-errors",
         action=argparse.BooleanOptionalAction,
         help="send clients the text of unexpected exceptions (default: in a terminal, if --host is local)",
@@ -137,6 +150,13 @@ def port(text: str) -> int:
     number = int(text)
     # getaddrinfo takes larger ones, modulo 65536.
     if not 0 <= number <= 65535:
+        raise ValueError(text)
+    return number
+
+
+def seconds(text: str) -> float:
+    number = float(text)
+    if not 0 < number < math.inf:
         raise ValueError(text)
     return number
 

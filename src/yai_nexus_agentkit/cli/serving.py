@@ -97,6 +97,8 @@ async def application(args: argparse.Namespace, address: str, *, first: bool) ->
                 expose_errors=bool(args.expose_errors),
                 hosts=_hosts(args, address),
                 disconnect=args.disconnect,
+                orphaned=args.orphaned,
+                max_runs_per_user=args.max_runs_per_user,
                 store=store,
                 ai_sdk_version=args.ai_sdk_version or 6,
                 disconnect_by_request=page_wanted(args),

@@ -91,8 +91,9 @@ class RunRecord:
         self.seconds = time.perf_counter() - self.started
         how = self.code or self.outcome.replace("_", " ")
         written = self.written()
-        figures = (self.run_id, self.thread.id, self.thread.agent, how, self.events, written, self.seconds)
-        _logger.info("run %r of thread %r (%s): %s, %d events, %d bytes, %.3f s", *figures)
+        sent = f", {written} bytes" if written else ""  # of a run that another worker began nothing is sent here
+        figures = (self.run_id, self.thread.id, self.thread.agent, how, self.events, sent, self.seconds)
+        _logger.info("run %r of thread %r (%s): %s, %d events%s, %.3f s", *figures)
         if meter is None:
             return
         labels = {"agent": self.thread.agent}

@@ -110,7 +110,7 @@ class ServerSettings:
     """Runs at once in this process; more are refused with 429."""
 
     max_runs_per_user: NonNegativeInt | None = None
-    """Runs at once of one user. The empty user counts as one."""
+    """Runs at once of one user in this process. The empty user counts as one."""
 
     retry_after: NonNegativeInt = 1
     """Seconds in the ``Retry-After`` header of a 429."""

@@ -23,6 +23,7 @@ from tests.support.redis_server import RedisServer, redis_server
 from tests.support.serving import Exchange, call, living, post, run_body, talker
 from yai_nexus_agentkit import AGUIAdapter
 from yai_nexus_agentkit.runs.identity import Identity, ThreadRef, thread_key
+from yai_nexus_agentkit.runs.index import ThreadStatus
 from yai_nexus_agentkit.runs.log import RunHead
 from yai_nexus_agentkit.runs.remote_run import events_of
 from yai_nexus_agentkit.runs.stores.opening import open_store
@@ -164,6 +165,7 @@ async def test_restarts_are_not_deaths(address: str, caplog: pytest.LogCaptureFi
         assert (await join(app).end()).types()[-1] == "RUN_FINISHED"
     assert "lost its worker" not in caplog.text
     assert caplog.text.count("(agent): handed over, ") == 6
+    assert " 0 bytes" not in caplog.text, "what another worker sent is not counted here"
 
 
 def abandoned(who: str = "ann", **facts: Any) -> RunHead:
@@ -195,6 +197,7 @@ async def test_a_run_without_a_worker_is_taken_over_or_given_up(
     async with open_store(address) as store, Workers(address, identity=ann, **settings) as workers:
         assert store.log is not None
         await store.log.create(abandoned(**kept))
+        await store.index.touch(abandoned().thread, ThreadStatus.RUNNING)
         app = await workers.start()
         async with asyncio.timeout(10):
             while (head := await store.log.head("log1")) is None or head.ended is None:
@@ -207,6 +210,8 @@ async def test_a_run_without_a_worker_is_taken_over_or_given_up(
         late = (await join(app).end()).events[-1]
         assert (late["type"], late.get("code")) == (last, code), "a viewer that comes later sees the same end"
         assert (await call(app, "GET", "/threads/t1/runs")).json == []
+        [listed] = (await call(app, "GET", "/threads")).json
+        assert listed["status"] == ("failed" if code else "idle")
         after = await post(app, run_body("more", run="r2")).end()
         assert after.types()[-1] == "RUN_FINISHED", "the thread is usable"
 
