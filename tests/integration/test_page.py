@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -190,6 +191,21 @@ async def test_files_are_compressed_and_kept(files: Path, path: str, kind: str, 
     assert (again.status, again.body) == (304, b"")
     assert again.headers["content-security-policy"] == plain.headers["content-security-policy"]
     assert (await call(app, "HEAD", path)).headers["content-length"] == str(len(plain.body))
+
+
+async def test_a_new_build_is_shown_by_a_server_that_runs(files: Path) -> None:
+    app = at_the_root(files)
+    old = [await call(app, "GET", path) for path in ("/", "/assets/main-1a2b.js")]
+    (files / "assets" / "main-1a2b.js").rename(files / "assets" / "main-3c4d.js")
+    (files / "index.html").write_text(HOME + "<!-- new -->")
+    os.utime(files / "index.html", ns=(1, 1))
+
+    new = await call(app, "GET", "/", headers={"if-none-match": old[0].headers["etag"]})
+    assert (new.status, new.body) == (200, old[0].body + b"<!-- new -->")
+    assert (await call(app, "GET", "/assets/main-3c4d.js")).body == old[1].body
+    assert (await call(app, "GET", "/assets/main-1a2b.js")).status == 404
+    (files / "index.html").unlink()
+    assert (await call(app, "GET", "/")).status == 404
 
 
 # ---------------------------------------------------------------- the configuration

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gzip
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -74,8 +75,11 @@ def is_built(folder: Path = STATIC) -> bool:
 
 
 async def sent(request: Request, path: Path, *, immutable: bool) -> Response:
-    """The file, or 304 if the client has it."""
-    content = await run_in_threadpool(_read, path)
+    """The file, or 304 if the client has it. Raises `HTTPException` 404: it is gone."""
+    try:
+        content = await run_in_threadpool(lambda: _read(path, path.stat().st_mtime_ns))
+    except FileNotFoundError:  # The page is being built again.
+        raise HTTPException(404) from None
     headers = {**SECURITY, **(_FOR_EVER if immutable else NO_CACHE), "etag": content.etag, "vary": "accept-encoding"}
     if content.etag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
@@ -85,9 +89,9 @@ async def sent(request: Request, path: Path, *, immutable: bool) -> Response:
     return Response(body, headers=headers, media_type=_TYPES.get(path.suffix, "application/octet-stream"))
 
 
-@cache
-def _read(path: Path) -> _Content:
-    """Once per process: a build does not change under a server."""
+@lru_cache(maxsize=256)
+def _read(path: Path, changed: int) -> _Content:
+    """Once per build, whose files have another time: the page may be built again under a server."""
     body = path.read_bytes()
     zipped = None if path.suffix in _COMPRESSED else gzip.compress(body, mtime=0)
     return _Content(body, zipped, f'"{sha256(body).hexdigest()[:32]}"')

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
@@ -81,11 +82,13 @@ def _file(path: Path) -> Handler:
 
 
 def _folder(folder: Path) -> Handler:
-    """Its files are listed now, so that no path leads out of it."""
-    files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    """Its files are found in a list, so that no path leads out of it. The list is that of the newest build."""
+
+    def files() -> dict[str, Path]:
+        return {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
 
     async def file(request: Request) -> Response:
-        path = files.get(request.path_params["name"])
+        path = (await run_in_threadpool(files)).get(request.path_params["name"])
         if path is None:
             raise HTTPException(404)
         return await sent(request, path, immutable=folder.name == ASSETS)
