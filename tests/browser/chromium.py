@@ -153,6 +153,10 @@ class Browser:
         """The texts of the elements that exist now."""
         return [text.strip() for text in self._do("texts", on=selector)]
 
+    def value(self, selector: str) -> str:
+        """What is written in a box."""
+        return str(self._do("value", on=selector))
+
     def attribute(self, selector: str, name: str) -> str | None:
         value: str | None = self._do("attribute", on=selector, name=name)
         return value

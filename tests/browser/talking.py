@@ -10,10 +10,25 @@ import pytest
 from tests.browser.chromium import ROOT, Browser
 from tests.support.server_process import Server, serving
 
-__all__ = ["ANSWER", "CARD", "MESSAGE", "QUESTION", "READY", "SIZES", "STOP", "fits", "page_served", "say", "send"]
+__all__ = [
+    "ANSWER",
+    "CARD",
+    "FOCUS",
+    "MESSAGE",
+    "QUESTION",
+    "READY",
+    "SIZES",
+    "STOP",
+    "fits",
+    "page_served",
+    "say",
+    "send",
+]
 
 SIZES = {"desktop": (1280, 800), "phone": (360, 740)}
 MESSAGE, READY, STOP = "textarea[aria-label=Message]", "button[aria-label=Send]", "button[aria-label=Stop]"
+FOCUS = "(document.activeElement.innerText || document.activeElement.ariaLabel || '').trim()"
+"""What has the focus: its text, or its label."""
 ANSWER, CARD, QUESTION = "article[aria-label=Agent]", "details.tool", "section.question"
 
 

@@ -8,13 +8,34 @@ from pathlib import Path
 import pytest
 
 from tests.browser.chromium import ROOT, Browser
-from tests.browser.talking import ANSWER, CARD, MESSAGE, QUESTION, READY, SIZES, STOP, fits, page_served, say, send
+from tests.browser.talking import (
+    ANSWER,
+    CARD,
+    FOCUS,
+    MESSAGE,
+    QUESTION,
+    READY,
+    SIZES,
+    STOP,
+    fits,
+    page_served,
+    say,
+    send,
+)
 
 SUN = ROOT / "examples" / "multimodal" / "sun.png"
 SHOWCASE = "examples/showcase/agent.py:graph"
 LAST = f"{ANSWER} >> nth=-1"
 NOTICE = "p.notice"
 USER = "article[aria-label=You]"
+SLOW_FILES = """const read = FileReader.prototype.readAsDataURL;
+    FileReader.prototype.readAsDataURL = function (file) { setTimeout(() => read.call(this, file), 500); }; 0"""
+REFUSE_ONCE = """const ask = window.fetch;
+    window.fetch = async (...request) => {
+        if (request[1]?.method !== "DELETE") return ask(...request);
+        window.fetch = ask;
+        return new Response("{}", { status: 503 });
+    }; 0"""
 NUMBERS = " ".join(str(number) for number in range(1, 301))
 
 
@@ -66,6 +87,11 @@ def test_calls_with_progress_state_and_a_chart(chat: Browser) -> None:
     assert '"Oslo": 12' in chat.texts("pre[aria-label=State]")[0]
     chat.click("button:has-text('Events (')")
     assert any("TOOL_CALL_RESULT" in text for text in chat.texts("ol[aria-label=Events] > li"))
+    chat.fill("input[aria-label='Filter events']", "finished")
+    chat.click("ol[aria-label=Events] summary:has-text('STEP_FINISHED')")
+    say(chat, "hello")
+    assert chat.value("input[aria-label='Filter events']") == "finished"
+    chat.see("ol[aria-label=Events] details[open] pre")
     assert (chat.attribute("a:has-text('Open the inspector')", "href") or "").endswith("/inspector/")
 
 
@@ -79,6 +105,7 @@ def test_markdown_streams_behind_folded_reasoning(chat: Browser) -> None:
     assert chat.attribute("details.reasoning", "open") is None
     chat.click("details.reasoning summary")
     chat.see("details.reasoning .markdown:has-text('in a table, and the code')")
+    chat.see(".markdown h2:has-text('Footnotes')")
     assert chat.texts(".markdown h2") == ["Quarterly report", "Footnotes"]
     assert chat.texts(".markdown tbody tr >> nth=0")[0].split() == ["North", "120", "152", "+27", "%"]
     chat.see("figure.code .hljs-keyword:has-text('def')")
@@ -124,10 +151,16 @@ def test_failures_are_in_sight(chat: Browser) -> None:
 def test_files_go_to_the_agent(chat: Browser, tmp_path: Path) -> None:
     notes = tmp_path / "notes.txt"
     notes.write_text("remember the milk")
-    for file in (SUN, notes):
-        chat.upload("input[aria-label=Files]", file)
+    chat.upload("input[aria-label=Files]", SUN)
+    chat.evaluate(SLOW_FILES)
+    chat.upload("input[aria-label=Files]", notes)
+    send(chat, "What is this?")
+    chat.see("text=Reading the file")
+    assert chat.texts(USER) == []
     chat.see("button[aria-label='Remove notes.txt']")
-    say(chat, "What is this?")
+    chat.press(MESSAGE, "Enter")
+    chat.see(USER)
+    chat.see(READY)
     assert "a file of type image/png" in chat.texts(LAST)[0]
     assert "a file of type text/plain" in chat.texts(LAST)[0]
     chat.see(f"{USER} img")
@@ -174,14 +207,31 @@ def test_a_form_is_made_from_the_schema(chat: Browser) -> None:
 # ---------------------------------------------------------------- stop, edit, regenerate
 
 
-@pytest.mark.parametrize("how", ["button", "Escape"])
+@pytest.mark.parametrize("how", ["mouse", "Enter", "Escape"])
 def test_stop(chat: Browser, how: str) -> None:
     send(chat, "count")
     chat.see(f"{ANSWER}:has-text(' 20 ')")
-    chat.click(STOP) if how == "button" else chat.key("Escape")
+    if how == "mouse":
+        chat.click(STOP)
+    elif how == "Enter":
+        chat.press(STOP, "Enter")
+    else:
+        chat.press("input[type=search]", "Escape")
+        assert chat.attribute(STOP, "disabled") is None, "this Escape is not for the run"
+        chat.press(MESSAGE, "Escape")
     chat.see(READY)
     assert not chat.texts(LAST)[0].endswith("300")
     chat.see(f"{NOTICE}:has-text('Stopped')")
+    chat.see("main > [role=status]:has-text('Stopped')")
+    assert how == "mouse" or chat.evaluate(FOCUS) == "Message"
+
+
+def test_what_a_stop_ends_is_not_finished(chat: Browser) -> None:
+    send(chat, "What is the weather in Berlin, Oslo and Paris?")
+    chat.see("progress")
+    chat.key("Escape")
+    chat.see(".progress.ended:has-text('not finished')")
+    chat.miss("progress")
 
 
 def test_messages_are_edited_and_answers_made_again(chat: Browser) -> None:
@@ -210,23 +260,37 @@ def test_threads_are_found_renamed_and_deleted(chat: Browser) -> None:
     say(chat, "Where are the lions?")
     assert chat.texts(f"{row} a >> nth=0")[0].startswith("Where are the lions?")
 
+    chat.fill(MESSAGE, "And the cubs?")
     chat.fill("input[type=search]", "zebra")
     chat.miss(f"{row}:has-text('lions')")
+    assert chat.evaluate("document.title") == "Where are the lions? · Showcase"
     chat.hover(f"{row}:has-text('zebras')")
     chat.click("button[aria-label='Rename Where are the zebras?']")
     chat.fill("input[aria-label=Title]", "Striped zebra horses")
     chat.press("input[aria-label=Title]", "Enter")
     chat.click(f"{row} a:has-text('Striped zebra horses')")
     chat.see(f"{USER}:has-text('Where are the zebras?')")
+    assert chat.value(MESSAGE) == ""
     chat.fill("input[type=search]", "")
     chat.see(f"{row}:has-text('lions')")
     assert chat.evaluate("document.title") == "Striped zebra horses · Showcase"
 
+    delete = "button[aria-label='Delete Striped zebra horses']"
     chat.hover(f"{row}:has-text('Striped')")
-    chat.click("button[aria-label='Delete Striped zebra horses']")
+    chat.click(delete)
+    chat.press("button:text-is('Keep')", "Enter")
+    assert chat.evaluate(FOCUS) == "Delete Striped zebra horses"
+    chat.evaluate(REFUSE_ONCE)
+    chat.click(delete)
+    chat.click("button:text-is('Delete')")
+    chat.see("nav [role=alert]")
+    chat.see(f"{USER}:has-text('Where are the zebras?')")
     chat.click("button:text-is('Delete')")
     chat.miss(f"{row}:has-text('Striped')")
     chat.see("text=What can I do for you?")
+    chat.click(f"{row} a:has-text('lions')")
+    chat.see(USER)
+    assert chat.value(MESSAGE) == "And the cubs?", "what was not sent is still there"
 
 
 def test_a_reload_in_the_middle_of_an_answer_goes_on(chat: Browser) -> None:

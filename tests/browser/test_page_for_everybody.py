@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.browser.chromium import ROOT, Browser
-from tests.browser.talking import ANSWER, CARD, MESSAGE, QUESTION, READY, SIZES, fits, page_served, say, send
+from tests.browser.talking import ANSWER, CARD, FOCUS, MESSAGE, QUESTION, READY, SIZES, fits, page_served, say, send
 from tests.support.serving import served
 
 AGENTS = ("showcase", "chat", "approval", "generative_ui", "multimodal", "reasoning", "tools")
@@ -18,7 +18,6 @@ LOADED = """performance.getEntriesByType("resource").filter(({name}) => name.end
 BEGINS = """new Promise((see) => setTimeout(() => see(document.scrollingElement.scrollTop === 0 &&
     document.querySelector(".question h3").getBoundingClientRect().top >=
     document.querySelector(".scroll").getBoundingClientRect().top), 300))"""
-FOCUS = "(document.activeElement.innerText || document.activeElement.ariaLabel || '').trim()"
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +52,15 @@ def test_nothing_of_an_answer_runs_or_asks_another_server(phone: Browser) -> Non
     assert phone.evaluate("document.querySelectorAll('main img').length") == 0
 
 
+def test_what_cannot_be_drawn_does_not_take_the_page(page: Browser, address: str) -> None:
+    page.open(f"{address}#/chat/%E0%A4%A")
+    page.see(MESSAGE)
+    page.choose("select[aria-label=Agent]", "chat")
+    say(page, "Quoted:\n\n" + ">" * 6000)
+    page.see(f"{ANSWER} .plain")
+    page.open(address)  # React reports in the console what was caught.
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_a_phone_in_both_colours(phone: Browser, dark: bool) -> None:
     phone.scheme(dark=dark)
@@ -73,8 +81,11 @@ def test_a_phone_in_both_colours(phone: Browser, dark: bool) -> None:
         phone.see(READY)
     phone.click("button[aria-label=Conversations]")
     phone.see("nav a[aria-current=page]")
+    assert phone.evaluate(FOCUS) == "Close the list"
     assert [*phone.violations(), fits(phone)] == [True]
     phone.key("Escape")
+    phone.miss("nav a[aria-current=page]")
+    assert phone.evaluate(FOCUS) == "Conversations"
     phone.click("button[aria-label='State and events']")
     assert [*phone.violations(), fits(phone)] == [True]
     assert phone.evaluate("getComputedStyle(document.body).backgroundColor") != (
@@ -99,6 +110,10 @@ def test_a_keyboard_is_enough(page: Browser, address: str) -> None:
     page.type("Pay Ada 50")
     page.key("Enter")
     page.see(QUESTION)
+    for key in ("Enter", "Space"):
+        page.key(key)
+    assert page.evaluate(FOCUS).startswith("Pay 50 € to Ada?"), "no key that was meant for the box answers"
+    page.key("Tab")
     assert page.evaluate(FOCUS) == "Yes"
     page.key("Tab")
     page.key("Enter")
@@ -106,8 +121,16 @@ def test_a_keyboard_is_enough(page: Browser, address: str) -> None:
     page.see(READY)
     assert page.evaluate(FOCUS) == "Message", "the focus comes back"
 
-    page.type("Read a file")
+    page.type("Pay Ada 50")
     page.key("Enter")
+    page.type("Thanks ")
+    page.see(QUESTION)
+    page.type("a lot")
+    assert page.value(MESSAGE) == "Thanks a lot"
+    page.click(f"{QUESTION} button:text-is('No')")
+    page.see(READY)
+    page.fill(MESSAGE, "Read a file")
+    page.press(MESSAGE, "Enter")
     page.see(READY)
     for _ in range(40):
         page.key("Shift+Tab")

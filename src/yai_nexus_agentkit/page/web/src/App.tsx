@@ -1,11 +1,14 @@
 import { Menu, Moon, PanelRight, Sun } from "lucide-react";
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
-import { ThreadStore } from "./agent/store.ts";
+import { ThreadStore, type View } from "./agent/store.ts";
 import { Thread } from "./chat/Thread.tsx";
+import { textOfContent } from "./chat/UserMessage.tsx";
 import type { AgentInfo, PageConfig } from "./config.ts";
 import { Sidebar } from "./panels/Sidebar.tsx";
 import { StatePanel } from "./panels/StatePanel.tsx";
 import { type Threads, useThreads } from "./panels/useThreads.ts";
+import { Guard } from "./ui/Guard.tsx";
+import { focusMessage } from "./ui/focus.ts";
 import { IconButton } from "./ui/IconButton.tsx";
 import { useTheme } from "./ui/useTheme.ts";
 import { addressOf, newPlace, type Place, useAddress } from "./useAddress.ts";
@@ -19,19 +22,20 @@ export function App({ config }: { config: PageConfig }) {
   const threads = useThreads(agent.url);
   const [store, tell] = useStore(agent, place, threads);
   const view = useSyncExternalStore(store.subscribe, store.snapshot);
-  const [menu, setMenu] = useState(false);
+  const [menu, setMenu] = useMenu();
   const [panel, setPanel] = useState(false);
   const [theme, toggleTheme] = useTheme();
-  const title = threads.list.find(({ threadId }) => threadId === place.thread)?.title || "New chat";
+  const title = useTitle(threads, place.thread, view);
 
   const create = () => {
     move(newPlace(place.agent));
     setMenu(false);
   };
   const remove = async (id: string) => {
-    await threads.remove(id);
+    if (!(await threads.remove(id))) return;
     tell({ thread: id, what: "changed" });
     if (id === place.thread) create();
+    else focusMessage();
   };
   useShortcut(create);
   useEffect(() => {
@@ -43,8 +47,8 @@ export function App({ config }: { config: PageConfig }) {
   }, [begun, place]);
 
   return (
-    <div className={`app${menu ? " menu" : ""}`} onKeyDown={(event) => event.key === "Escape" && setMenu(false)}>
-      <a className="skip" href="#message" onClick={focusMessage}>
+    <div className={`app${menu ? " menu" : ""}`}>
+      <a className="skip" href="#message" onClick={skip}>
         Skip to the conversation
       </a>
       <Sidebar
@@ -60,7 +64,7 @@ export function App({ config }: { config: PageConfig }) {
         close={() => setMenu(false)}
       />
       <div className="veil" onClick={() => setMenu(false)} />
-      <div className="middle">
+      <div className="middle" inert={menu}>
         <header className="bar">
           <span className="phone">
             <IconButton icon={Menu} label="Conversations" aria-expanded={menu} onClick={() => setMenu(true)} />
@@ -78,19 +82,29 @@ export function App({ config }: { config: PageConfig }) {
             onClick={() => setPanel(!panel)}
           />
         </header>
-        <Thread
-          key={place.thread}
-          store={store}
-          view={view}
-          title={title}
-          welcome="What can I do for you?"
-          examples={agent.examples ?? []}
-        />
+        <Guard key={place.thread} fallback={<Unshown />} value={view.messages}>
+          <Thread
+            store={store}
+            view={view}
+            title={title}
+            draft={addressOf(place.agent, place.isNew && !begun ? "" : place.thread)}
+            welcome="What can I do for you?"
+            examples={agent.examples ?? []}
+          />
+        </Guard>
       </div>
       {panel && <StatePanel store={store} view={view} inspector={config.inspector} close={() => setPanel(false)} />}
     </div>
   );
 }
+
+const Unshown = () => (
+  <main className="thread">
+    <p className="cannot" role="alert">
+      This conversation cannot be shown.
+    </p>
+  </main>
+);
 
 /** The store of the thread, kept in step with the list and with other windows. */
 function useStore(agent: AgentInfo, place: Place, threads: Threads) {
@@ -121,6 +135,39 @@ function useStore(agent: AgentInfo, place: Place, threads: Threads) {
   return [store, tell] as const;
 }
 
+/** The thread's title. Also when it is not in the list: because of a search, or because it is old. */
+function useTitle({ list }: Threads, thread: string, { messages }: View): string {
+  const seen = useRef<Record<string, string>>({});
+  const listed = list.find(({ threadId }) => threadId === thread)?.title;
+  if (listed) seen.current[thread] = listed;
+  const first = messages.find((message) => message.role === "user");
+  return listed || seen.current[thread] || textOfContent(first?.content ?? "").slice(0, 80) || "New chat";
+}
+
+/** Whether the list lies over the conversation, as it does on a phone. Then it has the keyboard. */
+function useMenu() {
+  const [menu, setMenu] = useState(false);
+  useEffect(() => {
+    if (!menu) return undefined;
+    document.querySelector<HTMLElement>("nav button")?.focus();
+    const wide = matchMedia("(min-width: 769px)");
+    const close = () => setMenu(false);
+    const key = (event: KeyboardEvent) => {
+      if (event.key !== "Escape" || event.defaultPrevented) return;
+      event.preventDefault();
+      close();
+    };
+    addEventListener("keydown", key);
+    wide.addEventListener("change", close);
+    return () => {
+      removeEventListener("keydown", key);
+      wide.removeEventListener("change", close);
+      document.querySelector<HTMLElement>(".middle .phone button")?.focus();
+    };
+  }, [menu]);
+  return [menu, setMenu] as const;
+}
+
 /** Something may have happened while the user was elsewhere. */
 function useReturn(look: () => Promise<void>) {
   useEffect(() => {
@@ -143,7 +190,7 @@ function useShortcut(create: () => void) {
   });
 }
 
-function focusMessage(event: React.MouseEvent) {
+function skip(event: React.MouseEvent) {
   event.preventDefault();
   document.getElementById("message")?.focus();
 }

@@ -1,20 +1,28 @@
+import type { ReactNode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./App.tsx";
 import { loadConfig } from "./config.ts";
+import { Guard } from "./ui/Guard.tsx";
 import "./ui/styles/index.css";
 
 const element = document.getElementById("root");
 if (element) {
   const root = createRoot(element);
   loadConfig().then(
-    (config) => root.render(<App config={config} />),
-    (error: Error) => root.render(<Failed text={error.message} />),
+    (config) => root.render(guarded(<App config={config} />)),
+    (error: Error) => root.render(<Failed title="This page cannot begin" text={error.message} />),
   );
 }
 
-const Failed = ({ text }: { text: string }) => (
+const guarded = (page: ReactNode) => (
+  <Guard fallback={<Failed title="This page has a fault" text="The conversation is on the server, and goes on there." />}>
+    {page}
+  </Guard>
+);
+
+const Failed = ({ title, text }: { title: string; text: string }) => (
   <main className="cannot">
-    <h1>This page cannot begin</h1>
+    <h1>{title}</h1>
     <p role="alert">{text}</p>
     <button type="button" className="button primary" onClick={() => location.reload()}>
       Try again

@@ -28,6 +28,15 @@ export function useAddress(agents: readonly string[]): [Place, (place: Place) =>
 }
 
 function read(agents: readonly string[]): Place | undefined {
-  const [agent, thread] = location.hash.replace(/^#\//, "").split("/").map(decodeURIComponent);
+  const [agent, thread] = location.hash.replace(/^#\//, "").split("/").map(decoded);
   return agent && thread && agents.includes(agent) ? { agent, thread, isNew: false } : undefined;
+}
+
+/** The text, or undefined if it is no part of a URL: addresses are also written by hand. */
+export function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
 }

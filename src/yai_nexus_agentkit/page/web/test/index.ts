@@ -1,3 +1,4 @@
 import "./form.ts";
 import "./questions.ts";
 import "./timeline.ts";
+import "./parts.ts";

@@ -2,7 +2,7 @@ import { memo, Suspense } from "react";
 import type { Block } from "../agent/timeline.ts";
 import { Guard } from "../ui/Guard.tsx";
 import { Markdown } from "../ui/Markdown.tsx";
-import { activities, events, type Renderer, rendererOf } from "../widgets/registry.tsx";
+import { activities, events, type Renderer, rendererOf, type Shown } from "../widgets/registry.tsx";
 import { Unknown } from "../widgets/Unknown.tsx";
 import { Reasoning } from "./Reasoning.tsx";
 import { SubagentCard, ToolCard } from "./ToolCard.tsx";
@@ -28,21 +28,28 @@ export const BlockView = memo(({ block, now }: { block: Block; now: Now }) => {
     case "subagent":
       return <SubagentCard block={block} now={now} />;
     case "activity":
-      return <Widget known={activities} name={block.message.activityType} value={block.message.content} />;
+      return (
+        <Widget
+          known={activities}
+          name={block.message.activityType}
+          value={block.message.content}
+          running={now.running}
+        />
+      );
     case "extra":
-      return <Widget known={events} name={block.extra.name} value={block.extra.value} />;
+      return <Widget known={events} name={block.extra.name} value={block.extra.value} running={now.running} />;
     case "user":
       return null;
   }
 });
 
 /** A renderer may be anybody's code. */
-function Widget({ known, name, value }: { known: Record<string, Renderer>; name: string; value: unknown }) {
-  const View = rendererOf(known, { name, value });
+function Widget({ known, name, value, running }: Shown & { known: Record<string, Renderer> }) {
+  const View = rendererOf(known, name, value);
   return (
     <Guard fallback={<Unknown name={name} value={value} />} value={value}>
       <Suspense fallback={<div className="card loading" role="status" aria-label={`${name} is loading`} />}>
-        <View name={name} value={value} />
+        <View name={name} value={value} running={running} />
       </Suspense>
     </Guard>
   );

@@ -1,11 +1,14 @@
 import { ArrowUp, Paperclip, Square, X } from "lucide-react";
-import { type ClipboardEvent, type DragEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { type ClipboardEvent, type DragEvent, type KeyboardEvent, type MouseEvent, useEffect, useRef, useState } from "react";
 import type { Content } from "../agent/store.ts";
+import { leave } from "../ui/focus.ts";
 import { IconButton } from "../ui/IconButton.tsx";
 import { type Attachment, contentOf, readFiles } from "./attachments.ts";
 import { textOfContent } from "./UserMessage.tsx";
 
 type Given = {
+  /** What is written stays under this name, while other conversations are open. */
+  draft: string;
   status: "ready" | "running" | "stopping" | "asked" | "waiting";
   send: (content: Content) => void;
   stop: () => void;
@@ -21,16 +24,24 @@ const HINTS = {
   waiting: "Write a message…",
 };
 
+const drafts = new Map<string, { text: string; files: Attachment[] }>();
+
 /** The box for messages. It never moves; Send becomes Stop while the agent works. */
-export function Composer({ status, send, stop, returned }: Given) {
-  const [text, setText] = useState("");
-  const [files, setFiles] = useState<Attachment[]>([]);
+export function Composer({ draft, status, send, stop, returned }: Given) {
+  const [text, setText] = useState(() => drafts.get(draft)?.text ?? "");
+  const [files, setFiles] = useState<Attachment[]>(() => drafts.get(draft)?.files ?? []);
   const [over, setOver] = useState(false);
   const [trouble, setTrouble] = useState("");
+  const [reading, setReading] = useState(0);
   const picker = useRef<HTMLInputElement>(null);
   const busy = status === "running" || status === "stopping";
-  const empty = text.trim() === "" && files.length === 0;
+  // A message waits for its files.
+  const ready = status === "ready" && reading === 0 && (text.trim() !== "" || files.length > 0);
 
+  useEffect(() => {
+    if (text || files.length > 0) drafts.set(draft, { text, files });
+    else drafts.delete(draft);
+  }, [draft, text, files]);
   useEffect(() => {
     if (returned) setText(textOfContent(returned));
   }, [returned]);
@@ -38,15 +49,21 @@ export function Composer({ status, send, stop, returned }: Given) {
   const add = async (list: FileList | null) => {
     if (!list?.length) return;
     setTrouble("");
+    setReading((n) => n + 1);
     const read = await readFiles([...list]).catch(() => undefined);
+    setReading((n) => n - 1);
     if (read) setFiles((known) => [...known, ...read]);
     else setTrouble("The file cannot be read.");
   };
   const submit = () => {
-    if (status !== "ready" || empty) return;
+    if (!ready) return;
     send(contentOf(text.trim(), files));
     setText("");
     setFiles([]);
+  };
+  const halt = (event: MouseEvent) => {
+    leave(event);
+    stop();
   };
   const key = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
@@ -58,7 +75,10 @@ export function Composer({ status, send, stop, returned }: Given) {
     event.preventDefault();
     void add(event.clipboardData.files);
   };
+  // The browser drops text by itself.
+  const withFiles = ({ dataTransfer }: DragEvent) => dataTransfer.types.includes("Files");
   const drop = (event: DragEvent) => {
+    if (!withFiles(event)) return;
     event.preventDefault();
     setOver(false);
     void add(event.dataTransfer.files);
@@ -71,6 +91,7 @@ export function Composer({ status, send, stop, returned }: Given) {
         submit();
       }}
       onDragOver={(event) => {
+        if (!withFiles(event)) return;
         event.preventDefault();
         setOver(true);
       }}
@@ -87,6 +108,11 @@ export function Composer({ status, send, stop, returned }: Given) {
             </li>
           ))}
         </ul>
+      )}
+      {reading > 0 && (
+        <p className="muted" role="status">
+          Reading the file…
+        </p>
       )}
       {trouble && (
         <p className="wrong" role="alert">
@@ -119,11 +145,11 @@ export function Composer({ status, send, stop, returned }: Given) {
         <IconButton icon={Paperclip} label="Attach files" onClick={() => picker.current?.click()} />
         <span className="grow" />
         {busy ? (
-          <button type="button" className="round" aria-label="Stop" disabled={status === "stopping"} onClick={stop}>
+          <button type="button" className="round" aria-label="Stop" disabled={status === "stopping"} onClick={halt}>
             <Square size={14} fill="currentColor" aria-hidden />
           </button>
         ) : (
-          <button className="round" aria-label="Send" disabled={status !== "ready" || empty}>
+          <button className="round" aria-label="Send" disabled={!ready}>
             <ArrowUp size={18} aria-hidden />
           </button>
         )}

@@ -4,6 +4,7 @@ import { MessageCircleQuestion } from "lucide-react";
 import { brief } from "../agent/json.ts";
 import { type Question, questionOf } from "../agent/questions.ts";
 import { SchemaForm } from "../form/SchemaForm.tsx";
+import { focusMessage, isWriting } from "../ui/focus.ts";
 import { ValueView } from "../ui/ValueView.tsx";
 import { Approval } from "./Approval.tsx";
 
@@ -60,12 +61,13 @@ function answeredTitle({ title, asked }: Question): string {
   return [title, ...asked.actions.flatMap(({ args }) => Object.values(args).map(brief))].join("  ");
 }
 
-/** The next question takes the focus; in the end it goes back to the box for messages. */
+/** The next question takes the focus if nobody is writing; in the end it goes back to the box for messages. */
 function useFocus(box: RefObject<HTMLDivElement | null>, answered: number) {
   useEffect(() => {
-    box.current?.querySelector<HTMLElement>(INPUTS)?.focus({ preventScroll: answered === 0 });
+    // The card, not a button of it: the user may be in the middle of a key that would press it.
+    if (!isWriting()) box.current?.querySelector<HTMLElement>(".question")?.focus({ preventScroll: answered === 0 });
   }, [box, answered]);
-  useEffect(() => () => document.getElementById("message")?.focus({ preventScroll: true }), []);
+  useEffect(() => () => focusMessage(), []);
   useEffect(() => {
     // Taller than the list: from the beginning, after the list has followed the new height.
     const timer = setTimeout(() => {
@@ -76,8 +78,6 @@ function useFocus(box: RefObject<HTMLDivElement | null>, answered: number) {
     return () => clearTimeout(timer);
   }, [box]);
 }
-
-const INPUTS = ".question button, .question input, .question select, .question textarea";
 
 function QuestionCard(props: { question: Question; start: unknown; take: (entry: ResumeEntry) => void }) {
   const { question, start, take } = props;
@@ -92,7 +92,7 @@ function QuestionCard(props: { question: Question; start: unknown; take: (entry:
   );
   if (expired) {
     return (
-      <section className="card question" aria-label={title}>
+      <section className="card question" aria-label={title} tabIndex={-1}>
         <h3>{title}</h3>
         <p>It is too late for an answer.</p>
         <div className="actions">
@@ -104,7 +104,7 @@ function QuestionCard(props: { question: Question; start: unknown; take: (entry:
     );
   }
   return (
-    <section className="card question" aria-label={title}>
+    <section className="card question" aria-label={title} tabIndex={-1}>
       <h3>
         <MessageCircleQuestion size={18} aria-hidden />
         <span>{title}</span>

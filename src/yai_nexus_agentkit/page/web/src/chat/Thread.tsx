@@ -9,12 +9,19 @@ import { Composer } from "./Composer.tsx";
 import { Questions } from "./Questions.tsx";
 import { TurnView } from "./TurnView.tsx";
 
-type Given = { store: ThreadStore; view: View; title: string; welcome: string; examples: readonly string[] };
+type Given = {
+  store: ThreadStore;
+  view: View;
+  title: string;
+  draft: string;
+  welcome: string;
+  examples: readonly string[];
+};
 
 const QUIET: Now = { streaming: [], running: false, asked: [] };
 
 /** One conversation, and the box to go on with it. */
-export function Thread({ store, view, title, welcome, examples }: Given) {
+export function Thread({ store, view, title, draft, welcome, examples }: Given) {
   const { scrollRef, contentRef, isAtBottom, scrollToBottom } = useStickToBottom({
     resize: "instant",
     initial: "instant",
@@ -66,6 +73,7 @@ export function Thread({ store, view, title, welcome, examples }: Given) {
           </button>
         )}
         <Composer
+          draft={draft}
           status={composerStatus(view)}
           returned={view.returned}
           stop={() => void store.stop()}
@@ -94,7 +102,12 @@ function useTurns({ messages, extras, subagents }: View): Turn[] {
 function useEscape(active: boolean, stop: () => void) {
   useEffect(() => {
     if (!active) return undefined;
-    const key = (event: KeyboardEvent) => event.key === "Escape" && !event.defaultPrevented && stop();
+    const key = (event: KeyboardEvent) => {
+      if (event.key !== "Escape" || event.defaultPrevented || event.isComposing) return;
+      // In the list and in the panel, Escape ends a rename or empties a search, and over the conversation it closes them.
+      const elsewhere = (event.target as Element).closest("nav, aside") || document.querySelector(".middle[inert]");
+      if (!elsewhere) stop();
+    };
     addEventListener("keydown", key);
     return () => removeEventListener("keydown", key);
   });
@@ -123,7 +136,8 @@ function announcement(view: View, newest: Turn | undefined): string {
   if (view.status === "reconnecting") return "The connection was lost. Reconnecting.";
   if (view.status === "running") return "The agent is working.";
   if (view.interrupts.length > 0) return "The agent asks you something.";
-  return newest?.role === "assistant" && view.status === "idle" && view.phase === "ended"
+  if (view.notice) return view.notice;
+  return newest?.role === "assistant" && view.status === "idle" && view.phase === "ended" && !view.trouble
     ? "The answer is complete."
     : "";
 }

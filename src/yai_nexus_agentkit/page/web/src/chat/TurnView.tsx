@@ -1,8 +1,10 @@
 import { RefreshCw } from "lucide-react";
-import { memo } from "react";
+import { memo, type MouseEvent } from "react";
 import type { ThreadStore } from "../agent/store.ts";
 import type { Turn } from "../agent/timeline.ts";
 import { CopyButton } from "../ui/CopyButton.tsx";
+import { leave } from "../ui/focus.ts";
+import { Guard } from "../ui/Guard.tsx";
 import { IconButton } from "../ui/IconButton.tsx";
 import { BlockView, type Now } from "./Blocks.tsx";
 import { UserMessage } from "./UserMessage.tsx";
@@ -23,23 +25,33 @@ export const TurnView = memo(({ turn, store, now, busy, again }: Given) => {
     return (
       <article aria-label="You">
         <h2 className="sr">You</h2>
-        <UserMessage block={first} busy={busy} send={(content, edited) => void store.send(content, edited)} />
+        <Guard fallback={<Undrawn />} value={first}>
+          <UserMessage block={first} busy={busy} send={(content, edited) => void store.send(content, edited)} />
+        </Guard>
       </article>
     );
   }
+  const regenerate = (event: MouseEvent) => {
+    leave(event);
+    void store.regenerate();
+  };
   const texts = turn.blocks.flatMap((block) => (block.kind === "text" ? [block.message.content ?? ""] : []));
   return (
     <article className="assistant" aria-label="Agent" aria-busy={now.running}>
       <h2 className="sr">Agent</h2>
       {turn.blocks.map((block) => (
-        <BlockView key={block.id} block={block} now={now} />
+        <Guard key={block.id} fallback={<Undrawn />} value={block}>
+          <BlockView block={block} now={now} />
+        </Guard>
       ))}
       {!now.running && texts.length > 0 && (
         <div className="tools">
           <CopyButton text={() => texts.join("\n\n")} label="Copy answer" />
-          {again && <IconButton icon={RefreshCw} label="Regenerate" onClick={() => void store.regenerate()} />}
+          {again && <IconButton icon={RefreshCw} label="Regenerate" onClick={regenerate} />}
         </div>
       )}
     </article>
   );
 });
+
+const Undrawn = () => <p className="card unknown muted">This part cannot be shown.</p>;

@@ -90,16 +90,25 @@ type ItemGiven = {
 
 function Item({ thread, current, address, choose, rename, remove }: ItemGiven) {
   const [mode, setMode] = useState<"look" | "rename" | "remove">("look");
+  // Which button gets the focus back.
+  const [left, setLeft] = useState<"rename" | "remove">();
   const title = thread.title || "New chat";
-  const look = () => setMode("look");
+  const look = () => {
+    setMode("look");
+    if (mode !== "look") setLeft(mode);
+  };
   if (mode === "rename") {
     const submit = (text: string) => {
       if (text && text !== title) rename(text);
       look();
     };
+    const leave = (text: string) => {
+      submit(text);
+      setLeft(undefined);
+    };
     return (
       <li className="current">
-        <TitleForm title={title} submit={submit} cancel={look} />
+        <TitleForm title={title} submit={submit} cancel={look} leave={leave} />
       </li>
     );
   }
@@ -116,15 +125,31 @@ function Item({ thread, current, address, choose, rename, remove }: ItemGiven) {
         <span className="cut">{title}</span>
         <span className={`muted ${thread.status}`}>{aboutOf(thread)}</span>
       </a>
-      <IconButton icon={Pencil} label={`Rename ${title}`} onClick={() => setMode("rename")} />
-      <IconButton icon={Trash2} label={`Delete ${title}`} onClick={() => setMode("remove")} />
+      <IconButton
+        icon={Pencil}
+        label={`Rename ${title}`}
+        autoFocus={left === "rename"}
+        onClick={() => setMode("rename")}
+      />
+      <IconButton
+        icon={Trash2}
+        label={`Delete ${title}`}
+        autoFocus={left === "remove"}
+        onClick={() => setMode("remove")}
+      />
     </li>
   );
 }
 
-type TitleGiven = { title: string; submit: (title: string) => void; cancel: () => void };
+type TitleGiven = {
+  title: string;
+  submit: (title: string) => void;
+  cancel: () => void;
+  /** The focus went elsewhere. */
+  leave: (title: string) => void;
+};
 
-function TitleForm({ title, submit, cancel }: TitleGiven) {
+function TitleForm({ title, submit, cancel, leave }: TitleGiven) {
   const [text, setText] = useState(title);
   const box = useRef<HTMLInputElement>(null);
   useEffect(() => box.current?.select(), []);
@@ -141,8 +166,12 @@ function TitleForm({ title, submit, cancel }: TitleGiven) {
         autoFocus
         maxLength={200}
         onChange={(event) => setText(event.target.value)}
-        onBlur={() => submit(text.trim())}
-        onKeyDown={(event) => event.key === "Escape" && cancel()}
+        onBlur={() => leave(text.trim())}
+        onKeyDown={(event) => {
+          if (event.key !== "Escape") return;
+          event.preventDefault();
+          cancel();
+        }}
       />
     </form>
   );

@@ -1,7 +1,7 @@
 import { X } from "lucide-react";
-import { useDeferredValue, useState } from "react";
+import { memo, useDeferredValue, useState } from "react";
 import { textOf } from "../agent/json.ts";
-import type { Logged, ThreadStore, View } from "../agent/store.ts";
+import type { ThreadStore, View } from "../agent/store.ts";
 import { CopyButton } from "../ui/CopyButton.tsx";
 import { IconButton } from "../ui/IconButton.tsx";
 
@@ -34,7 +34,7 @@ export function StatePanel({ store, view, inspector, close }: Given) {
           {JSON.stringify(view.state ?? {}, null, 2)}
         </pre>
       ) : (
-        <Events key={received} log={store.log} />
+        <Events received={received} store={store} />
       )}
       {inspector && <a href={inspector}>Open the inspector</a>}
     </aside>
@@ -44,14 +44,19 @@ export function StatePanel({ store, view, inspector, close }: Given) {
 const PIECES = /CONTENT|ARGS/;
 const SHOWN = 300;
 
-function Events({ log }: { log: readonly Logged[] }) {
+/** The log grows in place; `received` says when. */
+const Events = memo(({ store }: { store: ThreadStore; received: number }) => {
+  const { log } = store;
+  const first = store.snapshot().received - log.length;
   const [filter, setFilter] = useState("");
   const [pieces, setPieces] = useState(false);
   const wanted = filter.toLowerCase();
-  const found = log.filter(({ event }) => {
-    if (!pieces && PIECES.test(event.type)) return false;
-    return !wanted || JSON.stringify(event).toLowerCase().includes(wanted);
-  });
+  const found = log
+    .map((one, n) => ({ ...one, number: first + n }))
+    .filter(({ event }) => {
+      if (!pieces && PIECES.test(event.type)) return false;
+      return !wanted || JSON.stringify(event).toLowerCase().includes(wanted);
+    });
   return (
     <>
       <div className="row">
@@ -72,8 +77,8 @@ function Events({ log }: { log: readonly Logged[] }) {
         />
       </div>
       <ol className="fill events" tabIndex={0} aria-label="Events">
-        {found.slice(-SHOWN).map(({ at, event }, n) => (
-          <li key={n}>
+        {found.slice(-SHOWN).map(({ at, event, number }) => (
+          <li key={number}>
             <details>
               <summary>
                 <time>{((at - (log[0]?.at ?? 0)) / 1000).toFixed(2)}</time> {event.type}
@@ -86,7 +91,7 @@ function Events({ log }: { log: readonly Logged[] }) {
       </ol>
     </>
   );
-}
+});
 
 function nameOf(event: object): string {
   const { stepName, toolCallName, name, activityType } = event as Record<string, unknown>;

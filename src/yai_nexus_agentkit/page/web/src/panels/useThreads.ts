@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { deleteThread, listThreads, PAGE_SIZE, renameThread, type ThreadInfo } from "../agent/client.ts";
+import { refreshed } from "./threadList.ts";
 
 export type Threads = {
   list: readonly ThreadInfo[];
@@ -9,8 +10,9 @@ export type Threads = {
   setSearch: (text: string) => void;
   refresh: () => Promise<readonly ThreadInfo[]>;
   loadMore: () => void;
-  rename: (id: string, title: string) => Promise<void>;
-  remove: (id: string) => Promise<void>;
+  /** Both return whether the server did it; if not, `trouble` says why. */
+  rename: (id: string, title: string) => Promise<boolean>;
+  remove: (id: string) => Promise<boolean>;
 };
 
 const TYPING = 200;
@@ -24,6 +26,7 @@ export function useThreads(url: string): Threads {
   const [search, setSearch] = useState("");
   const [trouble, setTrouble] = useState("");
   const asked = useRef(0);
+  const known = useRef<readonly ThreadInfo[]>([]);
 
   const read = useCallback(
     async (before?: ThreadInfo) => {
@@ -31,10 +34,13 @@ export function useThreads(url: string): Threads {
       try {
         const found = await listThreads(url, search, before?.updatedAt);
         if (number !== asked.current) return [];
-        setList((known) => (before ? [...known, ...found] : found));
-        setMore(found.length === PAGE_SIZE);
+        const next = before ? [...known.current, ...found] : refreshed(known.current, found);
+        // Older ones that were read before know whether there are more of them.
+        if (before || next.length === found.length) setMore(found.length === PAGE_SIZE);
         setTrouble("");
-        return found;
+        known.current = next;
+        setList(next);
+        return next;
       } catch (error) {
         if (number === asked.current) setTrouble((error as Error).message);
         return [];
@@ -43,9 +49,12 @@ export function useThreads(url: string): Threads {
     [url, search],
   );
   useEffect(() => {
+    known.current = [];
     const waited = setTimeout(() => void read(), search ? TYPING : 0);
     return () => clearTimeout(waited);
   }, [read, search]);
+  // The addresses of the list are those of one agent.
+  useEffect(() => setList([]), [url]);
   const running = list.some(({ status }) => status === "running");
   useEffect(() => {
     if (!running) return undefined;
@@ -53,12 +62,17 @@ export function useThreads(url: string): Threads {
     return () => clearInterval(waited);
   }, [running, read]);
 
+  const forget = (id: string) => {
+    known.current = known.current.filter(({ threadId }) => threadId !== id);
+  };
   const changing = async (work: Promise<unknown>) => {
-    await work.then(
-      () => setTrouble(""),
-      (error: Error) => setTrouble(error.message),
+    const failure = await work.then(
+      () => "",
+      (error: Error) => error.message,
     );
     await read();
+    if (failure) setTrouble(failure);
+    return !failure;
   };
   return {
     list,
@@ -69,6 +83,6 @@ export function useThreads(url: string): Threads {
     refresh: read,
     loadMore: () => void read(list.at(-1)),
     rename: (id, title) => changing(renameThread(url, id, title)),
-    remove: (id) => changing(deleteThread(url, id)),
+    remove: (id) => changing(deleteThread(url, id).then(() => forget(id))),
   };
 }

@@ -3,6 +3,7 @@ import { lazy, memo, type MouseEvent, Suspense, useId, useMemo } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import remend from "remend";
+import { decoded } from "../useAddress.ts";
 import { CopyButton } from "./CopyButton.tsx";
 import { Guard } from "./Guard.tsx";
 
@@ -10,16 +11,23 @@ const Highlighted = lazy(() => import("./Highlighted.tsx"));
 const plugins = [remarkGfm];
 
 /** Markdown, also while it is being written. Raw HTML is text, and pictures of other servers are links. */
-export const Markdown = memo(({ text, streaming = false }: { text: string; streaming?: boolean }) => {
+export const Markdown = memo(({ text, streaming = false }: Given) => (
+  <div className="markdown">
+    {/* Some texts are too deep for the parser: thousands of quotes in quotes. */}
+    <Guard fallback={<p className="plain">{text}</p>} value={text}>
+      <Pieces text={text} streaming={streaming} />
+    </Guard>
+  </div>
+));
+
+type Given = { text: string; streaming?: boolean };
+
+function Pieces({ text, streaming }: Given) {
   const blocks = useMemo(() => blocksOf(text), [text]);
-  return (
-    <div className="markdown">
-      {blocks.map((block, n) => (
-        <Piece key={n} text={streaming && n === blocks.length - 1 ? remend(block) : block} />
-      ))}
-    </div>
-  );
-});
+  return blocks.map((block, n) => (
+    <Piece key={n} text={streaming && n === blocks.length - 1 ? remend(block) : block} />
+  ));
+}
 
 const DEFINITION = /^ {0,3}\[[^\]]+\]:/m;
 
@@ -62,8 +70,8 @@ function CodeBlock({ language, text }: { language: string; text: string }) {
 /** To a footnote and back. The address of the page is that of the conversation, so it stays. */
 function goTo(event: MouseEvent<HTMLAnchorElement>) {
   event.preventDefault();
-  const id = decodeURIComponent(event.currentTarget.hash.slice(1));
-  document.getElementById(id)?.scrollIntoView({ block: "center" });
+  const id = decoded(event.currentTarget.hash.slice(1));
+  if (id) document.getElementById(id)?.scrollIntoView({ block: "center" });
 }
 
 const away = { target: "_blank", rel: "noreferrer noopener" };

@@ -10,7 +10,7 @@ export type MediaFile = { name: string; mimeType: string; data?: string; url?: s
 
 export function Media({ name, mimeType, data, url }: MediaFile) {
   const source = data === undefined ? (url ?? "") : `data:${mimeType};base64,${data}`;
-  const own = data !== undefined || new URL(source, location.href).origin === location.origin;
+  const own = data !== undefined || isOwn(source);
   // The page asks no other server for anything: what lies elsewhere is a link.
   if (own && PICTURE.test(mimeType)) return <Picture name={name} source={source} />;
   if (own && SOUND.test(mimeType)) return <audio controls src={source} aria-label={name} />;
@@ -26,6 +26,10 @@ export function Media({ name, mimeType, data, url }: MediaFile) {
     </a>
   );
 }
+
+/** A model may have written the address. */
+const isOwn = (url: string): boolean =>
+  URL.canParse(url, location.href) && new URL(url, location.href).origin === location.origin;
 
 const AWAY = { target: "_blank", rel: "noreferrer noopener" };
 

@@ -6,8 +6,15 @@ import { Progress } from "./Progress.tsx";
 import { ToolOutput } from "./ToolOutput.tsx";
 import { Unknown } from "./Unknown.tsx";
 
-/** What a renderer gets: the name of the event or the type of the activity, and its value. Never trust its shape. */
-export type Shown = { name: string; value: unknown };
+/** What a renderer gets. */
+export type Shown = {
+  /** The name of the event, or the type of the activity. */
+  name: string;
+  /** Never trust its shape. */
+  value: unknown;
+  /** Whether the agent still works on the answer: what is not finished then stays so. */
+  running?: boolean;
+};
 export type Renderer = ComponentType<Shown>;
 
 function Nothing() {
@@ -36,7 +43,7 @@ export const events: Record<string, Renderer> = {
 };
 
 /** The renderer of an activity or event. Those without one are shown as files, or as they are: never not at all. */
-export function rendererOf(known: Record<string, Renderer>, { name, value }: Shown): Renderer {
+export function rendererOf(known: Record<string, Renderer>, name: string, value: unknown): Renderer {
   if (Object.hasOwn(known, name)) return known[name] ?? Unknown;
   return isObject(value) && textOf(value.mimeType) && textOf(value.data) ? FileView : Unknown;
 }
