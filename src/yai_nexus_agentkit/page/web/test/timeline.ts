@@ -80,6 +80,13 @@ test("a kept event that comes again takes the place of the first one", () => {
   );
 });
 
+test("a run that is followed from its beginning again shows its events once, and those of other runs stay", () => {
+  const run = (runId: string) => ({ type: "RUN_STARTED", threadId: "t", runId });
+  const chart = { type: "CUSTOM", name: "chart", value: 1 };
+  assert.equal(events(run("1"), chart, run("1"), chart).extras.length, 1);
+  assert.equal(events(run("1"), chart, run("2")).extras.length, 1);
+});
+
 test("equal parts stay the same objects", () => {
   const before = { list: [{ a: 1 }, { b: 2 }], other: { c: 3 } };
   const after = share(before, { list: [{ a: 1 }, { b: 9 }], other: { c: 3 } });

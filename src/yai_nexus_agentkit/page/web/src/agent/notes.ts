@@ -11,6 +11,7 @@ export type Extra = {
   value: unknown;
   after: string | undefined;
   turn: string | undefined;
+  run: string | undefined;
 };
 
 export type Subagent = {
@@ -27,6 +28,8 @@ export type Notes = {
   subagents: Readonly<Record<string, Subagent>>;
   /** Ids of the messages and calls that are being written. */
   streaming: readonly string[];
+  /** The newest run's id. */
+  run: string | undefined;
   /** "open" between RUN_STARTED and the end of the run. A stream that stops there was cut off. */
   phase: "none" | "open" | "ended";
   cancelled: boolean;
@@ -37,6 +40,7 @@ export const nothing: Notes = {
   extras: [],
   subagents: {},
   streaming: [],
+  run: undefined,
   phase: "none",
   cancelled: false,
   error: null,
@@ -46,7 +50,7 @@ export const nothing: Notes = {
 export function noted(notes: Notes, event: AGUIEvent, last?: string, turn?: string): Notes {
   switch (event.type) {
     case "RUN_STARTED":
-      return { ...notes, phase: "open", cancelled: false, error: null };
+      return { ...notes, ...begun(notes, event.runId), phase: "open", cancelled: false, error: null };
     case "RUN_FINISHED":
       return { ...notes, phase: "ended", streaming: [], cancelled: event.outcome?.type === "cancelled" };
     case "RUN_ERROR":
@@ -62,7 +66,7 @@ export function noted(notes: Notes, event: AGUIEvent, last?: string, turn?: stri
     case "TOOL_CALL_END":
       return { ...notes, streaming: notes.streaming.filter((id) => id !== event.toolCallId) };
     case "CUSTOM":
-      return { ...notes, extras: withExtra(notes.extras, event, last, turn) };
+      return { ...notes, extras: withExtra(notes, event, last, turn) };
     case "SUBAGENT_STARTED":
     case "SUBAGENT_FINISHED":
     case "SUBAGENT_ERROR":
@@ -72,9 +76,14 @@ export function noted(notes: Notes, event: AGUIEvent, last?: string, turn?: stri
   }
 }
 
+/** A page that connects to a run gets its events from the beginning; those that it has of it would stand there twice. */
+const begun = ({ extras }: Notes, run: string): Pick<Notes, "extras" | "run"> => {
+  return { run, extras: extras.filter((extra) => extra.run !== run) };
+};
+
 /** A kept event comes again when the page connects: with an id, and with the message that it stood behind. */
 function withExtra(
-  extras: readonly Extra[],
+  { extras, run }: Notes,
   event: Extract<AGUIEvent, { type: "CUSTOM" }>,
   last?: string,
   turn?: string,
@@ -88,6 +97,7 @@ function withExtra(
     value: event.value,
     after: typeof placed === "string" ? placed : (extras[known]?.after ?? last),
     turn: extras[known]?.turn ?? turn,
+    run,
   };
   return known < 0 ? [...extras, extra] : extras.with(known, extra);
 }

@@ -224,9 +224,6 @@ export class ThreadStore {
     this.agent = this.opened(threadId);
     this.agent.setMessages([...messages]);
     this.agent.setState(state);
-    // The events of the run under way come again.
-    const turn = messages.findLast(({ role }) => role === "user")?.id;
-    this.view = { ...this.view, extras: this.view.extras.filter((extra) => extra.turn !== turn) };
   }
 
   private opened(threadId: string): PageAgent {
