@@ -324,3 +324,10 @@ def test_two_tabs_of_one_conversation(chat: Browser, address: str) -> None:
     chat.front(0)
     chat.see(f"{ANSWER}:has-text('Done: paid 50 € to Ada')")
     chat.miss(QUESTION)
+
+    chat.hover("nav li.current")
+    chat.click("nav li.current button[aria-label^=Delete]")
+    chat.click("button:text-is('Delete')")
+    chat.see("text=What can I do for you?")
+    chat.front(1)
+    chat.see("text=What can I do for you?")

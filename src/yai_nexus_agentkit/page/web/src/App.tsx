@@ -20,7 +20,7 @@ export function App({ config }: { config: PageConfig }) {
   const [place, move] = useAddress(names);
   const agent = config.agents.find(({ name }) => name === place.agent) ?? config.agents[0]!;
   const threads = useThreads(agent.url);
-  const [store, tell] = useStore(agent, place, threads);
+  const [store, tell] = useStore(agent, place, threads, () => move(newPlace(place.agent)));
   const view = useSyncExternalStore(store.subscribe, store.snapshot);
   const [menu, setMenu] = useMenu();
   const [panel, setPanel] = useState(false);
@@ -33,7 +33,7 @@ export function App({ config }: { config: PageConfig }) {
   };
   const remove = async (id: string) => {
     if (!(await threads.remove(id))) return;
-    tell({ thread: id, what: "changed" });
+    tell({ thread: id, what: "deleted" });
     if (id === place.thread) create();
     else focusMessage();
   };
@@ -107,9 +107,10 @@ const Unshown = () => (
 );
 
 /** The store of the thread, kept in step with the list and with other windows. */
-function useStore(agent: AgentInfo, place: Place, threads: Threads) {
+function useStore(agent: AgentInfo, place: Place, threads: Threads, leave: () => void) {
   const tell = useOthers(({ thread, what }) => {
     void threads.refresh();
+    if (what === "deleted" && thread === place.thread) leave(); // A message would bring it back.
     if (what === "started" && thread === place.thread && store.snapshot().status === "idle") void store.join();
   });
   // The list's search changes `refresh`, and must not open the thread again.

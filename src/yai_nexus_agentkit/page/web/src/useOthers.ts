@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef } from "react";
 
-type Word = { thread: string; what: "started" | "ended" | "changed" };
+type Word = { thread: string; what: "started" | "ended" | "deleted" };
 
 /** Speak with the same page in other windows of this browser. Returns the function that says something. */
 export function useOthers(hear: (word: Word) => void): (word: Word) => void {
