@@ -1,4 +1,5 @@
 import "./form.ts";
 import "./questions.ts";
+import "./store.ts";
 import "./timeline.ts";
 import "./parts.ts";

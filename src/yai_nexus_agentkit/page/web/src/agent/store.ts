@@ -1,4 +1,4 @@
-import type { AGUIEvent, Interrupt, Message, ResumeEntry, UserMessage } from "@ag-ui/client";
+import type { AGUIEvent, Interrupt, Message, ResumeEntry, ToolCall, UserMessage } from "@ag-ui/client";
 import type { AgentInfo } from "../config.ts";
 import { PageAgent } from "./client.ts";
 import { type Failure, failureOf } from "./failure.ts";
@@ -6,35 +6,40 @@ import { newId } from "./ids.ts";
 import { objectOf, parsed } from "./json.ts";
 import { type Notes, noted, nothing } from "./notes.ts";
 import { share } from "./share.ts";
-import { pageTools } from "./tools.ts";
+import { pageTools, resultOf } from "./tools.ts";
 
 export type Content = UserMessage["content"];
 export type Logged = { at: number; event: AGUIEvent };
 
-/** What went wrong. `retry`: by running again, or by looking what became of the run; null if there are questions. */
-export type Trouble = { message: string; code: string | undefined; retry: "run" | "join" | null };
+/** What went wrong. `retry`: by running again, by looking what became of the run, or by calling the page's tools. */
+export type Trouble = { message: string; code: string | undefined; retry: "run" | "join" | "tools" | null };
 
 export type View = Notes & {
   messages: readonly Message[];
   state: unknown;
   interrupts: readonly Interrupt[];
-  status: "loading" | "idle" | "running" | "stopping" | "reconnecting";
+  /** What goes on. "tools": the page runs its own tools between two runs. */
+  status: "idle" | "loading" | "running" | "tools" | "stopping" | "reconnecting";
   trouble: Trouble | null;
   notice: string | null;
   /** Grows with every event, so that the list of events is drawn again. */
   received: number;
-  /** A message that was not sent. It goes back into the box. */
-  returned: Content | null;
+  /** A message that was not sent. It goes back into the box; the same one twice is two objects. */
+  returned: { content: Content } | null;
   /** The last answers, for the case that the server refused them. */
   given: Readonly<Record<string, ResumeEntry>>;
 };
 
+/** `started`: a run that was sent from here has begun. `ended`: nothing goes on any more. */
 export type Watcher = { started: () => void; ended: () => void };
 
 const LOGGED = 5000;
 const WAITS = [500, 1500, 4000, 8000];
 /** A connection that is open for longer shows a run under way. */
 const JOINED_AFTER = 600;
+const LOST = "The connection was lost.";
+const UNSENT = "The message did not reach the server.";
+const UNANSWERED = "A tool of this page gave no result.";
 const WORK = /^(STEP|TEXT|TOOL|REASONING)_/;
 
 const empty: View = {
@@ -61,7 +66,11 @@ export class ThreadStore {
   private readonly listeners = new Set<() => void>();
   private frame = 0;
   /** Counts connections: what an older one reports is no longer of interest. */
-  private turn = 0;
+  private connection = 0;
+  /** Whether the newest run was sent from here, or only joined. */
+  private mine = false;
+  /** The user's message that has not begun a run yet. */
+  private unsent: UserMessage | null = null;
 
   constructor(info: AgentInfo, threadId: string, watcher: Watcher) {
     this.info = info;
@@ -78,20 +87,18 @@ export class ThreadStore {
 
   /** The run goes on without this page, if the server lets it. */
   dispose(): void {
-    this.turn++;
+    this.connection++;
     cancelAnimationFrame(this.frame);
     this.agent.abortController.abort();
   }
 
   /** A new message, or an edited one in the place of `edited`. It keeps its id: so the server knows where to restart. */
   async send(content: Content, edited?: string): Promise<void> {
-    const id = edited ?? newId();
-    const at = this.agent.messages.findIndex((message) => message.id === id);
-    if (at >= 0) this.agent.setMessages(this.agent.messages.slice(0, at));
+    this.unsent = { id: edited ?? newId(), role: "user", content };
+    this.place(this.unsent);
     // What was asked after that message is no longer of interest. The client would insist on answers.
     this.agent.pendingInterrupts = [];
-    this.agent.addMessage({ id, role: "user", content });
-    await this.run(undefined, edited ? undefined : content);
+    await this.run();
   }
 
   /** Another answer to the newest message of the user. */
@@ -106,109 +113,160 @@ export class ThreadStore {
     await this.run(resume);
   }
 
+  /** Before the run began, and while the connection is lost, this is done again with the run's first event. */
   async stop(): Promise<void> {
-    this.set({ status: "stopping" });
-    await this.agent.stop().catch(() => this.agent.abortRun());
+    const { connection } = this;
+    if (this.view.status === "tools") return this.halt();
+    this.set({ status: "stopping", trouble: null });
+    const failure = await this.agent.stop().then(() => undefined, failureOf);
+    const goesOn = connection === this.connection && this.view.status === "stopping" && this.view.phase === "open";
+    // The server knows nothing of a thread whose run has just ended.
+    if (!failure || failure.status === 404 || !goesOn) return;
+    const message = `The agent was not stopped. ${failure.message}`;
+    this.set({ status: "running", trouble: { message, code: failure.code, retry: null } });
   }
 
   /** Show the thread as the server has it, and the run that is under way. */
   async join(notice: string | null = null): Promise<void> {
     this.renew();
+    this.mine = false;
     const waited = setTimeout(() => this.view.status === "loading" && this.set({ status: "running" }), JOINED_AFTER);
-    await this.follow("loading", () => this.agent.connectAgent({}), "join");
+    await this.follow("loading", () => this.agent.connectAgent({}));
     clearTimeout(waited);
     if (notice && !this.view.trouble) this.set({ notice });
   }
 
   retry(): Promise<void> {
-    return this.view.trouble?.retry === "run" ? this.regenerate() : this.join();
+    const retry = this.view.trouble?.retry;
+    if (retry === "tools") return this.runTools();
+    return retry === "run" ? this.regenerate() : this.join();
   }
 
-  private async run(resume?: ResumeEntry[], content?: Content): Promise<void> {
+  private async run(resume?: ResumeEntry[]): Promise<void> {
     const tools = Object.entries(pageTools).map(([name, tool]) => {
       return { name, description: tool.description, parameters: tool.parameters };
     });
-    const failure = await this.follow(
-      "running",
-      () => this.agent.runAgent(resume ? { tools, resume } : { tools }),
-      "run",
-    );
-    if (failure?.code === "THREAD_BUSY" || failure?.code === "ALREADY_ANSWERED")
-      return this.overtaken(failure, content);
-    if (!failure && this.view.status === "idle" && !this.view.trouble && (await this.runTools())) await this.run();
+    const onRunStartedEvent = () => {
+      this.unsent = null;
+      this.watcher.started();
+    };
+    this.mine = true;
+    const work = () => this.agent.runAgent(resume ? { tools, resume } : { tools }, { onRunStartedEvent });
+    const failure = await this.follow("running", work);
+    if (failure?.code === "THREAD_BUSY" || failure?.code === "ALREADY_ANSWERED") await this.overtaken(failure);
   }
 
   /** Another page was faster. Show its run, and keep what was written here. */
-  private async overtaken(failure: Failure, content?: Content): Promise<void> {
+  private async overtaken(failure: Failure): Promise<void> {
     const answered = failure.code === "ALREADY_ANSWERED";
-    this.set({ returned: content ?? null });
+    if (this.unsent) this.set({ returned: { content: this.unsent.content } });
+    this.unsent = null;
     await this.join(answered ? "This was answered in another window." : "Another window was faster. Send it again.");
   }
 
-  /** Returns whether a call of the page's tools was open. */
-  private async runTools(): Promise<boolean> {
+  /** The calls of the page's tools that have no result yet. */
+  private openCalls(): ToolCall[] {
     const { messages } = this.agent;
     const answered = new Set(messages.flatMap((message) => (message.role === "tool" ? [message.toolCallId] : [])));
-    const calls = messages
+    return messages
       .slice(messages.findLastIndex(({ role }) => role === "user"))
       .flatMap((message) => (message.role === "assistant" ? (message.toolCalls ?? []) : []))
       .filter((call) => !answered.has(call.id) && call.function.name in pageTools);
-    for (const { id, function: called } of calls) {
-      const result = { id: newId(), role: "tool" as const, toolCallId: id };
-      try {
-        const value = await pageTools[called.name]?.run(objectOf(parsed(called.arguments)));
-        this.agent.addMessage({
-          ...result,
-          content: typeof value === "string" ? value : JSON.stringify(value ?? null),
-        });
-      } catch (error) {
-        this.agent.addMessage({ ...result, content: "", error: String(error) });
-      }
+  }
+
+  /** Run the page's tools, and the agent with their results. */
+  private async runTools(): Promise<void> {
+    const connection = ++this.connection;
+    this.set({ status: "tools", trouble: null, notice: null });
+    for (const { id, function: called } of this.openCalls()) {
+      const result = await resultOf(called.name, objectOf(parsed(called.arguments)));
+      if (connection !== this.connection) return;
+      this.agent.addMessage({ id: newId(), role: "tool", toolCallId: id, ...result });
+      this.set(this.read());
     }
-    return calls.length > 0;
+    await this.run();
+  }
+
+  /** The tools of the page go on, but nobody waits for them. */
+  private halt(): void {
+    this.connection++;
+    this.set({ cancelled: true });
+    this.settle(undefined);
   }
 
   /** Draw a connection until it ends. Returns why the server refused it, or undefined. */
-  private async follow(
-    status: View["status"],
-    work: () => Promise<unknown>,
-    retry: "run" | "join",
-  ): Promise<Failure | undefined> {
-    const turn = ++this.turn;
+  private async follow(status: View["status"], work: () => Promise<unknown>): Promise<Failure | undefined> {
+    const connection = ++this.connection;
     const fresh = { phase: "none", error: null, cancelled: false, streaming: [] } as const;
     this.set({ ...fresh, ...this.read(), status, trouble: null, notice: null, interrupts: [] });
     const failure = await work().then(() => undefined, failureOf);
-    if (turn !== this.turn) return undefined;
-    const cut = this.view.phase === "open" && this.view.status !== "stopping";
-    if (cut) await this.reconnect(turn);
-    else this.settle(failure, retry);
+    if (connection !== this.connection) return undefined;
+    // A request that failed without an answer may have come through: the server knows.
+    const lost = this.mine && failure !== undefined && failure.status === undefined && this.view.phase === "none";
+    if (lost || this.view.phase === "open") await this.reconnect(connection);
+    else this.settle(failure);
+    if (this.view.status === "tools" && connection === this.connection) await this.runTools();
     return failure;
   }
 
-  private async reconnect(turn: number): Promise<void> {
+  private async reconnect(connection: number): Promise<void> {
     for (const wait of WAITS) {
-      this.set({ status: "reconnecting" });
+      this.set({ phase: "none", streaming: [], status: this.isStopping() ? "stopping" : "reconnecting" });
       await new Promise((done) => setTimeout(done, wait));
-      if (turn !== this.turn) return;
+      if (connection !== this.connection) return;
       this.renew();
       const failure = await this.agent.connectAgent({}).then(() => undefined, failureOf);
-      if (turn !== this.turn) return;
-      if (this.view.phase === "ended" || failure?.status !== undefined) return this.settle(failure, "join");
+      if (connection !== this.connection) return;
+      // The answer for a thread that nobody has begun is empty.
+      const known = this.view.phase === "ended" || (this.view.phase === "none" && !failure);
+      if (known || failure?.status !== undefined) return this.settle(failure, "join");
     }
-    this.settle({ message: "The connection was lost.", code: undefined, status: undefined }, "join");
+    const message = this.isStopping() ? `${LOST} The agent was not stopped.` : LOST;
+    this.settle({ message, code: undefined, status: undefined }, "join");
   }
 
-  private settle(failure: Failure | undefined, retry: "run" | "join"): void {
+  private isStopping = (): boolean => this.view.status === "stopping";
+
+  private settle(failure: Failure | undefined, retry: "run" | "join" = this.mine ? "run" : "join"): void {
     cancelAnimationFrame(this.frame);
     this.frame = 0;
-    const stopped = this.view.cancelled || this.view.status === "stopping";
     const interrupts = [...this.agent.pendingInterrupts];
-    const error = stopped ? undefined : (this.view.error ?? failure);
-    // An answer that failed may be given again: the questions are still open.
-    const trouble = error && { ...this.inWords(error), retry: interrupts.length > 0 ? null : retry };
-    const notice = stopped ? "Stopped." : null;
-    this.set({ ...this.read(), status: "idle", streaming: [], interrupts, trouble: trouble ?? null, notice });
-    this.watcher.ended();
+    const trouble = this.troubleOf(failure, interrupts.length > 0 ? null : retry);
+    const stopped = this.view.cancelled && !trouble;
+    const tools = !trouble && !stopped && interrupts.length === 0 && this.openCalls().length > 0;
+    const status = tools ? "tools" : "idle";
+    this.set({ ...this.read(), status, streaming: [], interrupts, trouble, notice: stopped ? "Stopped." : null });
+    if (!tools) this.watcher.ended();
+  }
+
+  /** `retry` is null if questions are open: an answer that failed may be given again. */
+  private troubleOf(failure: Failure | undefined, retry: "run" | "join" | null): Trouble | null {
+    if (!failure && this.isMissing()) return { message: UNSENT, code: undefined, retry: "run" };
+    if (this.view.cancelled) return null;
+    const error = this.view.error ?? failure;
+    if (error) return { ...this.inWords(error), retry };
+    // Another window may be about to answer, so only the user can say that it shall be done here.
+    const open = !this.mine && retry && this.openCalls().length > 0;
+    return open ? { message: UNANSWERED, code: undefined, retry: "tools" } : null;
+  }
+
+  /** Whether the thread, as the server has it now, lacks the user's message. It is put back there. */
+  private isMissing(): boolean {
+    const message = this.unsent;
+    if (!message) return false;
+    const known = this.agent.messages.find(({ id }) => id === message.id);
+    // An edited message has the id of the one before. The server may have files in another form.
+    const same = known && (typeof message.content !== "string" || known.content === message.content);
+    if (same && this.view.phase === "ended") this.unsent = null;
+    else this.place(message);
+    return this.unsent !== null;
+  }
+
+  /** Let it be the newest message: what is behind an older one with its id is gone. */
+  private place(message: UserMessage): void {
+    const { messages } = this.agent;
+    const at = messages.findIndex(({ id }) => id === message.id);
+    this.agent.setMessages([...(at < 0 ? messages : messages.slice(0, at)), message]);
   }
 
   /** Some graphs cannot go on without an answer; their refusal lists what a form would have asked for. */
@@ -252,7 +310,7 @@ export class ThreadStore {
       ...noted(this.view, event, messages.at(-1)?.id, turn),
       received: this.view.received + 1,
     };
-    if (event.type === "RUN_STARTED" && this.view.status === "running") this.watcher.started();
+    if (event.type === "RUN_STARTED" && this.view.status === "stopping") void this.stop();
     if (WORK.test(event.type) && ["loading", "reconnecting"].includes(this.view.status))
       this.set({ status: "running" });
     this.frame ||= requestAnimationFrame(() => {

@@ -18,3 +18,13 @@ export type PageTool = {
  *     },
  */
 export const pageTools: Record<string, PageTool> = {};
+
+/** Run one. A tool that fails has its error as result. */
+export async function resultOf(name: string, args: JsonObject): Promise<{ content: string; error?: string }> {
+  try {
+    const value = await pageTools[name]?.run(args);
+    return { content: typeof value === "string" ? value : JSON.stringify(value ?? null) };
+  } catch (error) {
+    return { content: "", error: String(error) };
+  }
+}

@@ -3,7 +3,7 @@ import { type ClipboardEvent, type DragEvent, type KeyboardEvent, type MouseEven
 import type { Content } from "../agent/store.ts";
 import { leave } from "../ui/focus.ts";
 import { IconButton } from "../ui/IconButton.tsx";
-import { type Attachment, contentOf, readFiles } from "./attachments.ts";
+import { type Attachment, attachmentsOf, contentOf, readFiles } from "./attachments.ts";
 import { textOfContent } from "./UserMessage.tsx";
 
 type Given = {
@@ -13,7 +13,7 @@ type Given = {
   send: (content: Content) => void;
   stop: () => void;
   /** A message that came back. */
-  returned: Content | null;
+  returned: { content: Content } | null;
 };
 
 const HINTS = {
@@ -43,7 +43,10 @@ export function Composer({ draft, status, send, stop, returned }: Given) {
     else drafts.delete(draft);
   }, [draft, text, files]);
   useEffect(() => {
-    if (returned) setText(textOfContent(returned));
+    if (!returned) return;
+    const before = textOfContent(returned.content);
+    setText((text) => [before, text].filter(Boolean).join("\n"));
+    setFiles((files) => [...attachmentsOf(returned.content), ...files]);
   }, [returned]);
 
   const add = async (list: FileList | null) => {

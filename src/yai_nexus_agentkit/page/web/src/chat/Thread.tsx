@@ -126,15 +126,15 @@ function isSilent(view: View, newest: Turn | undefined): boolean {
 
 function composerStatus({ status, interrupts }: View) {
   if (status === "loading") return "waiting" as const;
-  if (status === "running" || status === "reconnecting") return "running" as const;
   if (status === "stopping") return "stopping" as const;
+  if (status !== "idle") return "running" as const;
   return interrupts.length > 0 ? ("asked" as const) : ("ready" as const);
 }
 
 /** For screen readers: the words themselves would be read while they change. */
 function announcement(view: View, newest: Turn | undefined): string {
   if (view.status === "reconnecting") return "The connection was lost. Reconnecting.";
-  if (view.status === "running") return "The agent is working.";
+  if (view.status === "running" || view.status === "tools") return "The agent is working.";
   if (view.interrupts.length > 0) return "The agent asks you something.";
   if (view.notice) return view.notice;
   return newest?.role === "assistant" && view.status === "idle" && view.phase === "ended" && !view.trouble

@@ -1,3 +1,4 @@
+import { objectOf, textOf } from "../agent/json.ts";
 import type { Content } from "../agent/store.ts";
 
 export type Attachment = {
@@ -30,4 +31,14 @@ export function contentOf(text: string, files: Attachment[]): Content {
     return { type, source: { type: "data" as const, value: data, mimeType }, metadata: { filename: name } };
   });
   return [...(text ? [{ type: "text" as const, text }] : []), ...parts];
+}
+
+/** The files of a message that `contentOf` made. Files behind links are left out. */
+export function attachmentsOf(content: Content): Attachment[] {
+  if (typeof content === "string") return [];
+  return content.flatMap((part) => {
+    if (part.type === "text" || !("source" in part) || part.source.type !== "data") return [];
+    const name = textOf(objectOf(part.metadata).filename) ?? part.type;
+    return [{ type: part.type, name, mimeType: part.source.mimeType, data: part.source.value }];
+  });
 }

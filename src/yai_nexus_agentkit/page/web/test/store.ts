@@ -1,0 +1,216 @@
+import assert from "node:assert/strict";
+import { afterEach, test } from "node:test";
+import type { Message } from "@ag-ui/client";
+import { ThreadStore, type View } from "../src/agent/store.ts";
+import { pageTools } from "../src/agent/tools.ts";
+
+type Answer = object[] | number | "lost" | Promise<object[]>;
+
+/** What a server answers to each kind of request, one after the other; the last answer stays. */
+type Script = { run?: Answer[]; connect?: Answer[]; cancel?: Answer[] };
+
+globalThis.requestAnimationFrame = (draw) => setTimeout(draw, 0, 0) as unknown as number;
+globalThis.cancelAnimationFrame = (frame) => clearTimeout(frame);
+console.error = () => undefined; // The client prints each failure.
+
+const began = (runId = "r") => ({ type: "RUN_STARTED", threadId: "t", runId });
+const ended = { type: "RUN_FINISHED", threadId: "t", runId: "r" };
+const cancelled = { ...ended, outcome: { type: "cancelled" } };
+const chart = { type: "CUSTOM", name: "chart", value: 1 };
+const user = (content: string): Message => ({ id: `u-${content}`, role: "user", content });
+const thread = (...messages: Message[]) => [began("look"), { type: "MESSAGES_SNAPSHOT", messages }, ended];
+const said = (id: string) => [
+  { type: "TEXT_MESSAGE_START", messageId: id, role: "assistant" },
+  { type: "TEXT_MESSAGE_CONTENT", messageId: id, delta: id },
+  { type: "TEXT_MESSAGE_END", messageId: id },
+];
+const call = [
+  { type: "TOOL_CALL_START", toolCallId: "c", toolCallName: "slow" },
+  { type: "TOOL_CALL_ARGS", toolCallId: "c", delta: "{}" },
+  { type: "TOOL_CALL_END", toolCallId: "c" },
+];
+const busy = { detail: { error: "THREAD_BUSY", error_description: "busy" } };
+
+/** A stream that stays open until `end`. */
+function held(...events: object[]) {
+  let finish: (events: object[]) => void = () => undefined;
+  const rest = new Promise<object[]>((done) => (finish = done));
+  return { events, rest, finish };
+}
+
+function opened(script: Script) {
+  const asked: string[] = [];
+  const sent: Message[][] = [];
+  const told: string[] = [];
+  globalThis.fetch = async (address, init) => {
+    const kind = /(connect|cancel)$/.exec(String(address))?.[1] ?? "run";
+    asked.push(kind);
+    if (kind === "run") sent.push((JSON.parse(String(init?.body)) as { messages: Message[] }).messages);
+    const answers = script[kind as keyof Script] ?? [[]];
+    const answer = await (answers.length > 1 ? answers.shift() : answers[0]);
+    if (answer === "lost") throw new TypeError("fetch failed");
+    if (typeof answer === "number") return Response.json(answer === 409 ? busy : {}, { status: answer });
+    return new Response(streamed(answer ?? []), { headers: { "content-type": "text/event-stream" } });
+  };
+  const watcher = { started: () => void told.push("started"), ended: () => void told.push("ended") };
+  const store = new ThreadStore({ name: "agent", url: "http://server/agent" }, "t", watcher);
+  const until = (seen: (view: View) => boolean) =>
+    new Promise<View>((done) => {
+      const look = () => seen(store.snapshot()) && (leave(), done(store.snapshot()));
+      const leave = store.subscribe(look);
+      look();
+    });
+  return { store, asked, sent, told, until };
+}
+
+/** Server-sent events; one that is a `held` stream goes on when its test says so. */
+const streamed = (events: object[]) =>
+  new ReadableStream<Uint8Array>({
+    async start(controller) {
+      const write = (event: object) => controller.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(event)}\n\n`));
+      for (const event of events) {
+        if ("rest" in event) for (const later of await (event.rest as Promise<object[]>)) write(later);
+        else write(event);
+      }
+      controller.close();
+    },
+  });
+
+const texts = ({ messages }: View) => messages.map(({ content }) => content);
+
+afterEach(() => void delete pageTools.slow);
+
+test("only a run that was sent from here is made known to other windows", async () => {
+  const late = held();
+  const { store, told } = opened({ connect: [[late]], run: [[began(), ...said("a"), ended]] });
+  setTimeout(() => late.finish(thread(user("hi"))), 700);
+  await store.join();
+  assert.deepEqual(told, ["ended"]);
+  await store.send("go on");
+  assert.deepEqual(told, ["ended", "started", "ended"]);
+});
+
+test("a request without an answer: the server says whether the message came", async () => {
+  const run: Answer[] = ["lost", [began(), ...said("answer"), ended]];
+  const connect: Answer[] = [[]];
+  const { store, sent } = opened({ run, connect });
+  await store.send("hi");
+  assert.equal(store.snapshot().trouble?.message, "The message did not reach the server.");
+  assert.deepEqual(texts(store.snapshot()), ["hi"]);
+  await store.retry();
+  assert.equal(store.snapshot().trouble, null);
+  assert.deepEqual(texts(store.snapshot()), ["hi", "answer"]);
+  assert.equal(sent[0]?.[0]?.id, sent[1]?.[0]?.id);
+
+  const id = sent[0]?.[0]?.id ?? "";
+  run.splice(0, 2, "lost");
+  connect[0] = thread({ id, role: "user", content: "edited" }, { id: "b", role: "assistant", content: "new" });
+  await store.send("edited", id);
+  assert.equal(store.snapshot().trouble, null);
+  assert.deepEqual(texts(store.snapshot()), ["edited", "new"]);
+  assert.equal(sent.length, 3);
+
+  await store.send("edited again", id);
+  assert.equal(store.snapshot().trouble?.retry, "run");
+  assert.deepEqual(texts(store.snapshot()), ["edited again"]);
+});
+
+test("a message that came too late goes back into the box, each time", async () => {
+  const { store } = opened({ run: [409], connect: [thread(user("other"))] });
+  await store.send("mine");
+  const first = store.snapshot().returned;
+  assert.deepEqual([first?.content, texts(store.snapshot())], ["mine", ["other"]]);
+  await store.send("mine");
+  assert.deepEqual(store.snapshot().returned, first);
+  assert.notEqual(store.snapshot().returned, first);
+  await store.send("edited", "u-other");
+  assert.equal(store.snapshot().returned?.content, "edited");
+});
+
+test("a run that has not begun is stopped when it begins", async () => {
+  const run = held();
+  const { store, asked, until } = opened({ run: [[run]], cancel: [404, 200] });
+  const done = store.send("hi");
+  await new Promise((later) => setTimeout(later));
+  await store.stop();
+  assert.equal(store.snapshot().status, "stopping");
+  run.finish([began(), cancelled]);
+  await done;
+  await until(({ status }) => status === "idle");
+  assert.deepEqual(asked, ["run", "cancel", "cancel"]);
+  assert.equal(store.snapshot().notice, "Stopped.");
+});
+
+test("a stop that does not reach the server is no stop", async () => {
+  const run = held();
+  const { store, until } = opened({ run: [[began(), ...said("a"), run]], cancel: ["lost"] });
+  const done = store.send("hi");
+  await until(({ phase }) => phase === "open");
+  await store.stop();
+  const { status, trouble, notice } = store.snapshot();
+  assert.deepEqual([status, notice], ["running", null]);
+  assert.equal(trouble?.message, "The agent was not stopped. The server cannot be reached.");
+  run.finish([ended]);
+  await done;
+  assert.equal(store.snapshot().trouble, null);
+});
+
+test("a stop while the connection is lost is done when it is back", async () => {
+  const { store, asked, until } = opened({
+    run: [[began(), ...said("a")]],
+    connect: ["lost", [began(), ...said("a"), cancelled]],
+    cancel: ["lost", 200],
+  });
+  const done = store.send("hi");
+  await until(({ status }) => status === "reconnecting");
+  await store.stop();
+  await done;
+  assert.deepEqual(asked, ["run", "cancel", "connect", "connect", "cancel"]);
+  assert.equal(store.snapshot().notice, "Stopped.");
+});
+
+test("the page's tools are work: nothing else begins meanwhile, and it can be stopped", async () => {
+  let finish: (value: string) => void = () => undefined;
+  const parameters = { type: "object" };
+  pageTools.slow = { description: "", parameters, run: () => new Promise((done) => (finish = done)) };
+  const { store, sent, told, until } = opened({ run: [[began(), ...call, ended], [began("2"), ...said("done"), ended]] });
+  const done = store.send("hi");
+  await until(({ status }) => status === "tools");
+  assert.deepEqual(told, ["started"]);
+  finish("result");
+  await done;
+  assert.deepEqual(texts(store.snapshot()).slice(-2), ["result", "done"]);
+  assert.deepEqual(told, ["started", "started", "ended"]);
+
+  const other = opened({ run: [[began(), ...call, ended]] });
+  const stopped = other.store.send("hi");
+  await other.until(({ status }) => status === "tools");
+  await other.store.stop();
+  assert.deepEqual([other.store.snapshot().status, other.store.snapshot().notice], ["idle", "Stopped."]);
+  finish("late");
+  await stopped;
+  assert.equal(other.sent.length, 1);
+  assert.equal(sent.length, 2);
+});
+
+test("a tool that was left in the middle is called again when the user says so", async () => {
+  pageTools.slow = { description: "", parameters: { type: "object" }, run: () => "result" };
+  const toolCalls = [{ id: "c", type: "function" as const, function: { name: "slow", arguments: "{}" } }];
+  const { store } = opened({
+    connect: [thread(user("hi"), { id: "a", role: "assistant", toolCalls })],
+    run: [[began(), ...said("done"), ended]],
+  });
+  await store.join();
+  assert.equal(store.snapshot().trouble?.retry, "tools");
+  await store.retry();
+  assert.equal(store.snapshot().trouble, null);
+  assert.deepEqual(texts(store.snapshot()).slice(-2), ["result", "done"]);
+});
+
+test("what a run drew stays when another window goes on", async () => {
+  const messages: Message[] = [user("hi"), { id: "a", role: "assistant", content: "a" }];
+  const { store } = opened({ run: [[began(), ...said("a"), chart, ended]], connect: [thread(...messages, user("next"))] });
+  await store.send("hi");
+  await store.join();
+  assert.equal(store.snapshot().extras.length, 1);
+});
