@@ -33,7 +33,7 @@ PYTEST_ARGS ?=
 # Extra arguments for the server: make serve SERVE_ARGS="--port 9000"
 SERVE_ARGS ?=
 
-.PHONY: help venv demo serve page pictures test lint format unit test-lowest test-adk bench bench-gate bench-peer soak docs system browser clean
+.PHONY: help venv demo serve page page-test pictures test lint format unit test-lowest test-adk bench bench-gate bench-peer soak docs system browser clean
 
 help:
 	@echo "make demo         a scripted agent in the terminal, nothing to configure"
@@ -182,6 +182,10 @@ serve: $(VENV)/.server
 		--example "What is the weather in Berlin and Paris, and what is 6 times 7?" $(SERVE_ARGS)
 
 page: $(BUILT)
+
+page-test: $(VENV)/.dev $(DRIVER) $(BUILT)
+	@.ci/system-packages chromium
+	$(BIN)/pytest tests/browser/test_page.py tests/browser/test_page_*.py tests/integration/test_page.py --quiet $(PYTEST_ARGS)
 
 # ---------------------------------------------------------------- for contributors
 

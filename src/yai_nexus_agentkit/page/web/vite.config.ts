@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from "node:fs";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
@@ -5,11 +6,23 @@ import { defineConfig } from "vite";
 const server = process.env.AGENT_SERVER ?? "http://127.0.0.1:8000";
 const source = /^\/($|\?|index\.html|src\/|node_modules\/|@)/;
 
+const out = process.env.PAGE_OUT ?? "../static";
+
+/** A build empties its folder, which need not be in this one. */
+const onlyAPage = {
+  name: "only-a-page",
+  apply: "build" as const,
+  buildStart() {
+    if (!existsSync(out) || readdirSync(out).length === 0 || existsSync(`${out}/index.html`)) return;
+    throw new Error(`${out} has files that are no page. Name another folder: PAGE_OUT=dist npm run build`);
+  },
+};
+
 export default defineConfig({
   base: "./", // The page works under any path that a server gives it.
-  plugins: [react()],
+  plugins: [react(), onlyAPage],
   build: {
-    outDir: process.env.PAGE_OUT ?? "../static",
+    outDir: out,
     emptyOutDir: true,
     license: { fileName: "licenses.txt" }, // The licences of the packages ask for it.
     target: "es2022",

@@ -34,7 +34,7 @@ test("how each framework asks for an approval, and takes the answer", () => {
   ];
   for (const [question, title, decision, payload] of cases) {
     assert.equal(question.title, title);
-    assert.ok(question.asked.kind === "approval");
+    assert.ok(question.asked.kind === "approval", question.asked.kind);
     assert.deepEqual(question.asked.actions[0]?.args, args);
     assert.deepEqual(question.asked.payload([decision]), payload);
   }

@@ -25,7 +25,7 @@ test("one turn per answer, and each result at its call", () => {
   const messages = [user("u1"), calls("a1"), result, says("a2"), user("u2"), says("a3")];
   assert.deepEqual(drawn(messages), [["user"], ["call", "text"], ["user"], ["text"]]);
   const block = timeline({ ...nothing, messages })[1]?.blocks[0];
-  assert.ok(block?.kind === "call" && block.result?.content === "found");
+  assert.equal(block?.kind === "call" && block.result?.content, "found");
 });
 
 test("subagents stand in the calls that started them, and in each other", () => {
