@@ -149,6 +149,10 @@ class Browser:
         """Wait until it is gone."""
         self._do("wait", on=selector, gone=True)
 
+    def text(self, selector: str) -> str:
+        """The text of the first such element."""
+        return str(self._do("text", on=selector)).strip()
+
     def texts(self, selector: str) -> list[str]:
         """The texts of the elements that exist now."""
         return [text.strip() for text in self._do("texts", on=selector)]

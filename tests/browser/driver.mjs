@@ -72,6 +72,7 @@ const commands = {
   upload: ({ on, file }) => page.locator(on).first().setInputFiles(file),
   scheme: ({ dark }) => page.emulateMedia({ colorScheme: dark ? "dark" : "light" }),
   texts: ({ on }) => page.locator(on).allInnerTexts(),
+  text: ({ on }) => page.locator(on).first().innerText(),
   value: ({ on }) => page.locator(on).first().inputValue(),
   attribute: ({ on, name }) => page.locator(on).first().getAttribute(name),
   wait: ({ on, gone }) => page.locator(on).first().waitFor({ state: gone ? "hidden" : "visible" }),

@@ -52,7 +52,9 @@ def test_tool_call_and_state(inspector: Browser) -> None:
     say(inspector, "add Lisbon", runs=1)
     say(inspector, "add Oslo", runs=2)
 
-    assert inspector.texts("[data-entry=tool] [aria-label='Arguments of add_city']")[-1] == '{\n  "city": "Oslo"\n}'
+    assert (
+        inspector.text("[data-entry=tool] [aria-label='Arguments of add_city'] >> nth=-1") == '{\n  "city": "Oslo"\n}'
+    )
     assert inspector.texts("[data-entry=tool] [aria-label='Result of add_city']") == ["added Lisbon", "added Oslo"]
     inspector.click(".agui-app-tabs button:has-text('State')")
     inspector.see("text=add /cities >> visible=true")
@@ -75,7 +77,7 @@ def test_interrupt_is_answered(inspector: Browser) -> None:
     inspector.click("[aria-label^='Resolve interrupt']")
     inspector.see(f":nth-match({FINISHED}, 2)")
     assert inspector.texts("[aria-label='Result of book']") == ["booked Lisbon for 120 €"]
-    assert inspector.texts(SAID)[-1] == "Done: booked Lisbon for 120 €."
+    assert inspector.text(f"{SAID} >> nth=-1") == "Done: booked Lisbon for 120 €."
     inspector.picture("inspector")
 
 
@@ -95,4 +97,4 @@ def test_another_agent(inspector: Browser) -> None:
     inspector.click(".agui-settings-agents button:has-text('chat')")
     say(inspector, "I am Ada", runs=1)
 
-    assert "Ada" in inspector.texts(SAID)[-1]
+    assert "Ada" in inspector.text(f"{SAID} >> nth=-1")

@@ -84,7 +84,7 @@ def test_calls_with_progress_state_and_a_chart(chat: Browser) -> None:
     ]
     assert chat.texts(".markdown th") == ["City", "Temperature", "Sky"]
     chat.click("button[aria-label='State and events']")
-    assert '"Oslo": 12' in chat.texts("pre[aria-label=State]")[0]
+    assert '"Oslo": 12' in chat.text("pre[aria-label=State]")
     chat.click("button:has-text('Events (')")
     assert any("TOOL_CALL_RESULT" in text for text in chat.texts("ol[aria-label=Events] > li"))
     chat.fill("input[aria-label='Filter events']", "finished")
@@ -107,7 +107,7 @@ def test_markdown_streams_behind_folded_reasoning(chat: Browser) -> None:
     chat.see("details.reasoning .markdown:has-text('in a table, and the code')")
     chat.see(".markdown h2:has-text('Footnotes')")
     assert chat.texts(".markdown h2") == ["Quarterly report", "Footnotes"]
-    assert chat.texts(".markdown tbody tr >> nth=0")[0].split() == ["North", "120", "152", "+27", "%"]
+    assert chat.text(".markdown tbody tr >> nth=0").split() == ["North", "120", "152", "+27", "%"]
     chat.see("figure.code .hljs-keyword:has-text('def')")
     chat.see("button[aria-label='Copy code']")
     assert chat.texts(".markdown ol ul li") == ["no adjustment for inflation", "NaN rows are dropped"]
@@ -139,7 +139,7 @@ def test_a_plan_a_table_and_a_picture(chat: Browser) -> None:
 
 def test_failures_are_in_sight(chat: Browser) -> None:
     say(chat, "Read a file")
-    assert "no such file: budget.csv" in chat.texts(f"{CARD}.failed[open] pre.wrong")[0]
+    assert "no such file: budget.csv" in chat.text(f"{CARD}.failed[open] pre.wrong")
     say(chat, "crash")
     chat.see(".card.error[role=alert] >> text=AGENT_ERROR")
     chat.click("button:has-text('Try again')")
@@ -161,8 +161,8 @@ def test_files_go_to_the_agent(chat: Browser, tmp_path: Path) -> None:
     chat.press(MESSAGE, "Enter")
     chat.see(USER)
     chat.see(READY)
-    assert "a file of type image/png" in chat.texts(LAST)[0]
-    assert "a file of type text/plain" in chat.texts(LAST)[0]
+    assert "a file of type image/png" in chat.text(LAST)
+    assert "a file of type text/plain" in chat.text(LAST)
     chat.see(f"{USER} img")
     chat.evaluate("location.reload()")
     chat.see(f"{USER} img")
@@ -175,12 +175,12 @@ def test_files_go_to_the_agent(chat: Browser, tmp_path: Path) -> None:
 def test_an_approval_is_a_sentence_with_buttons(chat: Browser, answer: str) -> None:
     send(chat, "Pay Ada 50")
     chat.see(f"{QUESTION} >> text=Pay 50 € to Ada?")
-    assert "{" not in chat.texts(QUESTION)[0]
+    assert "{" not in chat.text(QUESTION)
     chat.picture("chat-question")
     chat.click(f"{QUESTION} button:text-is('{answer}')")
     chat.see(f"{ANSWER}:has-text('Done:')")
     chat.see(READY)
-    assert ("paid 50 € to Ada" in chat.texts(LAST)[0]) is (answer == "Yes")
+    assert ("paid 50 € to Ada" in chat.text(LAST)) is (answer == "Yes")
 
 
 def test_an_approval_with_other_arguments_survives_a_reload(chat: Browser) -> None:
@@ -220,7 +220,7 @@ def test_stop(chat: Browser, how: str) -> None:
         assert chat.attribute(STOP, "disabled") is None, "this Escape is not for the run"
         chat.press(MESSAGE, "Escape")
     chat.see(READY)
-    assert not chat.texts(LAST)[0].endswith("300")
+    assert not chat.text(LAST).endswith("300")
     chat.see(f"{NOTICE}:has-text('Stopped')")
     chat.see("main > [role=status]:has-text('Stopped')")
     assert how == "mouse" or chat.evaluate(FOCUS) == "Message"
@@ -258,7 +258,7 @@ def test_threads_are_found_renamed_and_deleted(chat: Browser) -> None:
     chat.click("button:has-text('New chat')")
     chat.see("text=What can I do for you?")
     say(chat, "Where are the lions?")
-    assert chat.texts(f"{row} a >> nth=0")[0].startswith("Where are the lions?")
+    assert chat.text(f"{row} a >> nth=0").startswith("Where are the lions?")
 
     chat.fill(MESSAGE, "And the cubs?")
     chat.fill("input[type=search]", "zebra")
@@ -314,7 +314,7 @@ def test_two_tabs_of_one_conversation(chat: Browser, address: str) -> None:
     chat.front(0)
     chat.see(f"{ANSWER}:has-text(' 30 ')")
     chat.see(READY)
-    assert chat.texts(f"{ANSWER} > .markdown")[-1] == NUMBERS
+    assert chat.text(f"{ANSWER} > .markdown >> nth=-1") == NUMBERS
 
     send(chat, "Pay Ada 50")
     chat.see(QUESTION)

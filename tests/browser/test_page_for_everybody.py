@@ -47,7 +47,7 @@ def test_nothing_of_an_answer_runs_or_asks_another_server(phone: Browser) -> Non
     """The page's fixture fails for each violation of the policy, and each request to another host."""
     say(phone, "hostile")
     assert phone.evaluate("window.hacked === undefined")
-    assert "<script>" in phone.texts(ANSWER)[0]
+    assert "<script>" in phone.text(ANSWER)
     assert not [link for link in phone.evaluate("[...document.links].map((a) => a.href)") if "javascript" in link]
     assert phone.evaluate("document.querySelectorAll('main img').length") == 0
 
@@ -160,7 +160,7 @@ def test_the_examples_talk_to_it(page: Browser, address: str) -> None:
         if name == "multimodal":
             page.upload("input[aria-label=Files]", ROOT / "examples" / "multimodal" / "sun.png")
         say(page, text)
-        assert answer in page.texts(ANSWER)[-1]
+        assert answer in page.text(f"{ANSWER} >> nth=-1")
         assert page.texts(".card.error") == []
     page.choose("select[aria-label=Agent]", "approval")
     send(page, "Please pay Ada 50")
@@ -173,7 +173,7 @@ def test_it_works_without_tls_on_another_machine(page: Browser, address: str) ->
     page.see(MESSAGE)
     assert page.evaluate("isSecureContext") is False
     say(page, "hello")
-    assert "Say: weather" in page.texts(ANSWER)[0]
+    assert "Say: weather" in page.text(ANSWER)
     page.evaluate("location.reload()")
     page.see(f"{ANSWER}:has-text('Say: weather')")
 
@@ -184,7 +184,7 @@ def test_users_behind_a_prefix_see_their_own(page: Browser) -> None:
         page.open(f"{url}/sign-in/ann")
         page.see("nav strong:has-text('House')")
         say(page, "I am Ann")
-        assert page.texts(ANSWER)[-1].endswith("w0 w1 w2 w3 w4")
+        assert page.text(f"{ANSWER} >> nth=-1").endswith("w0 w1 w2 w3 w4")
         page.choose("select[aria-label=Agent]", "Asker")
         send(page, "ask me")
         page.see(f"{QUESTION}:has-text('really?')")
