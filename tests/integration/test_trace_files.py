@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.trace_files import trace_turn
 
-PREPARATION = 34
+PREPARATION = 35
 """Before the first native event."""
 TURN = 49
 TOKEN = 7

@@ -165,7 +165,7 @@ async def test_the_first_node_of_a_graph_fails_without_a_model(play: Player) -> 
     assert played.stream == snapshot(
         [
             "STEP_STARTED stepName=broken FINISHED",
-            "RUN_ERROR message=\"'missing'\" code=AGENT_ERROR",
+            "RUN_ERROR message=\"KeyError: 'missing'\" code=AGENT_ERROR",
         ]
     )
 

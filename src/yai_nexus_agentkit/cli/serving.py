@@ -83,7 +83,6 @@ def inspector_wanted(args: argparse.Namespace) -> bool:
 async def application(args: argparse.Namespace, address: str, *, first: bool) -> AsyncIterator[Starlette]:
     """The application with its agents loaded, for as long as the block lasts. `address`: where it listens. `first`: no
     other worker has warned of the agents. Raises `CommandError`."""
-    from yai_nexus_agentkit.adapter.frameworks import is_agent
     from yai_nexus_agentkit.server import ServerSettings, create_app
 
     specs = named_specs(args)
@@ -109,15 +108,7 @@ async def application(args: argparse.Namespace, address: str, *, first: bool) ->
         except ValueError as error:
             raise CommandError(str(error)) from error
         attributes = await stack.enter_async_context(persistence(checkpointer=args.checkpointer, store=args.store))
-        agents: dict[str | None, Agent] = {}
-        for name, spec in specs.items():
-            if args.per_request:
-                if is_agent(found[name]):
-                    warn(f"--per-request: {spec} is made already, so that all requests share it")
-                    warn_of_model(spec, args)
-                agents[name] = _factory(found[name], spec, args, attributes)
-                continue
-            agents[name] = await stack.enter_async_context(loaded(found[name], spec, attributes, args))
+        agents = {name: await _agent(found[name], spec, attributes, args, stack) for name, spec in specs.items()}
         only = agents.get(None)
         try:
             app = create_app(
@@ -134,6 +125,20 @@ async def application(args: argparse.Namespace, address: str, *, first: bool) ->
         if first:
             _warn_of_forgetting(agents, specs, args)
         yield app
+
+
+async def _agent(
+    found: Any, spec: str, attributes: dict[str, Any], args: argparse.Namespace, stack: AsyncExitStack
+) -> Agent:
+    """One agent: loaded now, or made for each request."""
+    from yai_nexus_agentkit.adapter.frameworks import is_agent
+
+    if not args.per_request:
+        return await stack.enter_async_context(loaded(found, spec, attributes, args))
+    if is_agent(found):
+        warn(f"--per-request: {spec} is made already, so that all requests share it")
+        warn_of_model(spec, args)
+    return _factory(found, spec, args, attributes)
 
 
 def _factory(found: Any, spec: str, args: argparse.Namespace, attributes: dict[str, Any]) -> Agent:
