@@ -115,6 +115,13 @@ test("a request without an answer: the server says whether the message came", as
   assert.deepEqual(texts(store.snapshot()), ["edited again"]);
 });
 
+test("an answer that was cut off and is not stored is not taken for complete", async () => {
+  const { store } = opened({ run: [[began(), ...said("a")]], connect: [[]] });
+  await store.send("hi");
+  assert.equal(store.snapshot().trouble?.message, "The connection was lost.");
+  assert.deepEqual(texts(store.snapshot()), ["hi", "a"]);
+});
+
 test("a message that came too late goes back into the box, each time", async () => {
   const { store } = opened({ run: [409], connect: [thread(user("other"))] });
   await store.send("mine");

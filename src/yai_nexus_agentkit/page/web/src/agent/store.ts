@@ -217,12 +217,17 @@ export class ThreadStore {
       this.renew();
       const failure = await this.agent.connectAgent({}).then(() => undefined, failureOf);
       if (connection !== this.connection) return;
-      // The answer for a thread that nobody has begun is empty.
-      const known = this.view.phase === "ended" || (this.view.phase === "none" && !failure);
-      if (known || failure?.status !== undefined) return this.settle(failure, "join");
+      const { phase } = this.view;
+      if (phase === "ended" || failure?.status !== undefined) return this.settle(failure, "join");
+      // The answer for a thread that the server does not have is empty: the message never came, or nothing is stored.
+      if (phase === "none" && !failure) return this.settle(this.unsent ? undefined : this.lost(), "join");
     }
+    this.settle(this.lost(), "join");
+  }
+
+  private lost(): Failure {
     const message = this.isStopping() ? `${LOST} The agent was not stopped.` : LOST;
-    this.settle({ message, code: undefined, status: undefined }, "join");
+    return { message, code: undefined, status: undefined };
   }
 
   private isStopping = (): boolean => this.view.status === "stopping";
