@@ -94,34 +94,28 @@ def create_app(
         settings = replace(settings, disconnect_by_request=True)
     openai = OpenAISettings(path=openai) if isinstance(openai, str) else openai
     named = agents if isinstance(agents, Mapping) else {_ONLY: agents}
-    longer = {"the AI SDK's path": ai_sdk, "the path of live mode": live}
-    _check_names(agents, copilotkit, openai, longer, page=page)
+    _check_names(agents, copilotkit, openai, {"the AI SDK's path": ai_sdk, "the path of live mode": live}, page=page)
     spoken = wire or AGUIWire(settings.event_lines)
     if page and not isinstance(spoken, AGUIWire):
         raise ValueError(f"the page reads AG-UI over SSE, not the wire {type(spoken).__name__}")
-
-    def wire_at(path: str) -> Wire:
-        models = openai is not None and f"{path}/".startswith(f"{openai.path.rstrip('/')}/")
-        return OpenAIWire() if models else spoken
-
-    app, service = _empty(settings, wire_at), ApplicationService(settings)
+    app, service = _empty(settings, spoken, openai), ApplicationService(settings)
     _live_with(app.router, service.living)
     _live_with(app.router, _heap_frozen)
     app.state.agui = service
+    under = {name: f"/{name}" if isinstance(agents, Mapping) else "" for name in named}
     for name, agent in named.items():
-        under = f"/{name}" if isinstance(agents, Mapping) else ""
-        add_agui_routes(app, agent, under or "/", settings=settings, name=name, service=service, wire=spoken)
+        one: Any = {"settings": settings, "name": name, "service": service}
+        add_agui_routes(app, agent, under[name] or "/", wire=spoken, **one)
         if ai_sdk is not None:
-            add_ai_sdk_routes(app, agent, f"{ai_sdk.rstrip('/')}{under}", settings=settings, name=name, service=service)
+            add_ai_sdk_routes(app, agent, f"{ai_sdk.rstrip('/')}{under[name]}", **one)
         if live is not None:
-            add_live_routes(app, agent, f"{live.rstrip('/')}{under}", settings=settings, name=name, service=service)
+            add_live_routes(app, agent, f"{live.rstrip('/')}{under[name]}", **one)
     if copilotkit is not None:
         add_copilotkit_routes(app, agents, copilotkit, settings=settings, service=service)
     if openai is not None:
         add_openai_routes(app, agents, openai, settings=settings, service=service)
     if page:
-        at = {name: f"/{name}" if isinstance(agents, Mapping) else "/" for name in named}
-        add_page(app, at, "/", settings=settings)
+        add_page(app, {name: path or "/" for name, path in under.items()}, "/", settings=settings)
     return app
 
 
@@ -149,8 +143,13 @@ def _check_names(
             raise ValueError(f"{name!r} cannot be an agent's name: /{name} is {other}")
 
 
-def _empty(settings: ServerSettings, wire_at: Callable[[str], Wire]) -> Starlette:
-    """An application without routes. `wire_at` writes what is refused under a path."""
+def _empty(settings: ServerSettings, wire: Wire, openai: OpenAISettings | None) -> Starlette:
+    """An application without routes. What it refuses itself is written by `wire`, and under the path of the models as
+    OpenAI's clients read it."""
+    models = None if openai is None else f"{openai.path.rstrip('/')}/"
+
+    def wire_at(path: str) -> Wire:
+        return OpenAIWire() if models is not None and f"{path}/".startswith(models) else wire
 
     async def no_route(request: Request, error: Exception) -> Response:
         return refused(error, wire_at(request.scope["path"]), settings)
