@@ -100,7 +100,6 @@ def create_app(
         raise ValueError(f"the page reads AG-UI over SSE, not the wire {type(spoken).__name__}")
     app, service = _empty(settings, spoken, openai), ApplicationService(settings)
     _live_with(app.router, service.living)
-    _live_with(app.router, _heap_frozen)
     app.state.agui = service
     under = {name: f"/{name}" if isinstance(agents, Mapping) else "" for name in named}
     for name, agent in named.items():
@@ -155,10 +154,12 @@ def _empty(settings: ServerSettings, wire: Wire, openai: OpenAISettings | None) 
         return refused(error, wire_at(request.scope["path"]), settings)
 
     middleware = [Middleware(HostCheck, settings=settings, wire_at=wire_at)] if settings.hosts else []
-    return Starlette(
+    app = Starlette(
         middleware=[*middleware, _cors(settings)] if settings.cors else middleware,
         exception_handlers={HTTPException: no_route},
     )
+    _live_with(app.router, _heap_frozen)
+    return app
 
 
 def add_agui_routes(
