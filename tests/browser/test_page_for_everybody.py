@@ -9,6 +9,7 @@ import pytest
 from tests.browser.chromium import ROOT, Browser
 from tests.browser.talking import ANSWER, CARD, FOCUS, MESSAGE, QUESTION, READY, SIZES, fits, page_served, say, send
 from tests.support.serving import served
+from yai_nexus_agentkit.page.files import STATIC
 
 AGENTS = ("showcase", "chat", "approval", "generative_ui", "multimodal", "reasoning", "tools")
 LARGEST = 350_000
@@ -140,6 +141,21 @@ def test_a_keyboard_is_enough(page: Browser, address: str) -> None:
     page.see(f"{CARD}:has-text('pay') >> text=Arguments")
     page.key("Control+Shift+O")
     page.see("text=What can I do for you?")
+
+
+def test_a_key_that_is_held_answers_once(page: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAGE", str(STATIC))
+    with served("tests.support.own_page:app") as url:
+        page.open(f"{url}/chat/")
+        page.see(MESSAGE)
+        send(page, "Pay both")
+        page.press(f"{QUESTION} .action button:text-is('Yes')", "Enter")
+        page.see(f"{QUESTION} .action.row:has-text('Ada')")
+        page.key("Enter")
+        assert "Bob" in page.evaluate(FOCUS)
+        for key in ("Tab", "Tab", "Enter"):
+            page.key(key)
+        page.see(f"{ANSWER}:has-text('approve, reject')")
 
 
 TURNS = {

@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import FastAPI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import interrupt
 
 from yai_nexus_agentkit import AGUIAdapter, EventEmitter
 from yai_nexus_agentkit.server import add_agui_routes, add_page
@@ -16,6 +17,11 @@ __all__ = ["app"]
 
 
 def sell(state: MessagesState) -> dict[str, Any]:
+    if state["messages"][-1].text == "Pay both":
+        requests = [{"name": "pay", "args": {"to": name}} for name in ("Ada", "Bob")]
+        review = {"action_name": "pay", "allowed_decisions": ["approve", "reject"]}
+        answer = interrupt({"action_requests": requests, "review_configs": [review]})
+        return {"messages": [("ai", ", ".join(decision["type"] for decision in answer["decisions"]))]}
     EventEmitter().emit("price", {"item": "Tea", "euros": 4}, keep=True)
     return {"messages": [("ai", "Here you are.")]}
 

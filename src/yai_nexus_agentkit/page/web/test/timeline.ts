@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AGUIEvent, Message } from "@ag-ui/client";
+import { pretty } from "../src/agent/json.ts";
 import { type Notes, noted, nothing } from "../src/agent/notes.ts";
 import { share } from "../src/agent/share.ts";
 import { type Block, timeline } from "../src/agent/timeline.ts";
@@ -94,4 +95,12 @@ test("equal parts stay the same objects", () => {
   assert.equal(after.other, before.other);
   assert.deepEqual(after.list[1], { b: 9 });
   assert.equal(share(before, structuredClone(before)), before);
+});
+
+test("values of any depth are compared and shown", () => {
+  const deep = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
+  const [one, other] = [JSON.parse(deep(50_000)) as unknown, JSON.parse(deep(50_000)) as unknown];
+  assert.equal(share([one, 1], [other, 1])[1], 1);
+  assert.equal(pretty(deep(50_000)).length, 100_000);
+  assert.equal(pretty("[1]"), "[\n  1\n]");
 });

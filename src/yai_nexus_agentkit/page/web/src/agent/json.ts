@@ -25,7 +25,11 @@ export function parsed(text: string): unknown {
 /** Indented if it is JSON, else as it is. */
 export function pretty(text: string): string {
   const value = parsed(text);
-  return value === undefined ? text : JSON.stringify(value, null, 2);
+  try {
+    return value === undefined ? text : JSON.stringify(value, null, 2);
+  } catch {
+    return text; // It is too deep for the stack.
+  }
 }
 
 /** A scalar in words; anything larger as JSON. */

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "react";
-import { isObject } from "../agent/json.ts";
+import { brief, isObject } from "../agent/json.ts";
 import { type Action, type Asked, askFor, type Decision } from "../agent/questions.ts";
 import { SchemaForm } from "../form/SchemaForm.tsx";
 import { ValueView } from "../ui/ValueView.tsx";
@@ -11,10 +11,10 @@ export function Approval({ asked, give }: Given) {
   const { actions, payload } = asked;
   const [decisions, setDecisions] = useState<readonly (Decision | undefined)[]>([]);
   const box = useRef<HTMLDivElement>(null);
-  // The button that had the focus is gone: the next question takes it.
+  // The button that had the focus is gone. The next call takes it, and not its "Yes": the key may still be down.
   const made = decisions.filter((one) => one !== undefined).length;
   useEffect(() => {
-    if (made > 0) box.current?.querySelector<HTMLElement>(".action:not(.row) button")?.focus();
+    if (made > 0) box.current?.querySelector<HTMLElement>(".action:not(.row)")?.focus();
   }, [made]);
   const decide = (n: number, decision: Decision | undefined) => {
     const next = actions.map((_, m) => (m === n ? decision : decisions[m]));
@@ -63,6 +63,7 @@ type ActionGiven = {
 function ActionView({ action, several, decision, decide }: ActionGiven) {
   const [mode, setMode] = useState<"look" | "edit" | "words">("look");
   const heading = several && <p className="ask">{askFor(action)}</p>;
+  const group = { className: "action", role: "group", "aria-label": askFor(action), tabIndex: -1 } as const;
   const back = (
     <button type="button" className="button ghost" onClick={() => setMode("look")}>
       Back
@@ -71,7 +72,7 @@ function ActionView({ action, several, decision, decide }: ActionGiven) {
   if (decision) {
     return (
       <div className="action row">
-        {heading}
+        {several && <p className="ask">{[askFor(action), ...Object.values(action.args).map(brief)].join("  ")}</p>}
         <span className="muted">{MADE[decision.type]}</span>
         <button type="button" className="button small" onClick={() => decide(undefined)}>
           Change
@@ -82,7 +83,7 @@ function ActionView({ action, several, decision, decide }: ActionGiven) {
   if (mode === "edit" && action.edit) {
     const { schema, root } = action.edit;
     return (
-      <div className="action">
+      <div {...group}>
         {heading}
         <SchemaForm
           schema={schema}
@@ -99,7 +100,7 @@ function ActionView({ action, several, decision, decide }: ActionGiven) {
   }
   if (mode === "words") {
     return (
-      <div className="action">
+      <div {...group}>
         {heading}
         <SchemaForm schema={WORDS} focus submit={(text) => decide({ type: "words", text: String(text) })}>
           <button className="button primary">Send</button>
@@ -109,7 +110,7 @@ function ActionView({ action, several, decision, decide }: ActionGiven) {
     );
   }
   return (
-    <div className="action">
+    <div {...group}>
       {heading}
       {Object.keys(action.args).length > 0 && <ValueView value={action.args} />}
       <div className="actions">

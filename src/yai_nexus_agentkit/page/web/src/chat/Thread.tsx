@@ -34,7 +34,7 @@ export function Thread({ store, view, title, draft, welcome, examples }: Given) 
   useEscape(running, () => void store.stop());
   const empty = turns.length === 0 && view.status === "idle" && !view.trouble && view.interrupts.length === 0;
   return (
-    <main className="thread" id="chat" tabIndex={-1}>
+    <main className="thread" tabIndex={-1}>
       <div className="scroll" ref={scrollRef}>
         <div className="column" ref={contentRef}>
           <h1 className="sr">{title}</h1>
