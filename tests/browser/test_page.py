@@ -89,6 +89,9 @@ def test_calls_with_progress_state_and_a_chart(chat: Browser) -> None:
         ["Paris", "18"],
     ]
     assert chat.texts(".markdown th") == ["City", "Temperature", "Sky"]
+    chat.hover("button[aria-label='State and events']")
+    tip = "getComputedStyle(document.querySelector('[aria-label=\"State and events\"]'), '::after').content"
+    assert "State and events" in chat.evaluate(tip)
     chat.click("button[aria-label='State and events']")
     assert '"Oslo": 12' in chat.text("pre[aria-label=State]")
     chat.click("button:has-text('Events (')")
@@ -227,9 +230,17 @@ def test_stop(chat: Browser, how: str) -> None:
         chat.press(MESSAGE, "Escape")
     chat.see(READY)
     assert not chat.text(LAST).endswith("300")
-    chat.see(f"{NOTICE}:has-text('Stopped')")
-    chat.see("main > [role=status]:has-text('Stopped')")
+    chat.see(f"{NOTICE}:has-text('The answer was stopped.')")
+    chat.see("main > [role=status]:has-text('The answer was stopped.')")
     assert how == "mouse" or chat.evaluate(FOCUS) == "Message"
+    if how == "mouse":
+        chat.evaluate("location.reload()")
+        chat.see("main > [role=status]:has-text('The answer was stopped.')")
+        chat.click("button:text-is('Try again')")
+        chat.see(f"{ANSWER}:has-text(' 20 ')")
+        chat.miss(NOTICE)
+        chat.click(STOP)
+        chat.see(NOTICE)
 
 
 def test_what_a_stop_ends_is_not_finished(chat: Browser) -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.browser.chromium import ROOT, Browser, installed
-from tests.browser.talking import ANSWER, CARD, MESSAGE, say
+from tests.browser.talking import ANSWER, CARD, say
 from tests.docs.blocks import blocks_of
 from tests.support.server_process import serving
 from tests.support.serving import served
@@ -45,7 +45,7 @@ def test_getting_started_with_the_chat_page(page: Browser, tmp_path: Path) -> No
     saved("getting-started.md", tmp_path)
     with serving(tmp_path, "--page", "my_agent:graph") as server:
         page.open(server.base + "/")
-        page.see(MESSAGE)
+        page.see("nav strong:text-is('My agent')")
         say(page, "How is the weather?")
         assert "It is sunny in Berlin." in page.text(f"{ANSWER} >> nth=-1")
         assert "get_weather" in page.text(f"{CARD} >> nth=-1")

@@ -320,3 +320,6 @@ async def test_fields_that_only_1_0_knows_follow_the_viewer(declared: str | None
     await asyncio.gather(first.end(), second.end())
     assert first.events[-1]["outcome"]["type"] == "cancelled"
     assert second.types()[-1] == ("RUN_FINISHED" if declared else "RUN_ERROR")
+    assert (await join(app).end()).events[-1]["metadata"] == {"langgraph": {"unfinished": True}}
+    await post(app, run_body("go on", run="r2")).end()
+    assert "metadata" not in (await join(app).end()).events[-1]

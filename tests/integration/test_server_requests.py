@@ -214,6 +214,7 @@ async def test_capabilities_are_those_of_the_graph() -> None:
     forgetful = (await call(create_app(AGUIAdapter(talker(memory=False))), "GET", "/capabilities")).json
     assert forgetful["state"]["memory"] is False
     assert forgetful["humanInTheLoop"] == {"supported": False, "interrupts": False}
+    assert ("custom" in stored, forgetful["custom"]) == (False, {"threads": False})
 
 
 async def test_tools_approvals_and_the_client_s_tools_are_declared() -> None:

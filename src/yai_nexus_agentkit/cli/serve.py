@@ -90,7 +90,7 @@ def _add_wires(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         help="show a chat page at / (default: if it is built, as it is in a wheel)",
     )
-    parser.add_argument("--title", default="Agent", help="the title of the chat page (default: %(default)s)")
+    parser.add_argument("--title", help="the title of the chat page (default: from the agent's name, or its module's)")
     parser.add_argument(
         "--example", action="append", default=[], metavar="TEXT", help="a message that the chat page offers"
     )

@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 from ipaddress import ip_address
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from yai_nexus_agentkit.cli.agents import adapter_of, loaded, warn_of_model
@@ -39,6 +40,8 @@ COPILOTKIT = "/copilotkit"
 LIVE = "/live"
 """The path of google-adk's live mode, if it is served."""
 
+_SAYS_NOTHING = frozenset({"agent", "agents", "app", "graph", "init", "main", "module", "server", "src"})
+"""Names that are no title."""
 _NAMED = re.compile(r"([A-Za-z0-9._~-]+)=(.+)")
 
 
@@ -121,7 +124,7 @@ async def application(args: argparse.Namespace, address: str, *, first: bool) ->
             )
         except (TypeError, ValueError) as error:  # TypeError: an agent without a live mode
             raise CommandError(str(error)) from error
-        _add_pages(app, specs, args, settings)
+        _add_pages(app, agents, specs, args, settings)
         if first:
             _warn_of_forgetting(agents, specs, args)
         yield app
@@ -202,7 +205,11 @@ def _with_defaults(config: Mapping[str, Any] | None, configurable: Mapping[str, 
 
 
 def _add_pages(
-    app: Starlette, specs: Mapping[str | None, str], args: argparse.Namespace, settings: ServerSettings
+    app: Starlette,
+    agents: Mapping[str | None, Agent],
+    specs: Mapping[str | None, str],
+    args: argparse.Namespace,
+    settings: ServerSettings,
 ) -> None:
     """The inspector, and the chat page at the root, as wanted."""
     from yai_nexus_agentkit.server import add_page
@@ -212,7 +219,25 @@ def _add_pages(
     if page_wanted(args):
         paths = {name or "agent": f"/{name or ''}" for name in specs}
         link = f"/{INSPECTOR}" if inspector_wanted(args) else None
-        add_page(app, paths, "/", title=args.title, examples=args.example, inspector=link, settings=settings)
+        title = args.title or _title(agents, specs)
+        add_page(app, paths, "/", title=title, examples=args.example, inspector=link, settings=settings)
+
+
+def _title(agents: Mapping[str | None, Agent], specs: Mapping[str | None, str]) -> str:
+    """The name of the only agent in words: the one it is served as, its own, or the last part of its module's that says
+    something. "Agent" for several, and where no name says anything."""
+    from yai_nexus_agentkit import AGUIAdapter
+
+    if len(specs) > 1:
+        return "Agent"
+    ((name, spec),) = specs.items()
+    agent, module = agents[name], parse_spec(spec).module
+    identity = agent.capabilities().identity if isinstance(agent, AGUIAdapter) else None
+    parts = Path(module).with_suffix("").parts if module.endswith(".py") else module.split(".")
+    names = [name, identity.name if identity is not None else None, *reversed(parts)]
+    words = [re.sub(r"[\W_]+", " ", one).strip() for one in names if one]
+    title = next((one for one in words if one and one.lower() not in _SAYS_NOTHING), "Agent")
+    return title[0].upper() + title[1:]
 
 
 def _warn_of_forgetting(

@@ -49,12 +49,14 @@ class ServedAgent:
 
     def able(self, adapter: AGUIAdapter) -> AgentCapabilities:
         """The capabilities that the agent declares, and what this server adds: sockets, runs that survive their
-        connection."""
+        connection, and whether it stores no threads."""
         able, settings = adapter.capabilities(), self._settings
         if able.transport is not None:
             if settings.disconnect == "continue" or settings.disconnect_by_request:
                 able.transport.resumable = True
             able.transport.websocket = settings.sockets is not None
+        if adapter.threads() is None:
+            able.custom = {**(able.custom or {}), "threads": False}
         return able
 
     def _prepared(self, adapter: AGUIAdapter) -> AGUIAdapter:

@@ -96,6 +96,8 @@ class Idle:
     held: Held
     refused: RunInputError | None = None
     """Why the request brings nothing new, if it meant to."""
+    unfinished: bool = False
+    """The thread's last run was stopped, failed or lost its worker, and the request only looks at the thread."""
 
 
 Plan: TypeAlias = Run | Resume | Restate | Idle

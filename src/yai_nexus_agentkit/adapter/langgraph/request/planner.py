@@ -308,10 +308,13 @@ class Planner:
         return any(task.error for task in state.tasks) or (again and bool(state.tasks))
 
     async def _idle(self, known: Known, thread: Thread, refused: RunInputError | None) -> Idle:
-        values = thread.values
+        values, due = thread.values, False
         if thread.saved is not None:  # the state, since a checkpoint lacks the defaults nobody wrote over
-            values = (await self._graph.aget_state(self.config)).values
-        return Idle(known=replace(known, nested=()), held=Held(values, thread.held), refused=refused)
+            state = await self._graph.aget_state(self.config)
+            values, due = state.values, bool(state.next)
+        held = Held(values, thread.held)
+        unfinished = due and self._run.looking
+        return Idle(known=replace(known, nested=()), held=held, refused=refused, unfinished=unfinished)
 
     # ------------------------------------------------------------------ a run that another worker began
 

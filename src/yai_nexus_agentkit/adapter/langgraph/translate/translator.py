@@ -72,6 +72,8 @@ class LangGraphTranslator:
             plan, reports, self._tree, self._view, self._calls, shape=shape, holding=holding
         )
         self.ending = Ending(plan, self._tree, self._calls)
+        if isinstance(plan, Idle) and plan.unfinished:
+            reports.unfinished = {"unfinished": True}
         self._output: Any = None
         """The root run's return value."""
         self._handlers: dict[str, Handler] = {kind: MethodType(handle, self) for kind, handle in _HANDLERS.items()}

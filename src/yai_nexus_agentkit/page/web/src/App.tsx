@@ -67,17 +67,19 @@ export function App({ config }: { config: PageConfig }) {
       <div className="middle" inert={menu}>
         <header className="bar">
           <span className="phone">
-            <IconButton icon={Menu} label="Conversations" aria-expanded={menu} onClick={() => setMenu(true)} />
+            <IconButton icon={Menu} label="Conversations" labelled aria-expanded={menu} onClick={() => setMenu(true)} />
           </span>
           <span className="cut grow title">{title}</span>
           <IconButton
             icon={theme === "dark" ? Sun : Moon}
             label={theme === "dark" ? "Light colours" : "Dark colours"}
+            labelled
             onClick={toggleTheme}
           />
           <IconButton
             icon={PanelRight}
             label="State and events"
+            labelled
             aria-expanded={panel}
             onClick={() => setPanel(!panel)}
           />

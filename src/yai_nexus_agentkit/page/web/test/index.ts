@@ -1,3 +1,4 @@
+import "./client.ts";
 import "./form.ts";
 import "./questions.ts";
 import "./store.ts";

@@ -145,7 +145,7 @@ test("a run that has not begun is stopped when it begins", async () => {
   await done;
   await until(({ status }) => status === "idle");
   assert.deepEqual(asked, ["run", "cancel", "cancel"]);
-  assert.equal(store.snapshot().notice, "Stopped.");
+  assert.equal(store.snapshot().stopped, true);
 });
 
 test("a stop that does not reach the server is no stop", async () => {
@@ -154,8 +154,8 @@ test("a stop that does not reach the server is no stop", async () => {
   const done = store.send("hi");
   await until(({ phase }) => phase === "open");
   await store.stop();
-  const { status, trouble, notice } = store.snapshot();
-  assert.deepEqual([status, notice], ["running", null]);
+  const { status, trouble, stopped } = store.snapshot();
+  assert.deepEqual([status, stopped], ["running", false]);
   assert.equal(trouble?.message, "The agent was not stopped. The server cannot be reached.");
   run.finish([ended]);
   await done;
@@ -173,7 +173,7 @@ test("a stop while the connection is lost is done when it is back", async () => 
   await store.stop();
   await done;
   assert.deepEqual(asked, ["run", "cancel", "connect", "connect", "cancel"]);
-  assert.equal(store.snapshot().notice, "Stopped.");
+  assert.equal(store.snapshot().stopped, true);
 });
 
 test("the page's tools are work: nothing else begins meanwhile, and it can be stopped", async () => {
@@ -193,7 +193,7 @@ test("the page's tools are work: nothing else begins meanwhile, and it can be st
   const stopped = other.store.send("hi");
   await other.until(({ status }) => status === "tools");
   await other.store.stop();
-  assert.deepEqual([other.store.snapshot().status, other.store.snapshot().notice], ["idle", "Stopped."]);
+  assert.deepEqual([other.store.snapshot().status, other.store.snapshot().stopped], ["idle", true]);
   finish("late");
   await stopped;
   assert.equal(other.sent.length, 1);

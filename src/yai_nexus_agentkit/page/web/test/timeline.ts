@@ -5,6 +5,7 @@ import { pretty } from "../src/agent/json.ts";
 import { type Notes, noted, nothing } from "../src/agent/notes.ts";
 import { share } from "../src/agent/share.ts";
 import { type Block, timeline } from "../src/agent/timeline.ts";
+import { ticksOf } from "../src/widgets/ticks.ts";
 
 const user = (id: string): Message => ({ id, role: "user", content: id });
 const says = (id: string, subagentRunId?: string): Message => ({ id, role: "assistant", content: id, subagentRunId });
@@ -86,6 +87,27 @@ test("a run that is followed from its beginning again shows its events once, and
   const chart = { type: "CUSTOM", name: "chart", value: 1 };
   assert.equal(events(run("1"), chart, run("1"), chart).extras.length, 1);
   assert.equal(events(run("1"), chart, run("2")).extras.length, 1);
+});
+
+test("an answer that was stopped, now or before the page opened", () => {
+  const ends = (end: object) => events({ type: "RUN_STARTED" }, { type: "RUN_FINISHED", ...end }).stopped;
+  assert.equal(ends({}), false);
+  assert.equal(ends({ outcome: { type: "cancelled" } }), true);
+  assert.equal(ends({ metadata: { langgraph: { unfinished: true } } }), true);
+});
+
+test("a chart has round numbers beside it", () => {
+  const cases: [number[], number[]][] = [
+    [[2.6, 1.1], [0, 1, 2, 3]],
+    [[21, 12, 18], [0, 5, 10, 15, 20, 25]],
+    [[0.07], [0, 0.02, 0.04, 0.06, 0.08]],
+    [[-30, 40], [-40, -20, 0, 20, 40]],
+    [[-1], [-1, -0.8, -0.6, -0.4, -0.2, 0]],
+    [[5000, NaN], [0, 1000, 2000, 3000, 4000, 5000]],
+    [[0], [0, 0.2, 0.4, 0.6, 0.8, 1]],
+    [[], [0, 0.2, 0.4, 0.6, 0.8, 1]],
+  ];
+  for (const [values, ticks] of cases) assert.deepEqual(ticksOf(values), ticks);
 });
 
 test("equal parts stay the same objects", () => {

@@ -1,19 +1,20 @@
 import { HttpAgent, type RunAgentInput } from "@ag-ui/client";
 import type { AgentInfo } from "../config.ts";
 import { failureOf } from "./failure.ts";
+import { objectOf } from "./json.ts";
 
 /** The official client, with what the server can do beyond the protocol: join a run under way, and stop it. */
 export class PageAgent extends HttpAgent {
   private readonly info: AgentInfo;
 
   constructor(info: AgentInfo, threadId: string) {
-    super({ url: info.run ?? info.url, threadId });
+    super({ url: info.run ?? info.url, threadId, fetch: fetched });
     this.info = info;
   }
 
   /** What `connectAgent()` reads: the run under way, from its beginning, or the thread as it is stored. */
   protected override connect(input: RunAgentInput) {
-    const there = new HttpAgent({ url: `${this.info.url}/connect`, headers: this.headers });
+    const there = new HttpAgent({ url: `${this.info.url}/connect`, headers: this.headers, fetch: fetched });
     this.abortController = new AbortController();
     there.abortController = this.abortController;
     return there.run(input);
@@ -22,6 +23,24 @@ export class PageAgent extends HttpAgent {
   async stop(): Promise<void> {
     await request("POST", `${threadUrl(this.info.url, this.threadId)}/cancel`);
   }
+}
+
+/**
+ * As `fetch`. When a connection breaks, the client gets the error from reading, and reports it. Then it cancels the
+ * reader, which fails with the same error once more, where nobody can catch it.
+ */
+async function fetched(url: string, init: RequestInit): Promise<Response> {
+  const response = await fetch(url, init);
+  const { body } = response;
+  if (!body) return response;
+  const open = body.getReader.bind(body) as () => ReadableStreamDefaultReader<Uint8Array>;
+  const getReader = () => {
+    const reader = open();
+    const cancel = reader.cancel.bind(reader);
+    return Object.assign(reader, { cancel: (reason?: unknown) => cancel(reason).catch(() => undefined) });
+  };
+  Object.assign(body, { getReader });
+  return response;
 }
 
 export type ThreadInfo = {
@@ -41,6 +60,12 @@ export async function listThreads(url: string, search: string, before?: string):
   if (before) query.set("before", before);
   const response = await request("GET", `${url}/threads?${query}`);
   return (await response.json()) as ThreadInfo[];
+}
+
+/** Whether the agent stores conversations. If the server does not say, it does. */
+export async function keepsThreads(url: string): Promise<boolean> {
+  const response = await request("GET", `${url}/capabilities`);
+  return objectOf(objectOf(await response.json()).custom).threads !== false;
 }
 
 export const deleteThread = (url: string, id: string) => request("DELETE", threadUrl(url, id));

@@ -2,7 +2,7 @@
 
 import type { AGUIEvent } from "@ag-ui/client";
 import { newId } from "./ids.ts";
-import { textOf } from "./json.ts";
+import { objectOf, textOf } from "./json.ts";
 
 /** A CUSTOM event. It is drawn behind the message `after`, or at the end of the turn of the user message `turn`. */
 export type Extra = {
@@ -32,7 +32,8 @@ export type Notes = {
   run: string | undefined;
   /** "open" between RUN_STARTED and the end of the run. A stream that stops there was cut off. */
   phase: "none" | "open" | "ended";
-  cancelled: boolean;
+  /** The last run was stopped, or the thread shows one that did not come to its end. */
+  stopped: boolean;
   error: { message: string; code: string | undefined } | null;
 };
 
@@ -42,7 +43,7 @@ export const nothing: Notes = {
   streaming: [],
   run: undefined,
   phase: "none",
-  cancelled: false,
+  stopped: false,
   error: null,
 };
 
@@ -50,9 +51,9 @@ export const nothing: Notes = {
 export function noted(notes: Notes, event: AGUIEvent, last?: string, turn?: string): Notes {
   switch (event.type) {
     case "RUN_STARTED":
-      return { ...notes, ...begun(notes, event.runId), phase: "open", cancelled: false, error: null };
+      return { ...notes, ...begun(notes, event.runId), phase: "open", stopped: false, error: null };
     case "RUN_FINISHED":
-      return { ...notes, phase: "ended", streaming: [], cancelled: event.outcome?.type === "cancelled" };
+      return { ...notes, phase: "ended", streaming: [], stopped: isStopped(event) };
     case "RUN_ERROR":
       return { ...notes, phase: "ended", streaming: [], error: { message: event.message, code: event.code } };
     case "TEXT_MESSAGE_START":
@@ -80,6 +81,10 @@ export function noted(notes: Notes, event: AGUIEvent, last?: string, turn?: stri
 const begun = ({ extras }: Notes, run: string): Pick<Notes, "extras" | "run"> => {
   return { run, extras: extras.filter((extra) => extra.run !== run) };
 };
+
+function isStopped({ outcome, metadata }: Extract<AGUIEvent, { type: "RUN_FINISHED" }>): boolean {
+  return outcome?.type === "cancelled" || objectOf(metadata?.langgraph).unfinished === true;
+}
 
 /** A kept event comes again when the page connects: with an id, and with the message that it stood behind. */
 function withExtra(

@@ -190,14 +190,14 @@ export class ThreadStore {
   /** The tools of the page go on, but nobody waits for them. */
   private halt(): void {
     this.connection++;
-    this.set({ cancelled: true });
+    this.set({ stopped: true });
     this.settle(undefined);
   }
 
   /** Draw a connection until it ends. Returns why the server refused it, or undefined. */
   private async follow(status: View["status"], work: () => Promise<unknown>): Promise<Failure | undefined> {
     const connection = ++this.connection;
-    const fresh = { phase: "none", error: null, cancelled: false, streaming: [] } as const;
+    const fresh = { phase: "none", error: null, stopped: false, streaming: [] } as const;
     this.set({ ...fresh, ...this.read(), status, trouble: null, notice: null, interrupts: [] });
     const failure = await work().then(() => undefined, failureOf);
     if (connection !== this.connection) return undefined;
@@ -237,19 +237,20 @@ export class ThreadStore {
     this.frame = 0;
     const interrupts = [...this.agent.pendingInterrupts];
     const trouble = this.troubleOf(failure, interrupts.length > 0 ? null : retry);
-    const stopped = this.view.cancelled && !trouble;
+    const stopped = this.view.stopped && !trouble;
     const tools = !trouble && !stopped && interrupts.length === 0 && this.openCalls().length > 0;
     const status = tools ? "tools" : "idle";
-    this.set({ ...this.read(), status, streaming: [], interrupts, trouble, notice: stopped ? "Stopped." : null });
+    this.set({ ...this.read(), status, streaming: [], stopped, interrupts, trouble });
     if (!tools) this.watcher.ended();
   }
 
   /** `retry` is null if questions are open: an answer that failed may be given again. */
   private troubleOf(failure: Failure | undefined, retry: "run" | "join" | null): Trouble | null {
     if (!failure && this.isMissing()) return { message: UNSENT, code: undefined, retry: "run" };
-    if (this.view.cancelled) return null;
-    const error = this.view.error ?? failure;
-    if (error) return { ...this.inWords(error), retry };
+    if (this.view.stopped) return null;
+    // A run that failed fails for those who look again, too.
+    if (this.view.error) return { ...this.inWords(this.view.error), retry: retry && "run" };
+    if (failure) return { ...this.inWords(failure), retry };
     // Another window may be about to answer, so only the user can say that it shall be done here.
     const open = !this.mine && retry && this.openCalls().length > 0;
     return open ? { message: UNANSWERED, code: undefined, retry: "tools" } : null;

@@ -46,7 +46,7 @@ export function Thread({ store, view, title, draft, welcome, examples }: Given) 
               store={store}
               now={turn === newest && turn.role === "assistant" ? now : QUIET}
               busy={view.status !== "idle"}
-              again={turn === newest && view.status === "idle" && view.interrupts.length === 0}
+              again={turn === newest && view.status === "idle" && view.interrupts.length === 0 && !view.stopped}
             />
           ))}
           {running && isSilent(view, newest) && <Dots reconnecting={view.status === "reconnecting"} />}
@@ -137,9 +137,8 @@ function announcement(view: View, newest: Turn | undefined): string {
   if (view.status === "running" || view.status === "tools") return "The agent is working.";
   if (view.interrupts.length > 0) return "The agent asks you something.";
   if (view.notice) return view.notice;
-  return newest?.role === "assistant" && view.status === "idle" && view.phase === "ended" && !view.trouble
-    ? "The answer is complete."
-    : "";
+  const complete = newest?.role === "assistant" && view.status === "idle" && view.phase === "ended" && !view.trouble;
+  return endingOf(view, newest) ?? (complete ? "The answer is complete." : "");
 }
 
 type WelcomeGiven = { text: string; examples: readonly string[]; choose: (text: string) => void };
@@ -170,11 +169,19 @@ const Dots = ({ reconnecting }: { reconnecting: boolean }) => (
   </div>
 );
 
-/** How the last run ended, if that needs words. */
+/** How the last run ended, if it was neither an answer nor a failure. */
+function endingOf({ status, phase, stopped, trouble, interrupts }: View, newest: Turn | undefined): string | undefined {
+  if (status !== "idle" || trouble || !newest) return undefined;
+  if (stopped) return "The answer was stopped.";
+  const silent = phase === "ended" && newest.role === "user" && interrupts.length === 0;
+  return silent ? "The agent finished without an answer." : undefined;
+}
+
+/** How the last run ended, if that needs words, and how to go on. */
 function Ending({ store, view, newest }: { store: ThreadStore; view: View; newest: Turn | undefined }) {
-  const { trouble, notice, status } = view;
-  const silent = status === "idle" && view.phase === "ended" && newest?.role === "user" && view.interrupts.length === 0;
-  const said = notice ?? (silent && !trouble ? "The agent finished without an answer." : null);
+  const { trouble, notice } = view;
+  const ending = endingOf(view, newest);
+  const again = ending && view.stopped && view.interrupts.length === 0;
   return (
     <>
       {trouble && (
@@ -191,7 +198,17 @@ function Ending({ store, view, newest }: { store: ThreadStore; view: View; newes
           )}
         </div>
       )}
-      {said && <p className="muted notice">{said}</p>}
+      {notice && <p className="muted notice">{notice}</p>}
+      {ending && (
+        <div className="row ending">
+          <p className="muted notice">{ending}</p>
+          {again && (
+            <button type="button" className="button small" onClick={() => void store.regenerate()}>
+              Try again
+            </button>
+          )}
+        </div>
+      )}
     </>
   );
 }

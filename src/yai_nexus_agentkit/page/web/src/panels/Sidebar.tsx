@@ -20,7 +20,7 @@ type Given = {
 /** The agents, and the conversations with one of them. */
 export function Sidebar(given: Given) {
   const { title, agents, agent, setAgent, threads, current, addressOf, create, remove, close } = given;
-  const { list, more, trouble, search, setSearch } = threads;
+  const { list, more, kept, trouble, search, setSearch } = threads;
   return (
     <nav className="sidebar" aria-label="Conversations">
       <header className="row">
@@ -66,7 +66,7 @@ export function Sidebar(given: Given) {
             remove={() => remove(thread.threadId)}
           />
         ))}
-        {list.length === 0 && <li className="muted none">{search ? "Nothing found." : "No conversations yet."}</li>}
+        {list.length === 0 && <li className="muted none">{noneOf(kept, search)}</li>}
         {more && (
           <li>
             <button type="button" className="button ghost" onClick={threads.loadMore}>
@@ -77,6 +77,11 @@ export function Sidebar(given: Given) {
       </ul>
     </nav>
   );
+}
+
+function noneOf(kept: boolean, search: string): string {
+  if (!kept) return "This agent keeps no conversations: a reload of the page forgets them.";
+  return search ? "Nothing found." : "No conversations yet.";
 }
 
 type ItemGiven = {

@@ -1,10 +1,12 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import { deleteThread, listThreads, PAGE_SIZE, renameThread, type ThreadInfo } from "../agent/client.ts";
+import { deleteThread, keepsThreads, listThreads, PAGE_SIZE, renameThread, type ThreadInfo } from "../agent/client.ts";
 import { refreshed } from "./threadList.ts";
 
 export type Threads = {
   list: readonly ThreadInfo[];
   more: boolean;
+  /** False: the agent stores no conversations. */
+  kept: boolean;
   trouble: string;
   search: string;
   setSearch: (text: string) => void;
@@ -25,8 +27,19 @@ export function useThreads(url: string): Threads {
   const [more, setMore] = useState(false);
   const [search, setSearch] = useState("");
   const [trouble, setTrouble] = useState("");
+  const [kept, setKept] = useState(true);
   const asked = useRef(0);
   const known = useRef<readonly ThreadInfo[]>([]);
+
+  useEffect(() => {
+    let here = true;
+    setKept(true);
+    keepsThreads(url).then(
+      (keeps) => here && setKept(keeps),
+      () => undefined, // The list says what is wrong.
+    );
+    return () => void (here = false);
+  }, [url]);
 
   const read = useCallback(
     async (before?: ThreadInfo) => {
@@ -77,6 +90,7 @@ export function useThreads(url: string): Threads {
   return {
     list,
     more,
+    kept,
     trouble,
     search,
     setSearch,

@@ -14,6 +14,7 @@ import {
 } from "recharts";
 import { isObject, listOf, objectOf, textOf } from "../agent/json.ts";
 import type { Shown } from "./registry.tsx";
+import { ticksOf } from "./ticks.ts";
 import { Unknown } from "./Unknown.tsx";
 
 type Row = { label: string } & Record<string, number | string | undefined>;
@@ -62,12 +63,20 @@ export default function Chart({ name, value }: Shown) {
 }
 
 function drawn({ type, names, rows }: Plot) {
+  const ticks = ticksOf(rows.flatMap((row) => names.map((series) => Number(row[series] ?? 0))));
   const Kind = { bar: BarChart, line: LineChart, area: AreaChart }[type];
   return (
     <Kind accessibilityLayer={false} data={rows} margin={{ top: 8, right: 8, bottom: 0, left: -12 }}>
       <CartesianGrid vertical={false} stroke="var(--border)" />
       <XAxis dataKey="label" stroke="var(--muted)" tickLine={false} fontSize={12} />
-      <YAxis stroke="var(--muted)" tickLine={false} axisLine={false} fontSize={12} />
+      <YAxis
+        stroke="var(--muted)"
+        tickLine={false}
+        axisLine={false}
+        fontSize={12}
+        ticks={ticks}
+        domain={[ticks[0]!, ticks.at(-1)!]}
+      />
       <Tooltip
         cursor={{ fill: "var(--hover)", stroke: "var(--border)" }}
         contentStyle={{ background: "var(--card)", border: "1px solid var(--border)", borderRadius: 8 }}
