@@ -16,14 +16,6 @@ type Given = {
   returned: { content: Content } | null;
 };
 
-const HINTS = {
-  ready: "Write a message…",
-  running: "Write a message…",
-  stopping: "Write a message…",
-  asked: "Answer the question above",
-  waiting: "Write a message…",
-};
-
 const drafts = new Map<string, { text: string; files: Attachment[] }>();
 
 /** The box for messages. It never moves; Send becomes Stop while the agent works. */
@@ -126,7 +118,7 @@ export function Composer({ draft, status, send, stop, returned }: Given) {
         id="message"
         rows={1}
         aria-label="Message"
-        placeholder={HINTS[status]}
+        placeholder={status === "asked" ? "Answer the question above" : "Write a message…"}
         autoFocus
         value={text}
         onChange={(event) => setText(event.target.value)}
