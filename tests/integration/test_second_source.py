@@ -499,7 +499,8 @@ def test_the_command_line_needs_no_other_framework(tmp_path: Path) -> None:
         from yai_nexus_agentkit.cli.serving import application
 
         async def serve():
-            async with application(parse(["serve", "my_desk:desk", "--identity", "my_desk:who"])[1], "127.0.0.1"):
+            given = parse(["serve", "my_desk:desk", "--identity", "my_desk:who"])[1]
+            async with application(given, "127.0.0.1", first=True):
                 return 0
 
         sys.exit(main(["run", "my_desk:desk", "hello"]) or asyncio.run(serve()))
