@@ -167,13 +167,8 @@ class SharedRuns:
         """
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._recorder.working())
-            await stack.enter_async_context(
-                _repeated("nobody looks after runs without a worker", lambda: self._look(start, has_room, restorers))
-            )
-            looking = _repeated(
-                "runs without a worker are not looked for", partial(self._look, start, has_room, restorers)
-            )
-            await stack.enter_async_context(looking)
+            look = partial(self._look, start, has_room, restorers)
+            await stack.enter_async_context(_repeated("runs without a worker are not looked for", look))
             await stack.enter_async_context(_repeated("old logs of runs are not removed", self._sweep))
             try:
                 yield
