@@ -100,7 +100,9 @@ class Emitted:
         if node is None:
             return None
         place = {"node": node.name, "path": "/".join(node.path)}
-        return {self._source: place if call is None else {**place, "toolCallId": call}}
+        if call is not None:
+            place["toolCallId"] = call
+        return {self._source: place}
 
 
 def _owner(run: NativeRun | None) -> str | None:

@@ -33,7 +33,7 @@ from yai_nexus_agentkit.adapter.langgraph_events import LangGraphEventType as Ki
 from yai_nexus_agentkit.adapter.native_run import NativeRun, RunKind
 from yai_nexus_agentkit.adapter.shared.reports import Reports
 from yai_nexus_agentkit.errors import Code
-from yai_nexus_agentkit.orchestration.envelope import TOOL_OUTPUT, is_envelope
+from yai_nexus_agentkit.orchestration.envelope import ACTIVITY, TOOL_OUTPUT, is_envelope
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text
 
 __all__ = ["LangGraphTranslator"]
@@ -295,9 +295,10 @@ class LangGraphTranslator:
         run = self._tree.near(native) if self._tree.root is not None else None
         events = self._settle(run) if run is not None and not run.settled else []
         data = native["data"]
-        if type(data) is dict and data.get("kind") == TOOL_OUTPUT and is_envelope(data):
+        kind = data.get("kind") if type(data) is dict else None
+        if kind == TOOL_OUTPUT and is_envelope(data):
             return [*events, *self._tool_output(data["value"], run)]
-        call = self._calls.call_of(self._tool_around(run))
+        call = self._calls.call_of(self._tool_around(run)) if kind == ACTIVITY else None
         return [*events, *self.reports.emitted.custom(str(native.get("name")), data, run, call)]
 
     def _chain_stream(self, native: Mapping[str, Any]) -> list[BaseEvent]:
