@@ -199,7 +199,7 @@ def add_agui_routes(
         add_socket(app, AGUISocket(served, running, settings), f"{path}/ws", dependencies)
     if service is None:
         _live_with(router, running.living)
-    _live_with(router, partial(cared_for, running, served, settings))
+    running.care.append(partial(cared_for, running, served, settings))
     return running
 
 
@@ -355,10 +355,8 @@ def _work_alone(
     app: Any, running: ApplicationService, served: Mapping[str, ServedAgent], settings: ServerSettings
 ) -> None:
     """The service, and the care for its agents, live with the application."""
-    router = router_of(app)
-    _live_with(router, running.living)
-    for agent in served.values():
-        _live_with(router, partial(cared_for, running, agent, settings))
+    _live_with(router_of(app), running.living)
+    running.care += [partial(cared_for, running, agent, settings) for agent in served.values()]
 
 
 def _cors(settings: ServerSettings) -> Middleware:

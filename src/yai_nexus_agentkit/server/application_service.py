@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Self
@@ -35,6 +35,8 @@ class ApplicationService(RunService):
     def __init__(self, settings: ServerSettings) -> None:
         self._given = settings
         self._life = AsyncExitStack()
+        self.care: list[Callable[[], AbstractAsyncContextManager[None]]] = []
+        """What the agents of the application need while the service works."""
         sockets = settings.sockets or SocketSettings()
         super().__init__(
             settings=ServiceSettings(
@@ -72,6 +74,8 @@ class ApplicationService(RunService):
             if not self.shares_locks:
                 warn_of_workers(workers_asked_for(sys.argv, os.environ))
             await stack.enter_async_context(self.working())
+            for part in self.care:
+                await stack.enter_async_context(part())
             yield
 
     async def __aenter__(self) -> Self:

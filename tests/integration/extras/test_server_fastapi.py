@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
@@ -264,3 +265,19 @@ async def test_routes_that_are_added_in_a_lifespan_have_a_store(opens: bool, tmp
             assert answer.status == 503
             assert answer.json["detail"]["error"] == "STORE_UNAVAILABLE"
             assert "`async with` what add_agui_routes returns" in answer.json["detail"]["error_description"]
+
+
+async def test_routes_that_are_added_in_a_lifespan_have_a_janitor() -> None:
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        cared = ServerSettings(thread_idle=0.2, janitor_every=0.1)
+        async with add_agui_routes(app, AGUIAdapter(talker(2)), "/agent", settings=cared):
+            yield
+
+    app = FastAPI(lifespan=lifespan)
+    async with living(app):
+        await call(app, "POST", "/agent", run_body())
+        assert len((await call(app, "GET", "/agent/threads")).json) == 1
+        async with asyncio.timeout(10):
+            while (await call(app, "GET", "/agent/threads")).json:
+                await asyncio.sleep(0.05)
