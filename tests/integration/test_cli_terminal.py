@@ -13,7 +13,7 @@ import pytest
 from tests.support.screen import command, in_a_terminal
 
 AGENT = """
-import asyncio
+import asyncio, signal, threading, time
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
@@ -35,6 +35,14 @@ async def sleep(state):
     print("asleep", flush=True)
     await asyncio.sleep(60)
 sleeping = one(sleep)
+
+async def interrupted_elsewhere(state):
+    def interrupt():
+        time.sleep(0.2)
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+    threading.Thread(target=interrupt).start()
+    await asyncio.sleep(60)
+elsewhere = one(interrupted_elsewhere)
 
 async def long(state):
     return await say(state, "word " * 100_000)
@@ -76,6 +84,12 @@ def test_ctrl_c_ends_with_130_and_no_traceback(folder: Path, agent: str, shown: 
         screen.wait_for("\ninterrupted\n")
         assert process.wait(timeout=30) == 130
         assert "Traceback" not in screen.shown
+
+
+def test_ctrl_c_is_heard_when_another_thread_gets_the_signal(folder: Path) -> None:
+    with in_a_terminal(folder, "run", "my_agent:elsewhere", "hi") as (screen, process):
+        screen.wait_for("\ninterrupted\n")
+        assert process.wait(timeout=30) == 130
 
 
 def test_a_reader_that_leaves_ends_the_run_quietly(folder: Path) -> None:

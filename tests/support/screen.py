@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -50,11 +51,17 @@ def in_a_terminal(
     folder: Path, *args: str, columns: int = 100, **environment: str
 ) -> Iterator[tuple[Screen, subprocess.Popen[bytes]]]:
     ours, theirs = pty.openpty()
-    env = {**os.environ, "NO_COLOR": "1", "COLUMNS": str(columns), **environment}
+    env = {**os.environ, "NO_COLOR": "1", "COLUMNS": str(columns), "PYTHONFAULTHANDLER": "1", **environment}
     process = subprocess.Popen(command(*args), cwd=folder, env=env, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
+    screen = Screen(ours)
     try:
-        yield Screen(ours), process
+        yield screen, process
+    except AssertionError:
+        process.send_signal(signal.SIGABRT)
+        screen.wait_for_end()
+        print(screen.shown)  # with the stack of each thread
+        raise
     finally:
         process.kill()
         process.wait()

@@ -6,7 +6,6 @@ Exit codes: 0 within the budget, 1 over it, 2 wrong usage, no such agent, or a r
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import logging
 from dataclasses import asdict
@@ -16,6 +15,7 @@ from yai_nexus_agentkit.cli.agents import adapter_opened
 from yai_nexus_agentkit.cli.arguments import add_turn_arguments, positive, request, run_arguments
 from yai_nexus_agentkit.cli.client import Client
 from yai_nexus_agentkit.cli.failures import CommandError, warnings_shown
+from yai_nexus_agentkit.cli.interruptible import run_interruptible
 from yai_nexus_agentkit.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def execute(args: argparse.Namespace) -> int:
     """Measure and compare. Returns the exit code."""
     budget = {"max_overhead_us": args.max_overhead_us, "max_ratio": args.max_ratio}
     with warnings_shown(level=logging.ERROR, tracebacks=args.traceback):
-        overhead = asyncio.run(_measured(args, budget))
+        overhead = run_interruptible(_measured(args, budget))
     exceeded = overhead.over(**budget)
     lines = [f"over the budget: {line}" for line in exceeded] or ["within the budget"]
     out = Terminal()

@@ -6,7 +6,6 @@ Exit codes: 0 the person left, 2 wrong usage, no such agent or no such server, 3
 from __future__ import annotations
 
 import argparse
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -16,6 +15,7 @@ from yai_nexus_agentkit.cli.agents import LocalAgent, adapter_opened
 from yai_nexus_agentkit.cli.arguments import AGENT, OPTIONS, add_turn_arguments, request
 from yai_nexus_agentkit.cli.client import Client
 from yai_nexus_agentkit.cli.failures import CommandError, warnings_shown
+from yai_nexus_agentkit.cli.interruptible import run_interruptible
 from yai_nexus_agentkit.cli.layout import LABEL_WIDTH, Page
 from yai_nexus_agentkit.cli.remote import remote_opened
 from yai_nexus_agentkit.cli.session import PAUSED, PROMPT, SUCCESS, Agent, Session
@@ -55,7 +55,7 @@ def execute(args: argparse.Namespace) -> int:
     """Talk until the person leaves. Returns the exit code."""
     _check(args)
     with warnings_shown(tracebacks=args.traceback):
-        return asyncio.run(_chat(args, Terminal()))
+        return run_interruptible(_chat(args, Terminal()))
 
 
 def _check(args: argparse.Namespace) -> None:

@@ -7,7 +7,6 @@ and nobody can be asked.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import contextlib
 import sys
 
@@ -15,6 +14,7 @@ from yai_nexus_agentkit.cli.agents import LocalAgent, adapter_opened
 from yai_nexus_agentkit.cli.arguments import AGENT, add_turn_arguments, request
 from yai_nexus_agentkit.cli.client import Client
 from yai_nexus_agentkit.cli.failures import warn, warnings_shown
+from yai_nexus_agentkit.cli.interruptible import run_interruptible
 from yai_nexus_agentkit.cli.layout import Page
 from yai_nexus_agentkit.cli.session import Session
 from yai_nexus_agentkit.cli.terminal import Terminal
@@ -49,7 +49,7 @@ def execute(args: argparse.Namespace) -> int:
     # A node that prints must not write between the lines of JSON.
     prints = contextlib.redirect_stdout(sys.stderr) if args.json else contextlib.nullcontext()
     with prints, warnings_shown(tracebacks=args.traceback):
-        return asyncio.run(_turn(args, out))
+        return run_interruptible(_turn(args, out))
 
 
 async def _turn(args: argparse.Namespace, out: Terminal) -> int:

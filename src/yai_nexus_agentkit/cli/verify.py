@@ -6,7 +6,6 @@ Exit codes: 0 the stream is conformant and the run did not fail; 1 otherwise; 2 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import importlib.util
 import json
 import logging
@@ -20,6 +19,7 @@ from yai_nexus_agentkit.cli.agents import adapter_opened
 from yai_nexus_agentkit.cli.arguments import add_turn_arguments, request, run_arguments
 from yai_nexus_agentkit.cli.client import Client
 from yai_nexus_agentkit.cli.failures import CommandError, warnings_shown
+from yai_nexus_agentkit.cli.interruptible import run_interruptible
 from yai_nexus_agentkit.cli.layout import printable
 from yai_nexus_agentkit.cli.terminal import Terminal
 
@@ -45,7 +45,7 @@ def execute(args: argparse.Namespace) -> int:
     """Run and check. Returns the exit code."""
     _check_names(args.ignore)
     with warnings_shown(level=logging.ERROR, tracebacks=args.traceback):
-        asked, body, seconds = asyncio.run(_stream(args))
+        asked, body, seconds = run_interruptible(_stream(args))
     report = {**_report(asked, body, args), "seconds": round(seconds, 3)}
     out = Terminal()
     lines = [json.dumps(report, ensure_ascii=False, indent=2) + "\n"] if args.json else map(out.wrapped, _lines(report))
