@@ -7,10 +7,8 @@ stop its run, ``DELETE {api}/{id}``. A connection that ends is a reload or ``sto
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import wraps
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -20,7 +18,8 @@ from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
 from yai_nexus_agentkit.runs.service import RunService
 from yai_nexus_agentkit.server.agents import ServedAgent
 from yai_nexus_agentkit.server.endpoints import Endpoints, Handler
-from yai_nexus_agentkit.server.origins import is_same_site
+from yai_nexus_agentkit.server.origins import check_same_site
+from yai_nexus_agentkit.server.problems import answered
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.transport.ai_sdk import AISDKWire, UIHistory
 from yai_nexus_agentkit.transport.wire import Refusal
@@ -38,19 +37,6 @@ def readable(agent: AGUIAdapter) -> AGUIAdapter:
         raw_events=False,
     )
     return agent.replace(options=own)
-
-
-def _answered(handler: Callable[[AISDK, Request], Awaitable[Response]]) -> Callable[[AISDK, Request], Any]:
-    """Turn what a handler raises into a refusal."""
-
-    @wraps(handler)
-    async def answer(self: AISDK, request: Request) -> Response:
-        try:
-            return await handler(self, request)
-        except Exception as error:
-            return self.endpoints.refusal(error)
-
-    return answer
 
 
 class AISDK:
@@ -73,7 +59,11 @@ class AISDK:
         ]
         return [Route(path + end, handler, methods=[method]) for method, end, handler in table if path + end]
 
-    @_answered
+    def refusal(self, error: Exception) -> Response:
+        """The AI SDK's answer to what a handler raised."""
+        return self.endpoints.refusal(error)
+
+    @answered
     async def stream(self, request: Request) -> Response:
         """The run under way, from the answer's beginning; 204 if there is none."""
         caller = await self.endpoints.caller(request)
@@ -82,7 +72,7 @@ class AISDK:
             return Response(status_code=204)
         return await self.endpoints.joined(caller, self.wire.joining(run.run_input))
 
-    @_answered
+    @answered
     async def messages(self, request: Request) -> Response:
         """The chat's messages; none if there is no such chat. A page of version 5 appends the answer under way to what
         it has of it, so it gets nothing of it here."""
@@ -95,11 +85,10 @@ class AISDK:
             raise Refusal(500, failure.code or "INTERNAL_ERROR", failure.message)
         return Response(shown, media_type="application/json")
 
-    @_answered
+    @answered
     async def stop(self, request: Request) -> Response:
         """Stop the chat's run: its stream ends with ``abort``."""
-        if not is_same_site(request.headers, self.endpoints.settings.cors):
-            raise Refusal(403, "FORBIDDEN", "a page of another origin must send content-type: application/json")
+        check_same_site(request.headers, self.endpoints.settings.cors)
         caller = await self.endpoints.caller(request)
         stopped = await self.endpoints.service.cancel(caller.thread(request.path_params["thread_id"]).key)
         return JSONResponse({"stopped": stopped})

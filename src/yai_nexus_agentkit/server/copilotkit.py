@@ -7,9 +7,8 @@ instead. It stops runs explicitly: a connection that ends is a reload, so runs g
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import wraps
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -23,25 +22,13 @@ from yai_nexus_agentkit.server.agents import ServedAgent
 from yai_nexus_agentkit.server.body import Body
 from yai_nexus_agentkit.server.caller import Caller
 from yai_nexus_agentkit.server.endpoints import Endpoints, Handler
-from yai_nexus_agentkit.server.origins import is_same_site
+from yai_nexus_agentkit.server.origins import check_same_site
+from yai_nexus_agentkit.server.problems import answered
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.transport.copilotkit import CopilotKitWire
 from yai_nexus_agentkit.transport.wire import Refusal
 
 __all__ = ["CopilotKit"]
-
-
-def _answered(handler: Callable[[CopilotKit, Request], Awaitable[Response]]) -> Callable[[CopilotKit, Request], Any]:
-    """Turn what a handler raises into a refusal."""
-
-    @wraps(handler)
-    async def answer(self: CopilotKit, request: Request) -> Response:
-        try:
-            return await handler(self, request)
-        except Exception as error:
-            return self._first.refusal(error)
-
-    return answer
 
 
 class CopilotKit:
@@ -69,31 +56,30 @@ class CopilotKit:
         routes = [Route(path + end, handler, methods=[method]) for method, end, handler in table if path + end]
         return [*routes, Route(f"{path}/", self.single, methods=["POST"])]
 
-    @_answered
+    @answered
     async def info(self, request: Request) -> Response:
         """The agents that the caller may use."""
         return await self._info(await self._first.caller(request))
 
-    @_answered
+    @answered
     async def run(self, request: Request) -> Response:
         """A run of one agent."""
         return await self._agent(request.path_params["agent"]).run(request)
 
-    @_answered
+    @answered
     async def connect(self, request: Request) -> Response:
         """A thread's run under way, or the thread as it stands."""
         return await self._agent(request.path_params["agent"]).connect(request)
 
-    @_answered
+    @answered
     async def media(self, request: Request) -> Response:
         """The content behind a link of a snapshot."""
         return await self._agent(request.path_params["agent"]).media(request)
 
-    @_answered
+    @answered
     async def stop(self, request: Request) -> Response:
         """Stop a thread's run: the one that the body names, if it names one."""
-        if not is_same_site(request.headers, self._first.settings.cors):
-            raise Refusal(403, "FORBIDDEN", "a page of another origin must send content-type: application/json")
+        check_same_site(request.headers, self._first.settings.cors)
         agent = self._agent(request.path_params["agent"])
         caller, data = await agent.caller(request), None
         if "content-type" in request.headers:
@@ -101,7 +87,7 @@ class CopilotKit:
                 data = body.data
         return await _stopped(agent, caller, request.path_params["thread_id"], data)
 
-    @_answered
+    @answered
     async def single(self, request: Request) -> Response:
         """Any of these, by the method that the body names."""
         caller = await self._first.caller(request)
@@ -119,6 +105,10 @@ class CopilotKit:
                 return await _stopped(agent, caller, named.get("threadId"), inner)
             posted = await agent.posted(caller, Body(inner, body.raw))
         return await (agent.started if method == "agent/run" else agent.joined)(caller, posted)
+
+    def refusal(self, error: Exception) -> Response:
+        """CopilotKit's answer to what a handler raised."""
+        return self._first.refusal(error)
 
     def _agent(self, name: Any) -> Endpoints:
         found = self._agents.get(name) if isinstance(name, str) else None

@@ -7,14 +7,13 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import partial, wraps
-from typing import Any, Concatenate, TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 from ag_ui.core import BaseEvent
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 
-from yai_nexus_agentkit.adapter.hook_calls import being_cancelled
 from yai_nexus_agentkit.adapter.smaller import linked
 from yai_nexus_agentkit.errors import OverloadedError, ThreadBusyError, ThreadNotFoundError, own_text
 from yai_nexus_agentkit.protocol.request import peer_declares
@@ -31,8 +30,8 @@ from yai_nexus_agentkit.server.agents import ServedAgent
 from yai_nexus_agentkit.server.body import PATCHES, Body, beside_the_loop, parse_body, receive_body
 from yai_nexus_agentkit.server.caller import Caller, StoredThread
 from yai_nexus_agentkit.server.media import media_response
-from yai_nexus_agentkit.server.origins import is_same_site
-from yai_nexus_agentkit.server.problems import refused, timely
+from yai_nexus_agentkit.server.origins import check_same_site
+from yai_nexus_agentkit.server.problems import answered, refused, timely
 from yai_nexus_agentkit.server.restoring import stored_of
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.stream import Found, Gated, RunResponse, ungated
@@ -59,25 +58,6 @@ T = TypeVar("T")
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-def _answered(
-    handler: Callable[Concatenate[Endpoints, Request, ...], Awaitable[Response]],
-) -> Callable[[Endpoints, Request], Awaitable[Response]]:
-    """Turn what a handler raises into a refusal of its wire."""
-
-    @wraps(handler)
-    async def answer(self: Endpoints, request: Request) -> Response:
-        try:
-            return await handler(self, request)
-        except Exception as error:
-            return self.refusal(error)
-        except asyncio.CancelledError as error:
-            if being_cancelled():
-                raise
-            return self.refusal(RuntimeError(f"the storage of threads raised {error!r}"))
-
-    return answer
-
-
 class Endpoints:
     """The handlers of one agent on one wire."""
 
@@ -86,7 +66,7 @@ class Endpoints:
         self.run_path = ""
         """The path of a run behind the agent's own."""
 
-    @_answered
+    @answered
     async def run(self, request: Request) -> Response:
         """A run: the request is checked, then the events stream."""
         caller = await self.caller(request, self.run_path)
@@ -130,7 +110,7 @@ class Endpoints:
             raise Refusal(422, "INVALID_QUERY", "disconnect is 'cancel' or 'continue'")
         return wanted  # type: ignore[return-value]
 
-    @_answered
+    @answered
     async def connect(self, request: Request) -> Response:
         """The thread's run under way, from its beginning; without one, the thread as it stands. The model is not
         called."""
@@ -167,14 +147,14 @@ class Endpoints:
         frames = restored(adapter, asked, caller.identity, thread, facts, limit, kept.wire(encode))
         return Found(encoder=encoder, kept=kept, frames=frames if known else None)
 
-    @_answered
+    @answered
     async def runs(self, request: Request) -> Response:
         """The runs that a thread has under way."""
         caller = await self.caller(request)
         run = await self.current(caller.thread(request.path_params["thread_id"]))
         return JSONResponse([] if run is None else [shown_run(run)])
 
-    @_answered
+    @answered
     async def connections(self, request: Request) -> Response:
         """The user's own web sockets."""
         caller = await self.caller(request)
@@ -200,7 +180,7 @@ class Endpoints:
             _logger.warning("request of run %r: %s", posted.run_input.run_id, warning)
         return replace(posted, body=body.data)
 
-    @_answered
+    @answered
     async def capabilities(self, request: Request) -> Response:
         """The capabilities that the agent declares (AG-UI 1.0)."""
         able = self.agent.able(await (await self.caller(request)).adapter())
@@ -210,7 +190,7 @@ class Endpoints:
         """The process answers."""
         return JSONResponse({"status": "ok"})
 
-    @_answered
+    @answered
     async def ready(self, request: Request) -> Response:
         """The checkpointer and the store answer."""
         self.service.check_open()
@@ -227,7 +207,7 @@ class Endpoints:
                 raise Refusal(503, "NOT_READY", f"the {name} cannot be reached") from error
         return JSONResponse({"status": "ready"})
 
-    @_answered
+    @answered
     async def threads(self, request: Request) -> Response:
         """The user's threads, last used first."""
         caller = await self.caller(request)
@@ -235,7 +215,7 @@ class Endpoints:
         shape = self.settings.thread_list or shown_entries
         return JSONResponse(shape(await self._in_time(wanted)))
 
-    @_answered
+    @answered
     async def describe(self, request: Request) -> Response:
         """Give a thread another title, other metadata, or both."""
         thread = await self._thread(request)
@@ -253,7 +233,7 @@ class Endpoints:
             raise ThreadNotFoundError("there is no such thread")
         return found
 
-    @_answered
+    @answered
     async def messages(self, request: Request) -> Response:
         """The conversation as a ``MESSAGES_SNAPSHOT``."""
         thread = await self._thread(request)
@@ -267,7 +247,7 @@ class Endpoints:
         """What the thread's runs showed beside the conversation, for a page that holds the messages `held`."""
         return Kept.of(await self._in_time(self.service.store.journal.kept(thread.key)), held)
 
-    @_answered
+    @answered
     async def media(self, request: Request) -> Response:
         """The content behind a link of a snapshot."""
         thread = await self._thread(request)
@@ -275,13 +255,13 @@ class Endpoints:
         source = await self._in_time(thread.store.media(thread.ref.key, wanted, thread.run))
         return media_response(source)
 
-    @_answered
+    @answered
     async def state(self, request: Request) -> Response:
         """The state as a ``STATE_SNAPSHOT``."""
         thread = await self._thread(request)
         return _event(await self._in_time(thread.store.state(thread.ref.key, thread.run)))
 
-    @_answered
+    @answered
     async def patch_state(self, request: Request) -> Response:
         """Apply a JSON Patch to the state."""
         thread = await self._thread(request)
@@ -307,7 +287,7 @@ class Endpoints:
             await self.service.index.touch(thread.ref, ThreadStatus.PAUSED if waits else ThreadStatus.IDLE)
         return JSONResponse({"status": "updated"})
 
-    @_answered
+    @answered
     async def delete(self, request: Request) -> Response:
         """Delete a thread."""
         thread = await self._thread(request)
@@ -321,11 +301,10 @@ class Endpoints:
             await self.service.forget(key)
         return JSONResponse({"status": "deleted"})
 
-    @_answered
+    @answered
     async def cancel(self, request: Request) -> Response:
         """Stop the thread's run. Its stream ends with the cancelled outcome."""
-        if not is_same_site(request.headers, self.settings.cors):
-            raise Refusal(403, "FORBIDDEN", "a page of another origin must send content-type: application/json")
+        check_same_site(request.headers, self.settings.cors)
         caller = await self.caller(request)
         thread = caller.thread(request.path_params["thread_id"])
         if await self.service.cancel(thread.key):
@@ -335,7 +314,7 @@ class Endpoints:
             raise ThreadNotFoundError("there is no such thread")
         return JSONResponse({"status": "idle"})
 
-    @_answered
+    @answered
     async def agent_state(self, request: Request) -> Response:
         """State and messages of a thread in one answer, in the shape of older integrations."""
         caller = await self.caller(request)

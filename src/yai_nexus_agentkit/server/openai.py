@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, contextmanager
 from dataclasses import asdict, replace
-from functools import partial, wraps
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -36,6 +36,7 @@ from yai_nexus_agentkit.server.caller import Caller
 from yai_nexus_agentkit.server.endpoints import Endpoints
 from yai_nexus_agentkit.server.openai_keys import KeyLimits, KeyRing
 from yai_nexus_agentkit.server.openai_settings import OpenAISettings
+from yai_nexus_agentkit.server.problems import answered
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.stream import RunResponse
 from yai_nexus_agentkit.transport.openai.answers import Shown
@@ -86,19 +87,6 @@ class _Asking(Caller):
             return ()
 
 
-def _answered(handler: Callable[[OpenAI, Request], Awaitable[Response]]) -> Callable[[OpenAI, Request], Any]:
-    """Turn what a handler raises into a refusal."""
-
-    @wraps(handler)
-    async def answer(self: OpenAI, request: Request) -> Response:
-        try:
-            return await handler(self, request)
-        except Exception as error:
-            return self._first.refusal(error)
-
-    return answer
-
-
 def _without_data(value: Any) -> Any:
     """The body without the data in it: it is kept, to name what is not accepted, as long as the run."""
     if isinstance(value, dict):
@@ -145,11 +133,15 @@ class OpenAI:
             Route(path, self.unknown, methods=list(_METHODS)),
         ]
 
+    def refusal(self, error: Exception) -> Response:
+        """OpenAI's answer to what a handler raised."""
+        return self._first.refusal(error)
+
     async def health(self, request: Request) -> Response:
         """The process answers."""
         return JSONResponse({"status": "ok"})
 
-    @_answered
+    @answered
     async def unknown(self, request: Request) -> Response:
         """Anything else under the base path."""
         rest = f"/{request.path_params.get('rest', '')}"
@@ -158,7 +150,7 @@ class OpenAI:
             raise Refusal(405, "METHOD_NOT_ALLOWED", f"allowed: {allow}", headers={"allow": allow})
         raise Refusal(404, "NOT_FOUND", "there is no such path")
 
-    @_answered
+    @answered
     async def models(self, request: Request) -> Response:
         """The agents that the caller may use."""
         identity, shown = await self._identity(request), list[dict[str, Any]]()
@@ -169,7 +161,7 @@ class OpenAI:
                 continue
         return JSONResponse({"object": "list", "data": shown})
 
-    @_answered
+    @answered
     async def model(self, request: Request) -> Response:
         """One agent."""
         identity, name = await self._identity(request), request.path_params["model"]
@@ -182,7 +174,7 @@ class OpenAI:
         owner = (able.identity and able.identity.type) or "yai-nexus-agentkit"
         return {"id": name, "object": "model", "created": self._created, "owned_by": owner}
 
-    @_answered
+    @answered
     async def completions(self, request: Request) -> Response:
         """An answer of an agent, streamed or whole."""
         identity = await self._identity(request)

@@ -12,14 +12,19 @@ from yai_nexus_agentkit.server.problems import refused
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.transport.wire import Refusal, Wire
 
-__all__ = ["HostCheck", "is_same_site"]
+__all__ = ["HostCheck", "check_same_site"]
 
 
-def is_same_site(headers: Mapping[str, str], allowed: Collection[str]) -> bool:
-    """No page of a foreign origin sent the request, or the browser asked for permission first (CORS).
+def check_same_site(headers: Mapping[str, str], allowed: Collection[str]) -> None:
+    """Raises `Refusal` 403 if a page of a foreign origin sent the request, and its browser did not ask first (CORS).
 
     Browsers send POST requests without a JSON type for any page, with the user's cookies. `allowed`: origins, or ``*``.
     """
+    if not _is_same_site(headers, allowed):
+        raise Refusal(403, "FORBIDDEN", "a page of another origin must send content-type: application/json")
+
+
+def _is_same_site(headers: Mapping[str, str], allowed: Collection[str]) -> bool:
     if headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json":
         return True
     origin = headers.get("origin")

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import wraps
 from math import ceil
-from typing import Any
+from typing import Any, Protocol, TypeVar
 from uuid import uuid4
 
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from yai_nexus_agentkit.adapter.hook_calls import being_cancelled
 from yai_nexus_agentkit.errors import (
     UNEXPECTED,
     AGUIAdapterError,
@@ -35,10 +38,34 @@ from yai_nexus_agentkit.runs.telemetry import trace_id
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.transport.wire import Refusal, Wire
 
-__all__ = ["client_text", "refused", "shown_text", "timely"]
+__all__ = ["answered", "client_text", "refused", "shown_text", "timely"]
 
 _logger = logging.getLogger(__name__)
 _WITHOUT_BODY = frozenset({204, 205, 304})
+
+
+class _Refuses(Protocol):
+    def refusal(self, error: Exception) -> Response: ...
+
+
+R = TypeVar("R", bound=_Refuses)
+
+
+def answered(handler: Callable[[R, Request], Awaitable[Response]]) -> Callable[[R, Request], Awaitable[Response]]:
+    """Turn what a handler raises into the refusal of its object."""
+
+    @wraps(handler)
+    async def answer(self: R, request: Request) -> Response:
+        try:
+            return await handler(self, request)
+        except Exception as error:
+            return self.refusal(error)
+        except asyncio.CancelledError as error:
+            if being_cancelled():
+                raise
+            return self.refusal(RuntimeError(f"the storage of threads raised {error!r}"))
+
+    return answer
 
 
 def refused(error: Exception, wire: Wire, settings: ServerSettings) -> Response:
