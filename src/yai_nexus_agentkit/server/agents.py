@@ -17,12 +17,33 @@ from yai_nexus_agentkit.runs.identity import Identity
 from yai_nexus_agentkit.server.problems import shown_text
 from yai_nexus_agentkit.server.settings import ServerSettings
 
-__all__ = ["Agent", "ServedAgent"]
+__all__ = ["Agent", "ServedAgent", "adapter_of", "changed"]
 
 _logger = logging.getLogger(__name__)
 
 Agent = AGUIAdapter | Callable[[Identity], "AGUIAdapter | Awaitable[AGUIAdapter]"]
 """An adapter, or a function that makes one for each request, by who sends it; may be a coroutine function."""
+
+
+async def adapter_of(agent: Agent, identity: Identity) -> AGUIAdapter:
+    """The adapter for a request of `identity`."""
+    if isinstance(agent, AGUIAdapter):
+        return agent
+    made = agent(identity)
+    return await made if inspect.isawaitable(made) else made
+
+
+def changed(agent: Agent, change: Callable[[AGUIAdapter], AGUIAdapter]) -> Agent:
+    """The agent with `change` applied to each of its adapters."""
+    if isinstance(agent, AGUIAdapter):
+        return change(agent)
+    if not callable(agent):
+        return agent  # refused where it is served
+
+    async def made(identity: Identity) -> AGUIAdapter:
+        return change(await adapter_of(agent, identity))
+
+    return made
 
 
 class ServedAgent:
@@ -42,10 +63,7 @@ class ServedAgent:
 
     async def adapter(self, identity: Identity) -> AGUIAdapter:
         """The adapter for a request."""
-        if isinstance(self._agent, AGUIAdapter):
-            return self._agent
-        made = self._agent(identity)
-        return self._prepared(await made if inspect.isawaitable(made) else made)
+        return self.fixed or self._prepared(await adapter_of(self._agent, identity))
 
     def able(self, adapter: AGUIAdapter) -> AgentCapabilities:
         """The capabilities that the agent declares, and what this server adds: sockets, runs that survive their

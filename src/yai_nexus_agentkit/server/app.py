@@ -7,8 +7,6 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
-from functools import partial
-from inspect import isawaitable
 from typing import Any
 
 from starlette.applications import Starlette
@@ -21,7 +19,6 @@ from starlette.routing import Router
 
 from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
 from yai_nexus_agentkit.page.mount import first_parts
-from yai_nexus_agentkit.runs.identity import Identity
 from yai_nexus_agentkit.server.adding import (
     add_routes_of,
     add_socket,
@@ -30,9 +27,9 @@ from yai_nexus_agentkit.server.adding import (
     required,
     router_of,
 )
-from yai_nexus_agentkit.server.agents import Agent, ServedAgent
+from yai_nexus_agentkit.server.agents import Agent, ServedAgent, changed
 from yai_nexus_agentkit.server.ai_sdk import AISDK, readable
-from yai_nexus_agentkit.server.application_service import ApplicationService, cared_for
+from yai_nexus_agentkit.server.application_service import ApplicationService
 from yai_nexus_agentkit.server.copilotkit import CopilotKit
 from yai_nexus_agentkit.server.endpoints import Endpoints
 from yai_nexus_agentkit.server.openai import OpenAI, plain
@@ -40,7 +37,6 @@ from yai_nexus_agentkit.server.openai_settings import OpenAISettings
 from yai_nexus_agentkit.server.origins import HostCheck
 from yai_nexus_agentkit.server.page import add_page
 from yai_nexus_agentkit.server.problems import refused
-from yai_nexus_agentkit.server.restoring import restored_request
 from yai_nexus_agentkit.server.routes import starlette_routes
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.sockets.agui import AGUISocket
@@ -183,10 +179,9 @@ def add_agui_routes(
     """
     path = checked_path(path, settings)
     served = ServedAgent(name or path.strip("/") or _ONLY, agent, settings)
-    running = service or ApplicationService(settings)
-    running.restorers[served.name] = partial(restored_request, served, settings)
+    running = service or _own_service(app, settings)
+    running.serves(served, settings, main=True)
     endpoints = Endpoints(served, running, settings, wire or AGUIWire(settings.event_lines))
-    router = router_of(app)
     if hasattr(app, "add_api_route"):
         from yai_nexus_agentkit.server.fastapi_routes import add_routes
 
@@ -194,12 +189,9 @@ def add_agui_routes(
     elif dependencies:
         raise no_dependencies()
     else:
-        router.routes.extend(starlette_routes(endpoints, path))
+        router_of(app).routes.extend(starlette_routes(endpoints, path))
     if settings.sockets is not None:
         add_socket(app, AGUISocket(served, running, settings), f"{path}/ws", dependencies)
-    if service is None:
-        _live_with(router, running.living)
-    running.care.append(partial(cared_for, running, served, settings))
     return running
 
 
@@ -221,11 +213,9 @@ def add_copilotkit_routes(
 
     Raises TypeError for other applications, and for dependencies without FastAPI; ValueError for no agents.
     """
-    path, (served, running) = checked_path(path, settings), _served(agents, settings, service)
+    path, (served, running) = checked_path(path, settings), _served(app, agents, settings, service)
     shown = served if isinstance(agents, Mapping) else {"default": served[_ONLY]}
     add_routes_of(app, CopilotKit(shown, running, settings).routes(path), dependencies)
-    if service is None:
-        _work_alone(app, running, served, settings)
     return running
 
 
@@ -249,11 +239,9 @@ def add_openai_routes(
     """
     options = OpenAISettings(path=openai) if isinstance(openai, str) else openai
     required(settings)
-    shown = {name: _changed(agent, plain) for name, agent in _named(agents).items()}
-    served, running = _served(shown, settings, service)
+    shown = {name: changed(agent, plain) for name, agent in _named(agents).items()}
+    served, running = _served(app, shown, settings, service)
     add_routes_of(app, OpenAI(served, running, settings, options).routes(), dependencies)
-    if service is None:
-        _work_alone(app, running, served, settings)
     return running
 
 
@@ -277,14 +265,12 @@ def add_ai_sdk_routes(
     Raises TypeError for other applications, and for dependencies without FastAPI.
     """
     path = checked_path(path, settings)
-    shown = {name or path.strip("/") or _ONLY: _changed(agent, readable)}
-    served, running = _served(shown, settings, service)
+    shown = {name or path.strip("/") or _ONLY: changed(agent, readable)}
+    served, running = _served(app, shown, settings, service)
     for one in served.values():
         add_routes_of(app, AISDK(one, running, settings).routes(path), dependencies)
         if settings.sockets is not None:
             add_socket(app, AISDKSocket(one, running, settings), f"{path}/ws", dependencies)
-    if service is None:
-        _work_alone(app, running, served, settings)
     return running
 
 
@@ -310,27 +296,10 @@ def add_live_routes(
     path = checked_path(path, settings)
     if isinstance(agent, AGUIAdapter):
         in_live_mode(agent)  # refused at once
-    served, running = _served({name or path.strip("/") or _ONLY: agent}, settings, service)
+    served, running = _served(app, {name or path.strip("/") or _ONLY: agent}, settings, service)
     for one in served.values():
         add_socket(app, LiveSocket(one, agent, running, settings), path, dependencies)
-    if service is None:
-        _work_alone(app, running, served, settings)
     return running
-
-
-def _changed(agent: Agent, change: Callable[[AGUIAdapter], AGUIAdapter]) -> Agent:
-    """The agent as a wire reads it."""
-    if isinstance(agent, AGUIAdapter):
-        return change(agent)
-    maker: Any = agent
-    if not callable(maker):
-        return agent  # refused where it is served
-
-    async def made(identity: Identity) -> AGUIAdapter:
-        found = maker(identity)
-        return change(await found if isawaitable(found) else found)
-
-    return made
 
 
 def _named(agents: Agent | Mapping[str, Agent]) -> Mapping[str, Agent]:
@@ -341,22 +310,21 @@ def _named(agents: Agent | Mapping[str, Agent]) -> Mapping[str, Agent]:
 
 
 def _served(
-    agents: Agent | Mapping[str, Agent], settings: ServerSettings, service: ApplicationService | None
+    app: Any, agents: Agent | Mapping[str, Agent], settings: ServerSettings, service: ApplicationService | None
 ) -> tuple[dict[str, ServedAgent], ApplicationService]:
     """The agents of a further wire, and the service that runs them."""
-    running = service or ApplicationService(settings)
     served = {name: ServedAgent(name, agent, settings) for name, agent in _named(agents).items()}
-    for name, one in served.items():
-        running.restorers.setdefault(name, partial(restored_request, one, settings))
+    running = service or _own_service(app, settings)
+    for one in served.values():
+        running.serves(one, settings)
     return served, running
 
 
-def _work_alone(
-    app: Any, running: ApplicationService, served: Mapping[str, ServedAgent], settings: ServerSettings
-) -> None:
-    """The service, and the care for its agents, live with the application."""
-    _live_with(router_of(app), running.living)
-    running.care += [partial(cared_for, running, agent, settings) for agent in served.values()]
+def _own_service(app: Any, settings: ServerSettings) -> ApplicationService:
+    """A service that lives with the application."""
+    service = ApplicationService(settings)
+    _live_with(router_of(app), service.living)
+    return service
 
 
 def _cors(settings: ServerSettings) -> Middleware:

@@ -18,11 +18,12 @@ from yai_nexus_agentkit.runs.stores.opening import MEMORY, open_store
 from yai_nexus_agentkit.runs.stores.store import Store
 from yai_nexus_agentkit.server.agents import ServedAgent
 from yai_nexus_agentkit.server.problems import client_text
+from yai_nexus_agentkit.server.restoring import restored_request
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.socket_settings import SocketSettings
 from yai_nexus_agentkit.server.workers import warn_of_memory, warn_of_workers, workers_asked_for
 
-__all__ = ["ApplicationService", "cared_for"]
+__all__ = ["ApplicationService"]
 
 
 class ApplicationService(RunService):
@@ -35,8 +36,8 @@ class ApplicationService(RunService):
     def __init__(self, settings: ServerSettings) -> None:
         self._given = settings
         self._life = AsyncExitStack()
-        self.care: list[Callable[[], AbstractAsyncContextManager[None]]] = []
-        """What the agents of the application need while the service works."""
+        self._care: dict[str, Callable[[], AbstractAsyncContextManager[None]]] = {}
+        """What the agents of the application need while the service works, by their names."""
         sockets = settings.sockets or SocketSettings()
         super().__init__(
             settings=ServiceSettings(
@@ -63,6 +64,13 @@ class ApplicationService(RunService):
             failure_text=partial(client_text, expose=settings.expose_errors),
         )
 
+    def serves(self, agent: ServedAgent, settings: ServerSettings, *, main: bool = False) -> None:
+        """Care for an agent's threads, and go on with its runs. `main`: by these settings, whatever other wire serves
+        the same agent."""
+        if main or agent.name not in self.restorers:
+            self.restorers[agent.name] = partial(restored_request, agent, settings)
+            self._care[agent.name] = partial(_cared_for, self, agent, settings)
+
     @asynccontextmanager
     async def living(self) -> AsyncIterator[None]:
         """The store is open and the service works, for as long as the block lasts."""
@@ -74,7 +82,7 @@ class ApplicationService(RunService):
             if not self.shares_locks:
                 warn_of_workers(workers_asked_for(sys.argv, os.environ))
             await stack.enter_async_context(self.working())
-            for part in self.care:
+            for part in self._care.values():
                 await stack.enter_async_context(part())
             yield
 
@@ -92,7 +100,7 @@ def _with_own(store: Store, settings: ServerSettings) -> Store:
 
 
 @asynccontextmanager
-async def cared_for(service: RunService, agent: ServedAgent, settings: ServerSettings) -> AsyncIterator[None]:
+async def _cared_for(service: RunService, agent: ServedAgent, settings: ServerSettings) -> AsyncIterator[None]:
     """Delete the agent's old threads while the block lasts. Warns if other workers cannot find its threads."""
     if service.shares_locks and agent.fixed is not None and agent.fixed.source.in_memory:
         warn_of_memory(agent.name)

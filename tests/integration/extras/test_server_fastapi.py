@@ -23,7 +23,7 @@ from websockets.exceptions import InvalidStatus
 from tests.support.serving import asker, call, living, run_body, talker
 from tests.support.sockets import listening, tab
 from yai_nexus_agentkit import AGUIAdapter
-from yai_nexus_agentkit.server import ServerSettings, add_agui_routes
+from yai_nexus_agentkit.server import ServerSettings, add_agui_routes, add_copilotkit_routes
 
 app = FastAPI()
 service = add_agui_routes(app, AGUIAdapter(talker(2)), "/agent", settings=ServerSettings(seed_paths=True))
@@ -280,4 +280,16 @@ async def test_routes_that_are_added_in_a_lifespan_have_a_janitor() -> None:
         assert len((await call(app, "GET", "/agent/threads")).json) == 1
         async with asyncio.timeout(10):
             while (await call(app, "GET", "/agent/threads")).json:
+                await asyncio.sleep(0.05)
+
+
+async def test_an_agent_that_only_another_wire_serves_has_a_janitor() -> None:
+    cared, app = ServerSettings(thread_idle=0.2, janitor_every=0.1), Starlette()
+    shared = add_agui_routes(app, AGUIAdapter(talker(2)), "/agent", settings=cared)
+    add_copilotkit_routes(app, {"other": AGUIAdapter(talker(2))}, "/pages", settings=cared, service=shared)
+    async with living(app):
+        await call(app, "POST", "/pages/agent/other/run", run_body())
+        assert len(await shared.index.entries("other", "", limit=9)) == 1
+        async with asyncio.timeout(10):
+            while await shared.index.entries("other", "", limit=9):
                 await asyncio.sleep(0.05)

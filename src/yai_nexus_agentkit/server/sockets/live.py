@@ -13,7 +13,6 @@ import base64
 import binascii
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from inspect import isawaitable
 from typing import Any
 
 from starlette.requests import HTTPConnection
@@ -24,7 +23,7 @@ from yai_nexus_agentkit.adapter.source import LiveSource
 from yai_nexus_agentkit.runs.connections import News
 from yai_nexus_agentkit.runs.identity import Identity
 from yai_nexus_agentkit.runs.service import RunService
-from yai_nexus_agentkit.server.agents import Agent, ServedAgent
+from yai_nexus_agentkit.server.agents import Agent, ServedAgent, adapter_of
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.socket_settings import SocketSettings
 from yai_nexus_agentkit.server.sockets.agui import AGUISocket
@@ -57,8 +56,7 @@ class _Connected:
 
     async def __call__(self, identity: Identity) -> AGUIAdapter:
         if identity.thread not in self._of:
-            made: Any = self._agent if isinstance(self._agent, AGUIAdapter) else self._agent(identity)
-            made = in_live_mode(await made if isawaitable(made) else made)
+            made = in_live_mode(await adapter_of(self._agent, identity))
             self._of.setdefault(identity.thread, made)
         return self._of[identity.thread]
 
