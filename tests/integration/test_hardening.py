@@ -11,7 +11,7 @@ import logging
 import socket
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,6 +20,7 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from starlette.exceptions import HTTPException
 
 from tests.support.attacked import Hung
 from tests.support.attacks import ATTACKS, HEAD, PREFIX, times
@@ -27,7 +28,7 @@ from tests.support.serving import JSON, Exchange, call, living, post, run_body, 
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
 from yai_nexus_agentkit.runs.index import MemoryThreadIndex
 from yai_nexus_agentkit.runs.locks import MemoryThreadLocks
-from yai_nexus_agentkit.server import ServerSettings, create_app
+from yai_nexus_agentkit.server import Identity, ServerSettings, create_app
 
 MOST = 0.1
 """Seconds of CPU time for which parsing or validating may keep the loop waiting."""
@@ -169,22 +170,72 @@ async def test_bodies_that_do_not_arrive_take_no_run_s_place() -> None:
     assert [(await exchange.end()).status for exchange in slow] == [408, 408]
 
 
+REFUSALS: Sequence[tuple[str, str, Any, dict[str, str], dict[str, str]]] = [
+    ("POST", "/", {}, {}, {"status": "422", "code": "INVALID_INPUT", "agent": "agent"}),
+    ("POST", "/", b"{", JSON, {"status": "400", "code": "INVALID_JSON", "agent": "agent"}),
+    (
+        "POST",
+        "/",
+        b"{}",
+        {"content-type": "text/plain"},
+        {"status": "415", "code": "UNSUPPORTED_MEDIA_TYPE", "agent": "agent"},
+    ),
+    ("PUT", "/", None, {}, {"status": "405", "code": "METHOD_NOT_ALLOWED", "agent": "agent"}),
+    ("GET", "/threads?limit=0", None, {}, {"status": "422", "code": "INVALID_QUERY", "agent": "agent"}),
+    ("GET", "/threads/none/state", None, {}, {"status": "404", "code": "THREAD_NOT_FOUND", "agent": "agent"}),
+    ("GET", "/threads", None, {"who": "nobody"}, {"status": "401", "code": "UNAUTHORIZED", "agent": "agent"}),
+    ("GET", "/threads", None, {"who": "foe"}, {"status": "403", "code": "FORBIDDEN", "agent": "agent"}),
+    ("GET", "/threads", None, {"who": "fault"}, {"status": "500", "code": "INTERNAL_ERROR", "agent": "agent"}),
+    ("GET", "/threads", None, {"host": "evil"}, {"status": "403", "code": "FORBIDDEN", "agent": ""}),
+    ("GET", "/nowhere/at/all", None, {}, {"status": "404", "code": "NOT_FOUND", "agent": ""}),
+    ("POST", "/v1/chat/completions", {}, {}, {"status": "400", "code": "INVALID_INPUT", "agent": "agent"}),
+    ("GET", "/v1/nothing", None, {}, {"status": "404", "code": "NOT_FOUND", "agent": "agent"}),
+    ("POST", "/ai", {}, {}, {"status": "422", "code": "INVALID_INPUT", "agent": "agent"}),
+    ("POST", "/pilot/agent/x/run", {}, {}, {"status": "404", "code": "AGENT_NOT_FOUND", "agent": "default"}),
+]
+
+
+async def test_every_refusal_is_counted_once_by_its_status_and_code() -> None:
+    counted: list[Mapping[str, str]] = []
+
+    def meter(name: str, value: float, labels: Mapping[str, str]) -> None:
+        if name == "agui_rejected_total":
+            counted.append(dict(labels))
+
+    def user_of(request: Any) -> Identity:
+        match request.headers.get("who"):
+            case "nobody":
+                raise HTTPException(401)
+            case "foe":
+                raise PermissionError
+            case "fault":
+                raise RuntimeError("no such table: users")
+        return Identity()
+
+    settings = ServerSettings(metrics=meter, identity=user_of, hosts=["server"])
+    app = create_app(AGUIAdapter(talker(1)), settings=settings, openai="/v1", ai_sdk="/ai", copilotkit="/pilot")
+    async with living(app):
+        for method, path, body, headers, _ in REFUSALS:
+            await call(app, method, path, body, {"host": "server", **headers})
+    assert counted == [labels for *_, labels in REFUSALS]
+
+
 async def test_every_refusal_of_a_limit_or_a_busy_thread_is_counted_once() -> None:
     counted: Counter[str] = Counter()
 
     def meter(name: str, value: float, labels: Mapping[str, str]) -> None:
         if name == "agui_rejected_total":
-            counted[labels["code"]] += int(value)
+            counted[f"{labels['status']} {labels['code']}"] += int(value)
 
     limits = ServerSettings(max_runs=1, max_body=64 * 1024, max_bodies=64 * 1024, metrics=meter)
     app = create_app(AGUIAdapter(talker(2, 0.5)), settings=limits)
     running = await post(app, run_body()).until(lambda it: it.writes)
     assert (await call(app, "POST", "/", run_body(thread="t2"))).status == 429
-    assert counted == {"OVERLOADED": 1}
+    assert counted == {"429 OVERLOADED": 1}
     for method, path in (("PATCH", "/threads/t1/state"), ("DELETE", "/threads/t1")):
         refused = await call(app, method, path, [] if method == "PATCH" else None)
         assert (refused.status, refused.headers["retry-after"]) == (409, "2")
-    assert counted == {"OVERLOADED": 1, "THREAD_BUSY": 2}
+    assert counted == {"429 OVERLOADED": 1, "409 THREAD_BUSY": 2}
     await running.end()
     slow = Exchange(app, "PATCH", "/threads/t1/state", [b"["], JSON, cut_off=True)
     await asyncio.sleep(0.05)
@@ -192,12 +243,13 @@ async def test_every_refusal_of_a_limit_or_a_busy_thread_is_counted_once() -> No
     assert (await call(app, "PATCH", "/threads/t1/state", [])).status == 429
     slow.disconnect()
     assert (await slow.end()).status == 400
-    assert counted == {"OVERLOADED": 3, "THREAD_BUSY": 2}
+    assert counted.pop("400 BAD_REQUEST") == 1
+    assert counted == {"429 OVERLOADED": 3, "409 THREAD_BUSY": 2}
     held = asyncio.create_task(post(app, run_body(run="r3")).end())
     await asyncio.sleep(0.2)
     app.state.agui.capacity.total = None
     assert (await call(app, "POST", "/", run_body(run="r4"))).status == 409
-    assert counted == {"OVERLOADED": 3, "THREAD_BUSY": 3}
+    assert counted == {"429 OVERLOADED": 3, "409 THREAD_BUSY": 3}
     await held
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import itertools
+import json
+import logging
 import threading
 import time
 from typing import Any
@@ -24,6 +26,7 @@ from starlette.middleware.gzip import GZipMiddleware
 
 from tests.support.graphs import in_a_row
 from tests.support.serving import JSON, Exchange, call, failing, living, post, run_body, talker
+from tests.support.sockets import listening
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, EventEmitter, Hooks
 from yai_nexus_agentkit.errors import RunInputError
 from yai_nexus_agentkit.server import Identity, ServerSettings, create_app
@@ -400,6 +403,36 @@ async def test_a_client_that_takes_nothing_is_given_up(caplog: pytest.LogCapture
     exchange.gate.clear()
     await asyncio.wait_for(exchange.end(), 3)
     assert not exchange.complete
+
+
+async def test_a_view_that_is_cut_off_is_no_error_for_uvicorn(caplog: pytest.LogCaptureFixture) -> None:
+    """Only a fault of the application's own is one."""
+    caplog.set_level(logging.INFO, "yai_nexus_agentkit")
+    model = ScriptedChatModel(script=[["x" * 500_000] * 40])
+    agent = in_a_row({"agent": lambda state: {"messages": [model.invoke(state["messages"])]}}, MessagesState)
+    app = app_of(agent, stalled=0.2, keep_alive=0.1)
+
+    async def faulty(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    app.mount("/faulty", faulty)
+    body = json.dumps(run_body()).encode()
+    posted = b"POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
+    async with listening(app, log_config=None) as host:
+        reader, writer = await asyncio.open_connection(*host.split(":"), limit=1000)
+        writer.write(posted % (len(body), body))
+        await reader.readuntil(b"RUN_STARTED")
+        async with asyncio.timeout(5):
+            while app.state.agui.live or "took nothing" not in caplog.text:
+                await asyncio.sleep(0.05)
+        writer.close()
+        assert "ASGI" not in caplog.text
+
+        reader, writer = await asyncio.open_connection(*host.split(":"))
+        writer.write(b"GET /faulty/ HTTP/1.1\r\nhost: a\r\n\r\n")
+        await reader.read()
+        writer.close()
+    assert "ASGI callable returned without completing response" in caplog.text
 
 
 # ---------------------------------------------------------------- one run per thread

@@ -9,7 +9,7 @@ import logging
 import re
 import socket
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.support.graphs import chat
 from tests.support.serving import call, run_body, talker
@@ -438,3 +438,41 @@ def test_the_page_lists_the_closing_codes() -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "sockets.md").read_text()
     listed = {int(code) for code in re.findall(r"(?m)^\| (\d{4}) \|", page)}
     assert listed == {int(code) for code in Close} - {1000}
+
+
+async def test_sockets_that_are_refused_are_counted() -> None:
+    counted: list[tuple[str, str]] = []
+
+    def meter(name: str, value: float, labels: Any) -> None:
+        if name == "agui_rejected_total":
+            counted.append((labels["status"], labels["code"]))
+
+    def user_of(request: HTTPConnection) -> Identity:
+        if request.headers.get("authorization") == "Bearer foe":
+            raise PermissionError
+        if "authorization" not in request.headers:
+            raise HTTPException(401)
+        return Identity(user="anna")
+
+    async with listening(app_of(metrics=meter, identity=user_of)) as host:
+        known = {"additional_headers": {"authorization": "Bearer anna"}}
+        with pytest.raises(InvalidStatus):
+            await connect(f"ws://{host}/ws", origin="http://evil.example", **known)
+        for how, sent in (
+            ({"additional_headers": {"authorization": "Bearer foe"}}, "{}"),
+            ({}, '{"type": "ping"}'),
+            (known, b"no text"),
+            (known, '{"type": "run", "requestId": "r", "input": {}}'),
+        ):
+            async with connect(f"ws://{host}/ws", **how) as socket:
+                with suppress(ConnectionClosed):
+                    await socket.send(sent)
+                    while json.loads(await socket.recv())["type"] != "error":
+                        pass
+    assert counted == [
+        ("403", "FORBIDDEN"),
+        ("4403", "FORBIDDEN"),
+        ("4401", "UNIDENTIFIED"),
+        ("1003", "NOT_TEXT"),
+        ("422", "INVALID_INPUT"),
+    ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import socket
 
 import uvicorn
@@ -34,15 +33,8 @@ class StoppingServer(uvicorn.Server):
         """Called once, when the server stops."""
         for server in self.servers:
             server.close()  # no new requests meanwhile
-        logging.getLogger("uvicorn.error").addFilter(_is_news)
         ending = asyncio.ensure_future(self._runs.aclose(patience=self._patience))
         while not ending.done() and not self.force_exit:
             await asyncio.wait([ending], timeout=0.05)
         ending.cancel()
         await super().shutdown(sockets)
-
-
-def _is_news(record: logging.LogRecord) -> bool:
-    """False for uvicorn's error about a response that was broken off: viewers of a run that goes on elsewhere lose
-    their connection on purpose."""
-    return not record.getMessage().startswith("ASGI callable returned without completing response")

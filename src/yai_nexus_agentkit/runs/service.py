@@ -169,8 +169,6 @@ class RunService:
             return run
         except BaseException as error:
             await resources.aclose()
-            if isinstance(error, OverloadedError | ThreadBusyError):
-                self.count_refused(thread.agent, error)
             known = isinstance(error, _REFUSALS) or not isinstance(error, Exception)
             if self._shared is not None and not known:
                 if not isinstance(error, self.store.away):
@@ -303,9 +301,9 @@ class RunService:
             except Exception:
                 _logger.exception("the metrics hook raised")
 
-    def count_refused(self, agent: str, error: OverloadedError | ThreadBusyError) -> None:
-        """Call the metrics hook for a request that was refused. `start` does so itself."""
-        self.count("agui_rejected_total", {"agent": agent, "code": error.code})
+    def count_refused(self, agent: str, status: int, code: str) -> None:
+        """Call the metrics hook for a request that was refused. `agent`: "" for none in particular."""
+        self.count("agui_rejected_total", {"agent": agent, "status": str(status), "code": code})
 
     async def aclose(self, *, patience: float = 5.0) -> None:
         """Hand the runs of this process over to other workers, where there may be some; else stop them. Wait up to

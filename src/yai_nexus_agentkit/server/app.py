@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from starlette.applications import Starlette
@@ -94,7 +95,8 @@ def create_app(
     spoken = wire or AGUIWire(settings.event_lines)
     if page and not isinstance(spoken, AGUIWire):
         raise ValueError(f"the page reads AG-UI over SSE, not the wire {type(spoken).__name__}")
-    app, service = _empty(settings, spoken, openai), ApplicationService(settings)
+    service = ApplicationService(settings)
+    app = _empty(service, settings, spoken, openai)
     _live_with(app.router, service.living)
     app.state.agui = service
     under = {name: f"/{name}" if isinstance(agents, Mapping) else "" for name in named}
@@ -138,18 +140,21 @@ def _check_names(
             raise ValueError(f"{name!r} cannot be an agent's name: /{name} is {other}")
 
 
-def _empty(settings: ServerSettings, wire: Wire, openai: OpenAISettings | None) -> Starlette:
+def _empty(
+    service: ApplicationService, settings: ServerSettings, wire: Wire, openai: OpenAISettings | None
+) -> Starlette:
     """An application without routes. What it refuses itself is written by `wire`, and under the path of the models as
     OpenAI's clients read it."""
     models = None if openai is None else f"{openai.path.rstrip('/')}/"
 
-    def wire_at(path: str) -> Wire:
-        return OpenAIWire() if models is not None and f"{path}/".startswith(models) else wire
+    def refuse(path: str, error: Exception) -> Response:
+        spoken = OpenAIWire() if models is not None and f"{path}/".startswith(models) else wire
+        return refused(error, spoken, settings, partial(service.count_refused, ""))
 
     async def no_route(request: Request, error: Exception) -> Response:
-        return refused(error, wire_at(request.scope["path"]), settings)
+        return refuse(request.scope["path"], error)
 
-    middleware = [Middleware(HostCheck, settings=settings, wire_at=wire_at)] if settings.hosts else []
+    middleware = [Middleware(HostCheck, hosts=settings.hosts, refuse=refuse)] if settings.hosts else []
     app = Starlette(
         middleware=[*middleware, _cors(settings)] if settings.cors else middleware,
         exception_handlers={HTTPException: no_route},

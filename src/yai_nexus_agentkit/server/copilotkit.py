@@ -42,6 +42,8 @@ class CopilotKit:
             endpoints.run_path = "/run"
         self._first = next(iter(self._agents.values()))
         """For what is the same for all agents: the limits of bodies, who sends a request, refusals."""
+        self._label = next(iter(agents)) if len(agents) == 1 else ""
+        """The agent that refusals are counted for."""
 
     def routes(self, path: str) -> list[Route]:
         """All routes, under `path`."""
@@ -108,7 +110,7 @@ class CopilotKit:
 
     def refusal(self, error: Exception) -> Response:
         """CopilotKit's answer to what a handler raised."""
-        return self._first.refusal(error)
+        return self._first.refusal(error, self._label)
 
     def _agent(self, name: Any) -> Endpoints:
         found = self._agents.get(name) if isinstance(name, str) else None

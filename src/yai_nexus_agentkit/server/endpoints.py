@@ -15,7 +15,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 
 from yai_nexus_agentkit.adapter.smaller import linked
-from yai_nexus_agentkit.errors import OverloadedError, ThreadBusyError, ThreadNotFoundError, own_text
+from yai_nexus_agentkit.errors import ThreadNotFoundError, own_text
 from yai_nexus_agentkit.protocol.request import peer_declares
 from yai_nexus_agentkit.runs.identity import ThreadRef
 from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadStatus
@@ -77,7 +77,13 @@ class Endpoints:
     async def started(self, caller: Caller, posted: Posted) -> Response:
         """The stream of a new run."""
         start = partial(self.service.start, await self.wanted(caller, posted))
-        return RunResponse(start, self.service.launch, posted.encoder(), self.wire, self.settings)
+        return self.streamed(start, posted)
+
+    def streamed(self, start: Callable[[], Awaitable[LiveRun]], posted: Posted) -> Response:
+        """The stream of the run that `start` makes."""
+        as_event = self.settings.busy == "stream" or getattr(self.wire, "locked_as_event", False)
+        encoder, launch = posted.encoder(), self.service.launch
+        return RunResponse(start, launch, encoder, self.settings, self.refusal, locked_as_event=as_event)
 
     async def wanted(self, caller: Caller, posted: Posted, source: str = "") -> RunRequest:
         """The run that a request asks for. `source`: the web socket that it came by."""
@@ -121,7 +127,7 @@ class Endpoints:
 
     async def joined(self, caller: Caller, posted: Posted) -> Response:
         """The stream of a further viewer."""
-        return (await self.found(caller, posted)).response(self.wire, self.settings)
+        return (await self.found(caller, posted)).response(self.settings, self.refusal)
 
     async def current(self, thread: ThreadRef, *, lost: bool = False) -> LiveRun | RemoteRun | None:
         return await self._in_time(self.service.current(thread.key, lost=lost))
@@ -335,11 +341,10 @@ class Endpoints:
         shown = messages.model_dump(mode="json", by_alias=True)["messages"]
         return JSONResponse(answer | {"threadExists": True, "state": state.snapshot, "messages": shown})
 
-    def refusal(self, error: Exception) -> Response:
-        """The wire's answer to what a handler raised. Those for a limit or a busy thread are counted."""
-        if isinstance(error, OverloadedError | ThreadBusyError):
-            self.service.count_refused(self.agent.name, error)
-        return refused(self.service.store.named(error), self.wire, self.settings)
+    def refusal(self, error: Exception, agent: str | None = None) -> Response:
+        """The wire's answer to an exception. It is counted for this agent, or for `agent`."""
+        count = partial(self.service.count_refused, self.agent.name if agent is None else agent)
+        return refused(self.service.store.named(error), self.wire, self.settings, count)
 
     async def caller(self, request: Request, end: str = "") -> Caller:
         """Who sends the request, whose path has `end` after the agent's. Raises what the application's resolver

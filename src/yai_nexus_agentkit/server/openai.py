@@ -38,7 +38,6 @@ from yai_nexus_agentkit.server.openai_keys import KeyLimits, KeyRing
 from yai_nexus_agentkit.server.openai_settings import OpenAISettings
 from yai_nexus_agentkit.server.problems import answered
 from yai_nexus_agentkit.server.settings import ServerSettings
-from yai_nexus_agentkit.server.stream import RunResponse
 from yai_nexus_agentkit.transport.openai.answers import Shown
 from yai_nexus_agentkit.transport.openai.placing import Elsewhere, conversation_key
 from yai_nexus_agentkit.transport.openai.request import ChatRequest, read_chat, texts_of
@@ -110,6 +109,8 @@ class OpenAI:
         own, wire = replace(settings, disconnect="cancel", disconnect_by_request=False), OpenAIWire()
         self._models = {name: Endpoints(agent, service, own, wire) for name, agent in agents.items()}
         self._first = next(iter(self._models.values()))
+        self._label = next(iter(agents)) if len(agents) == 1 else ""
+        """The agent that refusals are counted for."""
         self._settings, self._options, self._service = own, options, service
         self._keys = None if options.keys is None else KeyRing(options.keys)
         self._limits = KeyLimits(options, time.monotonic)
@@ -135,7 +136,7 @@ class OpenAI:
 
     def refusal(self, error: Exception) -> Response:
         """OpenAI's answer to what a handler raised."""
-        return self._first.refusal(error)
+        return self._first.refusal(error, self._label)
 
     async def health(self, request: Request) -> Response:
         """The process answers."""
@@ -208,7 +209,7 @@ class OpenAI:
             with self._choosing(key):
                 return await self._service.start(wanted)
 
-        return RunResponse(start, self._service.launch, posted.encoder(), endpoints.wire, self._settings)
+        return endpoints.streamed(start, posted)
 
     @contextmanager
     def _choosing(self, key: str | None) -> Iterator[None]:

@@ -6,11 +6,10 @@ from collections.abc import Callable, Collection, Mapping
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from yai_nexus_agentkit.server.problems import refused
-from yai_nexus_agentkit.server.settings import ServerSettings
-from yai_nexus_agentkit.transport.wire import Refusal, Wire
+from yai_nexus_agentkit.transport.wire import Refusal
 
 __all__ = ["HostCheck", "check_same_site"]
 
@@ -37,18 +36,18 @@ def _is_same_site(headers: Mapping[str, str], allowed: Collection[str]) -> bool:
 
 
 class HostCheck:
-    """Middleware: requests must name the server by one of `settings.hosts`. A foreign page whose own name leads to this
+    """Middleware: requests must name the server by one of `hosts`. A foreign page whose own name leads to this
     machine (DNS rebinding) counts as of the same origin for a browser; its name gives it away."""
 
-    def __init__(self, app: ASGIApp, settings: ServerSettings, wire_at: Callable[[str], Wire]) -> None:
-        """`wire_at`: the wire of a path."""
-        self._app, self._settings, self._wire_at = app, settings, wire_at
-        self._names = frozenset(name.lower() for name in settings.hosts)
+    def __init__(self, app: ASGIApp, hosts: Collection[str], refuse: Callable[[str, Exception], Response]) -> None:
+        """`refuse`: the answer to an exception, for a path."""
+        self._app, self._refuse = app, refuse
+        self._names = frozenset(name.lower() for name in hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] in ("http", "websocket") and not self._is_known(Headers(scope=scope).get("host", "")):
             refusal = Refusal(403, "FORBIDDEN", "the server is not known by this name")
-            await refused(refusal, self._wire_at(scope["path"]), self._settings)(scope, receive, send)
+            await self._refuse(scope["path"], refusal)(scope, receive, send)
             return
         await self._app(scope, receive, send)
 

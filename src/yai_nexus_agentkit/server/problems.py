@@ -68,12 +68,15 @@ def answered(handler: Callable[[R, Request], Awaitable[Response]]) -> Callable[[
     return answer
 
 
-def refused(error: Exception, wire: Wire, settings: ServerSettings) -> Response:
-    """The wire's answer to an exception. Unexpected ones are logged under the id that the client gets."""
+def refused(error: Exception, wire: Wire, settings: ServerSettings, count: Callable[[int, str], None]) -> Response:
+    """The wire's answer to an exception. Unexpected ones are logged under the id that the client gets. `count`: called
+    with the answer's status and code."""
     refusal = _refusal(error, settings)
     if refusal.status in _WITHOUT_BODY:
+        count(refusal.status, refusal.code)
         return Response(status_code=refusal.status, headers=refusal.headers)
     answer = wire.refuse(refusal, trace_id=trace_id() or uuid4().hex, now=datetime.now(UTC))
+    count(answer.status, refusal.code)
     return Response(answer.body, answer.status, answer.headers)
 
 

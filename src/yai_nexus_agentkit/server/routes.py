@@ -30,7 +30,6 @@ from yai_nexus_agentkit.server.openapi import (
     ThreadState,
     answers,
 )
-from yai_nexus_agentkit.server.problems import refused
 from yai_nexus_agentkit.transport.wire import Refusal
 
 __all__ = ["Entry", "entries", "paths_of", "refusals", "starlette_routes"]
@@ -149,7 +148,7 @@ class _OtherMethods:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         refusal = Refusal(405, "METHOD_NOT_ALLOWED", f"allowed: {self._allow}", headers={"allow": self._allow})
-        await refused(refusal, self._endpoints.wire, self._endpoints.settings)(scope, receive, send)
+        await self._endpoints.refusal(refusal)(scope, receive, send)
 
 
 def paths_of(path: str, entry: Entry, prefix: str = "") -> list[str]:

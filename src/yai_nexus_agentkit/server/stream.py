@@ -17,10 +17,10 @@ from yai_nexus_agentkit.runs.identity import ThreadRef
 from yai_nexus_agentkit.runs.kept import Kept
 from yai_nexus_agentkit.runs.live_run import LiveRun
 from yai_nexus_agentkit.runs.remote_run import RemoteRun
-from yai_nexus_agentkit.server.problems import refused
+from yai_nexus_agentkit.server.cut import cut_on_purpose
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.view import LateView, View
-from yai_nexus_agentkit.transport.wire import Encoder, Wire
+from yai_nexus_agentkit.transport.wire import Encoder
 
 __all__ = ["Found", "Gated", "HttpSink", "RunResponse", "show", "ungated"]
 
@@ -35,6 +35,7 @@ async def ungated(thread: ThreadRef, encode: Encode) -> Encode:
     return encode
 
 
+Refuse = Callable[[Exception], Response]
 Launch = Callable[[LiveRun, Viewer], Awaitable[asyncio.Task[None]]]
 
 
@@ -45,7 +46,12 @@ class HttpSink:
         self, encoder: Encoder, receive: Receive, send: Send, more_headers: Sequence[tuple[bytes, bytes]] = ()
     ) -> None:
         self._encoder, self._receive, self._send, self._more_headers = encoder, receive, send, more_headers
-        self._begun = False
+        self._begun = self._complete = False
+
+    @property
+    def is_cut(self) -> bool:
+        """The response began, and was left incomplete."""
+        return self._begun and not self._complete
 
     async def begin(self) -> None:
         """Send status and headers, if they were not sent yet."""
@@ -59,6 +65,7 @@ class HttpSink:
         """Send a piece of the body."""
         await self.begin()
         await self._send({"type": "http.response.body", "body": body, "more_body": not last})
+        self._complete = last
 
     async def gone(self) -> None:
         """Returns when the client has left."""
@@ -67,15 +74,18 @@ class HttpSink:
 
 
 class _Streamed(Response):
-    """A response whose body is written by a view."""
+    """A response whose body is written by a view. `refuse`: makes the refusal that is sent instead of it."""
 
-    def __init__(self, encoder: Encoder, settings: ServerSettings) -> None:
+    def __init__(self, encoder: Encoder, settings: ServerSettings, refuse: Refuse) -> None:
         super().__init__()
         del self.headers["content-length"]  # what is left are headers that FastAPI's dependencies set
-        self.encoder, self.settings = encoder, settings
+        self.encoder, self.settings, self.refuse = encoder, settings, refuse
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self.stream(HttpSink(self.encoder, receive, send, self.raw_headers), scope, receive, send)
+        sink = HttpSink(self.encoder, receive, send, self.raw_headers)
+        await self.stream(sink, scope, receive, send)
+        if sink.is_cut:
+            cut_on_purpose()
         if self.background is not None:
             await self.background()
 
@@ -92,26 +102,26 @@ class RunResponse(_Streamed):
         start: Callable[[], Awaitable[LiveRun]],
         launch: Launch,
         encoder: Encoder,
-        wire: Wire,
         settings: ServerSettings,
+        refuse: Refuse,
+        *,
+        locked_as_event: bool,
     ) -> None:
-        super().__init__(encoder, settings)
-        self._start, self._launch, self._wire = start, launch, wire
-
-    @property
-    def _locked_as_event(self) -> bool:
-        return self.settings.busy == "stream" or getattr(self._wire, "locked_as_event", False)
+        """`locked_as_event`: a busy thread is no refusal but the event ``THREAD_IS_LOCKED``."""
+        super().__init__(encoder, settings, refuse)
+        self._start, self._launch, self._locked_as_event = start, launch, locked_as_event
 
     async def stream(self, sink: HttpSink, scope: Scope, receive: Receive, send: Send) -> None:
         """Write the run."""
         try:
             run = await self._start()
         except Exception as error:
+            refusal = self.refuse(error)
             if isinstance(error, ThreadBusyError) and self._locked_as_event:
                 event = RunErrorEvent(message=str(error), code=Code.THREAD_IS_LOCKED)
                 await sink.write(self.encoder.encode(event) + self.encoder.finish(), last=True)
                 return
-            await refused(error, self._wire, self.settings)(scope, receive, send)
+            await refusal(scope, receive, send)
             return
         view = View(self.encoder, sink, self.settings, run.too_slow)
         try:
@@ -144,10 +154,10 @@ class Found:
     frames: AsyncGenerator[bytes, None] | None = None
     """The thread, where no run is under way. None: there is no such thread."""
 
-    def response(self, wire: Wire, settings: ServerSettings) -> Response:
-        """The HTTP response."""
+    def response(self, settings: ServerSettings, refuse: Refuse) -> Response:
+        """The HTTP response. `refuse`: makes the one that is sent if the run cannot be joined."""
         if self.run is not None:
-            return _JoinResponse(self.run, self.encoder, wire, settings, older=self.older, kept=self.kept)
+            return _JoinResponse(self.run, self.encoder, settings, refuse, older=self.older, kept=self.kept)
         return StreamingResponse(self.whole(), self.encoder.status, dict(self.encoder.headers))
 
     async def whole(self) -> AsyncIterator[bytes]:
@@ -166,14 +176,14 @@ class _JoinResponse(_Streamed):
         self,
         run: LiveRun | RemoteRun,
         encoder: Encoder,
-        wire: Wire,
         settings: ServerSettings,
+        refuse: Refuse,
         *,
         older: bool,
         kept: Kept,
     ) -> None:
-        super().__init__(encoder, settings)
-        self._run, self._wire, self._older, self._kept = run, wire, older, kept
+        super().__init__(encoder, settings, refuse)
+        self._run, self._older, self._kept = run, older, kept
 
     async def stream(self, sink: HttpSink, scope: Scope, receive: Receive, send: Send) -> None:
         """Write the run, from its beginning."""
@@ -182,6 +192,6 @@ class _JoinResponse(_Streamed):
         try:
             await run.join(view)
         except Exception as error:
-            await refused(error, self._wire, self.settings)(scope, receive, send)
+            await self.refuse(error)(scope, receive, send)
             return
         await view.show(run.feed.leave)

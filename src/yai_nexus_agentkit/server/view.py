@@ -179,6 +179,7 @@ class View:
         settings, now = self._settings, self._loop.time()
         if self.outbox.busy:
             if now - self._since >= settings.stalled and self._give_up is not None:
+                _logger.info("a client took nothing for %g s: its connection is cut off", settings.stalled)
                 self._give_up()
                 return
             due = min(self._since + settings.stalled, now + settings.keep_alive)

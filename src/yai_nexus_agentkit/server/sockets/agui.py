@@ -12,7 +12,6 @@ from yai_nexus_agentkit.runs.service import RunService
 from yai_nexus_agentkit.server.agents import ServedAgent
 from yai_nexus_agentkit.server.body import Body
 from yai_nexus_agentkit.server.endpoints import Endpoints
-from yai_nexus_agentkit.server.problems import refused
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.sockets.requests import SocketRequest
 from yai_nexus_agentkit.server.sockets.session import Around, Session
@@ -105,7 +104,7 @@ class _AGUIDialect:
     async def failed(self, request_id: str | None, error: Exception) -> None:
         """Send ``error`` with the body of the same refusal over HTTP."""
         session = self._session
-        answer = refused(session.endpoints.service.store.named(error), _WIRE, session.settings)
+        answer = session.endpoints.refusal(error)
         detail = json.loads(bytes(answer.body) or b"{}").get("detail", {})
         await session.channel.send(_WIRE.error(request_id, answer.status_code, detail))
 

@@ -16,7 +16,6 @@ from yai_nexus_agentkit.runs.service import RunService
 from yai_nexus_agentkit.server.agents import ServedAgent
 from yai_nexus_agentkit.server.body import Body
 from yai_nexus_agentkit.server.endpoints import Endpoints
-from yai_nexus_agentkit.server.problems import refused as refused_over_http
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.sockets.session import Around, Session
 from yai_nexus_agentkit.transport.agui_socket import PONG, Hello
@@ -135,8 +134,8 @@ class _AISDKDialect:
 
     async def failed(self, request_id: str | None, error: Exception) -> None:
         """Send the text that the same refusal has over HTTP."""
-        session, endpoints = self._session, self._session.endpoints
-        answer = refused_over_http(endpoints.service.store.named(error), endpoints.wire, endpoints.settings)
+        session = self._session
+        answer = session.endpoints.refusal(error)
         text = json.loads(bytes(answer.body) or b"{}").get("message", "")
         if not self._older:
             if request_id is not None:

@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 
 from yai_nexus_agentkit.server.socket_settings import SocketSettings
 
-__all__ = ["Channel", "Close", "ClosedError", "Rate"]
+__all__ = ["REFUSALS", "Channel", "Close", "ClosedError", "Rate"]
 
 
 class Close(IntEnum):
@@ -36,6 +36,12 @@ class Close(IntEnum):
     """The client answered no ``ping``."""
     TOO_MANY = 4429
     """Too many frames, or too many sockets: of the user, or of the process."""
+
+
+REFUSALS = frozenset(
+    {Close.NOT_TEXT, Close.TOO_LARGE, Close.MALFORMED, Close.UNIDENTIFIED, Close.FORBIDDEN, Close.TOO_MANY}
+)
+"""The client did something that it may not do."""
 
 
 class ClosedError(Exception):

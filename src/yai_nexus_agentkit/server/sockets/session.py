@@ -22,7 +22,7 @@ from yai_nexus_agentkit.server.body import beside_the_loop, parse_body
 from yai_nexus_agentkit.server.caller import Caller
 from yai_nexus_agentkit.server.endpoints import Endpoints
 from yai_nexus_agentkit.server.socket_settings import SocketSettings
-from yai_nexus_agentkit.server.sockets.channel import Channel, Close, ClosedError, Rate
+from yai_nexus_agentkit.server.sockets.channel import REFUSALS, Channel, Close, ClosedError, Rate
 from yai_nexus_agentkit.server.sockets.handshake import chosen_protocol, identified, is_allowed, subprotocol_token
 from yai_nexus_agentkit.server.sockets.requests import Framed, SocketRequest, SocketSink
 from yai_nexus_agentkit.transport.agui_socket import Hello
@@ -103,6 +103,7 @@ class Session:
         scope, channel = self.channel.scope, self.channel
         if not is_allowed(scope, self.settings.cors):
             _logger.warning("a page of a foreign origin tried to open a web socket")
+            self._count(403, Close.FORBIDDEN)
             await channel.refuse()
             return
         try:
@@ -113,6 +114,8 @@ class Session:
             except TimeoutError:
                 raise (self._why if self._scope.expired() else ClosedError(Close.FAILED)) from None
         except ClosedError as closed:
+            if closed.code in REFUSALS:
+                self._count(closed.code, closed.code)
             if closed.code is not Close.DONE:
                 await self._close(closed)
         except OSError as broken:
@@ -120,6 +123,9 @@ class Session:
         except Exception:
             _logger.exception("a web socket failed")
             await self._close(ClosedError(Close.FAILED))
+
+    def _count(self, status: int, why: Close) -> None:
+        self.endpoints.service.count_refused(self.connection.agent, status, why.name)
 
     async def _close(self, closed: ClosedError) -> None:
         with suppress(OSError, RuntimeError, TimeoutError):
