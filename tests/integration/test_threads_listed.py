@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from fastapi import FastAPI
@@ -13,6 +14,7 @@ from starlette.requests import Request
 from tests.support.errand_words import build
 from tests.support.serving import Exchange, call, living, post, run_body, talker
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
+from yai_nexus_agentkit.runs.index import MemoryThreadIndex
 from yai_nexus_agentkit.server import Identity, ServerSettings, add_agui_routes, create_app
 
 ANN, BOB = {"x-user": "ann"}, {"x-user": "bob"}
@@ -40,6 +42,19 @@ async def describe(app: Any, body: Any, thread: str = "t1", headers: Any = None)
 
 
 # ---------------------------------------------------------------- titles, metadata, search
+
+
+async def test_pages_have_every_thread_once_also_those_of_the_same_moment() -> None:
+    app = app_of(index=MemoryThreadIndex(lambda: 7.0))
+    for n in range(7):
+        await call(app, "POST", "/", run_body(thread=f"t{n}"))
+    whole, read, query = await listed(app), list[Any](), "?limit=2"
+    while page := await listed(app, query):
+        read += page
+        query = f"?limit=2&before={quote(page[-1]['updatedAt'])}&beforeId={page[-1]['threadId']}"
+    assert read == whole
+    assert len(whole) == 7
+    assert (await call(app, "GET", "/threads?beforeId=t1")).error == "INVALID_QUERY"
 
 
 async def test_the_first_message_is_the_title_until_somebody_gives_another() -> None:

@@ -62,6 +62,17 @@ async def test_the_index_lists_the_last_used_first_per_agent_and_user() -> None:
     assert await names(index) == ["b"]
 
 
+async def test_threads_of_the_same_moment_have_an_order_and_pages() -> None:
+    index = MemoryThreadIndex(lambda: 7.0)
+    for thread in "abcde":
+        await index.touch(ref(thread), ThreadStatus.IDLE)
+    whole = await index.entries("agent", "ann", limit=9)
+    assert [entry.thread.key for entry in whole] == sorted((ref(thread).key for thread in "abcde"), reverse=True)
+    page = await index.entries("agent", "ann", limit=2, before=7, before_key=whole[1].thread.key)
+    assert page == whole[2:4]
+    assert await index.entries("agent", "ann", limit=9, before=7) == []
+
+
 async def test_paused_threads_count_but_are_never_proposed_for_removal() -> None:
     index = MemoryThreadIndex(Clock())
     statuses = [ThreadStatus.IDLE, ThreadStatus.PAUSED, ThreadStatus.RUNNING, ThreadStatus.FAILED, ThreadStatus.IDLE]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import groupby
 from typing import Any, Protocol, runtime_checkable
 
 from yai_nexus_agentkit.runs.identity import ThreadRef
@@ -53,10 +55,18 @@ class ThreadIndex(Protocol):
         """Replace the title, the metadata or both. Returns the entry as it is then; None: the thread is unknown."""
 
     async def entries(
-        self, agent: str, user: str, *, limit: int, before: float | None = None, search: str = ""
+        self,
+        agent: str,
+        user: str,
+        *,
+        limit: int,
+        before: float | None = None,
+        before_key: str | None = None,
+        search: str = "",
     ) -> list[ThreadEntry]:
-        """The user's threads with this agent, last updated first; only those updated earlier than `before`, and whose
-        titles contain `search` (upper and lower case are alike)."""
+        """The user's threads with this agent, last updated first, those of the same moment by their keys, the greatest
+        first; only those whose titles contain `search` (upper and lower case are alike), and which come behind
+        `before`: they were updated earlier, or with `before_key` at that very moment and have a lesser key."""
 
     async def remove(self, key: str) -> None:
         """Forget a thread; nothing happens if it is unknown."""
@@ -123,14 +133,23 @@ class MemoryThreadIndex:
         return changed
 
     async def entries(
-        self, agent: str, user: str, *, limit: int, before: float | None = None, search: str = ""
+        self,
+        agent: str,
+        user: str,
+        *,
+        limit: int,
+        before: float | None = None,
+        before_key: str | None = None,
+        search: str = "",
     ) -> list[ThreadEntry]:
+        border = math.inf if before is None else before
         found = (
             entry
-            for entry in reversed(self._entries.values())
+            for moment in _moments(reversed(self._entries.values()))
+            for entry in moment
             if entry.thread.agent == agent
             and entry.thread.user == user
-            and (before is None or entry.updated < before)
+            and (entry.updated, entry.thread.key) < (border, before_key or "")
             and search.casefold() in entry.title.casefold()
         )
         return _first(found, limit)
@@ -152,6 +171,12 @@ class MemoryThreadIndex:
             if seen[entry.thread.user] > keep and _removable(entry):
                 over.append(entry)
         return _first(reversed(over), limit)
+
+
+def _moments(entries: Iterator[ThreadEntry]) -> Iterator[list[ThreadEntry]]:
+    """The entries of each moment together, those with the greatest keys first."""
+    for _, moment in groupby(entries, key=lambda entry: entry.updated):
+        yield sorted(moment, key=lambda entry: entry.thread.key, reverse=True)
 
 
 def _removable(entry: ThreadEntry) -> bool:

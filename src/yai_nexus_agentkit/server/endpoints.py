@@ -217,7 +217,8 @@ class Endpoints:
     async def threads(self, request: Request) -> Response:
         """The user's threads, last used first."""
         caller = await self.caller(request)
-        wanted = self.service.index.entries(self.agent.name, caller.identity.user, **page_of(request))
+        page = page_of(request, caller.thread)
+        wanted = self.service.index.entries(self.agent.name, caller.identity.user, **page)
         shape = self.settings.thread_list or shown_entries
         return JSONResponse(shape(await self._in_time(wanted)))
 

@@ -208,5 +208,6 @@ AS_NODE = _query("as_node", "the node that the update is ascribed to; what follo
 QUERY_LIST = [
     _query("limit", "at most this many", type="integer", minimum=1, maximum=1000, default=100),
     _query("before", "only threads last used before this moment", format="date-time"),
+    _query("beforeId", "and those of that moment that come behind this thread"),
     _query("search", "only threads whose titles have this, in upper or lower case", maxLength=200),
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ from pydantic_core import to_json
 from starlette.requests import Request
 
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text
+from yai_nexus_agentkit.runs.identity import ThreadRef
 from yai_nexus_agentkit.runs.index import ThreadEntry
 from yai_nexus_agentkit.runs.live_run import LiveRun
 from yai_nexus_agentkit.runs.remote_run import RemoteRun
@@ -72,15 +73,22 @@ def shown_connection(connection: Connection) -> dict[str, Any]:
     }
 
 
-def page_of(request: Request) -> dict[str, Any]:
-    """The arguments of `ThreadIndex.entries`: ``limit``, ``before`` and ``search`` of the query. Raises `Refusal`."""
+def page_of(request: Request, thread: Callable[[str], ThreadRef]) -> dict[str, Any]:
+    """The arguments of `ThreadIndex.entries`: ``limit``, ``before``, ``beforeId`` and ``search`` of the query.
+    `thread`: the user's thread with an id. Raises `Refusal`."""
     limit = _number(request, "limit", 100)
     if not 1 <= limit <= _MAX_LIST:
         raise Refusal(422, "INVALID_QUERY", f"limit is between 1 and {_MAX_LIST}")
     search = request.query_params.get("search", "")
     if len(search) > _MAX_TEXT:
         raise Refusal(422, "INVALID_QUERY", f"search has at most {_MAX_TEXT} characters")
-    return {"limit": limit, "before": _moment(request, "before"), "search": search}
+    page = {"limit": limit, "before": _moment(request, "before"), "search": search}
+    last = request.query_params.get("beforeId")
+    if last is None:
+        return page
+    if page["before"] is None:
+        raise Refusal(422, "INVALID_QUERY", "beforeId needs before")
+    return {**page, "before_key": thread(last).key}
 
 
 def description(body: Any) -> dict[str, Any]:

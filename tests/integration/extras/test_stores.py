@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -15,7 +16,7 @@ import pytest
 from tests.support.postgres import postgres
 from tests.support.redis_server import redis_server
 from yai_nexus_agentkit.runs.identity import ThreadRef, thread_key
-from yai_nexus_agentkit.runs.index import ThreadStatus
+from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadStatus
 from yai_nexus_agentkit.runs.journal import JournalEntry
 from yai_nexus_agentkit.runs.locks import Lease
 from yai_nexus_agentkit.runs.log import Batch, RunHead, RunLog
@@ -168,6 +169,36 @@ async def test_threads_are_listed_searched_and_described(stores: list[Store], ag
     await one.index.remove(ref(agent, "t0").key)
     assert await other.index.entry(ref(agent, "t0").key) is None
     assert await other.index.describe(ref(agent, "t0").key, title="x") is None
+
+
+def sent_back(seconds: float) -> float:
+    """A moment as clients get it and send it back."""
+    return datetime.fromisoformat(datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")).timestamp()
+
+
+async def test_pages_of_the_list_lose_and_double_no_thread(
+    stores: list[Store], agent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Several threads have the same moment, as far as the store's clock can be stopped."""
+    one, other = stores
+    moment = time.time()
+    monkeypatch.setattr(time, "time", lambda: moment)
+    for n in range(20):
+        await one.index.touch(ref(agent, f"t{n}"), ThreadStatus.IDLE)
+    whole = await other.index.entries(agent, "ann", limit=50)
+    assert [(e.updated, e.thread.key) for e in whole] == sorted(
+        ((e.updated, e.thread.key) for e in whole), reverse=True
+    )
+    read: list[ThreadEntry] = []
+    while page := await other.index.entries(
+        agent,
+        "ann",
+        limit=3,
+        before=sent_back(read[-1].updated) if read else None,
+        before_key=read[-1].thread.key if read else None,
+    ):
+        read += page
+    assert read == whole
 
 
 async def test_odd_names_come_back_as_they_were(stores: list[Store], agent: str) -> None:

@@ -172,14 +172,21 @@ class SqlThreads:
         return await self.entry(key)
 
     async def entries(
-        self, agent: str, user: str, *, limit: int, before: float | None = None, search: str = ""
+        self,
+        agent: str,
+        user: str,
+        *,
+        limit: int,
+        before: float | None = None,
+        before_key: str | None = None,
+        search: str = "",
     ) -> list[ThreadEntry]:
-        conditions, args = "agent = ? AND owner = ?", [_named(agent), _named(user)]
+        conditions, args = "agent = ? AND owner = ?", list[Any]([_named(agent), _named(user)])
         if before is not None:
-            conditions, args = f"{conditions} AND updated < ?", [*args, before]  # type: ignore[list-item]
+            conditions, args = f"{conditions} AND (updated, key) < (?, ?)", [*args, before, before_key or ""]
         if search:
             conditions, args = f"{conditions} AND folded LIKE ? ESCAPE '!'", [*args, f"%{_pattern(search)}%"]
-        return await self._select(f"{conditions} ORDER BY updated DESC LIMIT {int(limit)}", *args)
+        return await self._select(f"{conditions} ORDER BY updated DESC, key DESC LIMIT {int(limit)}", *args)
 
     async def remove(self, key: str) -> None:
         await self._database.rows("DELETE FROM agui_threads WHERE key = ?", key)

@@ -84,7 +84,8 @@ class _SQLite:
             await asyncio.sleep(_POLL)
 
     async def rows(self, statement: str, *args: Any) -> list[tuple[Any, ...]]:
-        statement = statement.replace("{now}", f"{time.time():.6f}")
+        now = round(time.time() * 1_000_000)  # a number with a point is not always read as it was written
+        statement = statement.replace("{now}", f"({now} / 1000000.0)")
         async with self._turn:
             return [tuple(row) for row in await self._own.execute_fetchall(statement, args)]
 

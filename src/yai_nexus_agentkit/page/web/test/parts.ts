@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { PAGE_SIZE, type ThreadInfo } from "../src/agent/client.ts";
-import { refreshed } from "../src/panels/threadList.ts";
+import { extended, refreshed } from "../src/panels/threadList.ts";
 import { Media } from "../src/ui/Media.tsx";
 import { decoded } from "../src/useAddress.ts";
 import { Progress } from "../src/widgets/Progress.tsx";
@@ -14,14 +14,25 @@ const threads = (...seconds: number[]): ThreadInfo[] =>
     const updatedAt = `2026-01-01T00:${String(second).padStart(4, "0")}`;
     return { threadId: String(second), title: "", status: "idle", updatedAt };
   });
+const ids = (list: readonly ThreadInfo[]) => list.map(({ threadId }) => threadId);
 const down = (from: number, to: number): number[] => Array.from({ length: from - to }, (_, n) => from - n);
 
 test("older threads stay when the newest are read again", () => {
   const newest = threads(...down(100 + PAGE_SIZE, 100));
-  const ids = (list: readonly ThreadInfo[]) => list.map(({ threadId }) => Number(threadId));
-  assert.deepEqual(ids(refreshed(threads(130, 101, 100, 99), newest)), [...down(100 + PAGE_SIZE, 100), 100, 99]);
-  assert.deepEqual(ids(refreshed(threads(130, 99), newest.slice(1))), down(99 + PAGE_SIZE, 100), "that was the last page");
+  const known = threads(130, 101, 100, 99);
+  assert.deepEqual(ids(refreshed(known, newest)), [...ids(newest), "100", "99"]);
+  const gap = threads(130, 100, 99);
+  assert.deepEqual(refreshed(gap, newest), newest, "between 101 and 100 may be others");
+  assert.deepEqual(refreshed(known, newest.slice(1)), newest.slice(1), "that was the last page");
   assert.deepEqual(refreshed(threads(3), []), []);
+});
+
+test("no thread of the same moment is lost or doubled at the border of a page", () => {
+  const moment = (...ids: string[]) => threads(7).flatMap((one) => ids.map((threadId) => ({ ...one, threadId })));
+  assert.deepEqual(ids(extended(moment("c", "b"), moment("a"))), ["c", "b", "a"]);
+  assert.deepEqual(ids(extended(moment("c", "b"), moment("b", "a"))), ["c", "b", "a"], "the clock was set back");
+  const newest = [...threads(...down(99 + PAGE_SIZE, 100)), ...moment("c")];
+  assert.deepEqual(ids(refreshed([...newest, ...moment("b")], newest)).slice(-2), ["c", "b"]);
 });
 
 test("a model may write any address", () => {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -64,15 +65,27 @@ class RedisThreads:
         return await self.entry(key)
 
     async def entries(
-        self, agent: str, user: str, *, limit: int, before: float | None = None, search: str = ""
+        self,
+        agent: str,
+        user: str,
+        *,
+        limit: int,
+        before: float | None = None,
+        before_key: str | None = None,
+        search: str = "",
     ) -> list[ThreadEntry]:
+        border = math.inf if before is None else before
         found: list[ThreadEntry] = []
         start, page, wanted = 0, max(limit, 1), search.casefold()
-        newest = "+inf" if before is None else f"({before}"
+        newest = "+inf" if before is None else f"{before}"
         while len(found) < limit:
             keys = await self._client.zrevrangebyscore(_owned(agent, user), newest, "-inf", start=start, num=page)
             shown = [entry for entry in await self._entries([key.decode() for key in keys]) if entry is not None]
-            found += [entry for entry in shown if wanted in entry.title.casefold()]
+            found += [
+                entry
+                for entry in shown
+                if (entry.updated, entry.thread.key) < (border, before_key or "") and wanted in entry.title.casefold()
+            ]
             if len(keys) < page:
                 break
             start += page

@@ -53,11 +53,14 @@ export type ThreadInfo = {
 /** How many threads a request lists. */
 export const PAGE_SIZE = 50;
 
-/** The user's threads, last used first. `before` is the `updatedAt` of the last one that is known. */
-export async function listThreads(url: string, search: string, before?: string): Promise<ThreadInfo[]> {
+/** The user's threads, last used first: those behind `last`, if it is given. */
+export async function listThreads(url: string, search: string, last?: ThreadInfo): Promise<ThreadInfo[]> {
   const query = new URLSearchParams({ limit: String(PAGE_SIZE) });
   if (search) query.set("search", search);
-  if (before) query.set("before", before);
+  if (last) {
+    query.set("before", last.updatedAt);
+    query.set("beforeId", last.threadId);
+  }
   const response = await request("GET", `${url}/threads?${query}`);
   return (await response.json()) as ThreadInfo[];
 }

@@ -6,6 +6,18 @@ import { PAGE_SIZE, type ThreadInfo } from "../agent/client.ts";
 export function refreshed(known: readonly ThreadInfo[], newest: readonly ThreadInfo[]): readonly ThreadInfo[] {
   const last = newest.at(-1);
   if (!last || newest.length < PAGE_SIZE) return newest;
-  const read = new Set(newest.map(({ threadId }) => threadId));
-  return [...newest, ...known.filter((one) => one.updatedAt <= last.updatedAt && !read.has(one.threadId))];
+  // Between the last one and what is known others may stand, unless that knows the last one, too.
+  if (!known.some((one) => one.threadId === last.threadId && one.updatedAt === last.updatedAt)) return newest;
+  return [...newest, ...without(newest, known).filter((one) => one.updatedAt <= last.updatedAt)];
+}
+
+/** The list after the threads behind its last one were read. */
+export const extended = (known: readonly ThreadInfo[], older: readonly ThreadInfo[]): readonly ThreadInfo[] => [
+  ...without(older, known),
+  ...older,
+];
+
+function without(others: readonly ThreadInfo[], list: readonly ThreadInfo[]): readonly ThreadInfo[] {
+  const ids = new Set(others.map(({ threadId }) => threadId));
+  return list.filter(({ threadId }) => !ids.has(threadId));
 }

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { deleteThread, keepsThreads, listThreads, PAGE_SIZE, renameThread, type ThreadInfo } from "../agent/client.ts";
-import { refreshed } from "./threadList.ts";
+import { extended, refreshed } from "./threadList.ts";
 
 export type Threads = {
   list: readonly ThreadInfo[];
@@ -45,9 +45,9 @@ export function useThreads(url: string): Threads {
     async (before?: ThreadInfo) => {
       const number = ++asked.current;
       try {
-        const found = await listThreads(url, search, before?.updatedAt);
+        const found = await listThreads(url, search, before);
         if (number !== asked.current) return [];
-        const next = before ? [...known.current, ...found] : refreshed(known.current, found);
+        const next = before ? extended(known.current, found) : refreshed(known.current, found);
         // Older ones that were read before know whether there are more of them.
         if (before || next.length === found.length) setMore(found.length === PAGE_SIZE);
         setTrouble("");
