@@ -7,7 +7,7 @@ import json
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
@@ -17,6 +17,7 @@ from ag_ui.core import BaseEvent
 from yai_nexus_agentkit.adapter.hook_calls import being_cancelled
 from yai_nexus_agentkit.errors import ResumeError
 from yai_nexus_agentkit.protocol.endings import outcome_of
+from yai_nexus_agentkit.runs.background import listening, meanwhile
 from yai_nexus_agentkit.runs.board import Board
 from yai_nexus_agentkit.runs.identity import ThreadRef
 from yai_nexus_agentkit.runs.index import ThreadIndex, ThreadStatus
@@ -257,30 +258,13 @@ class Connections:
     async def working(self, index: ThreadIndex) -> AsyncIterator[None]:
         """Pass news on, and questions whose source does not come back, for as long as the block lasts. `index`: which
         threads still wait."""
-        loop = asyncio.get_running_loop()
-        tasks = [loop.create_task(self._listen(), name="agui-board"), loop.create_task(self._watch(index))]
-        try:
-            yield
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.wait(tasks)
-
-    async def _listen(self) -> None:
         outage = Outage(_logger, "news of other workers come late")
-        while not being_cancelled():
-            try:
-                outage.trying()
-                async with aclosing(self._board.news()) as pieces:
-                    async for text in pieces:
-                        outage.over()
-                        await self._pass_on(News(**json.loads(text)))
-            except Exception as error:
-                if not being_cancelled():  # else the store's client made an error of its own of it
-                    outage.failed(error)
-                    await asyncio.sleep(1.0)
+        heard = listening(outage, self._board.news, self._pass_on)
+        async with meanwhile(heard, self._watch(index), name="agui-connections"):
+            yield
 
-    async def _pass_on(self, news: News) -> None:
+    async def _pass_on(self, text: str) -> None:
+        news = News(**json.loads(text))
         mine = self._of(news.agent, news.user)
         if not mine:
             return

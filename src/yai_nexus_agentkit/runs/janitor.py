@@ -14,6 +14,7 @@ from pydantic import NonNegativeFloat, NonNegativeInt, PositiveFloat
 from yai_nexus_agentkit.adapter.shared.threads import Threads
 from yai_nexus_agentkit.checks import check_options
 from yai_nexus_agentkit.errors import ThreadBusyError, ThreadNotFoundError
+from yai_nexus_agentkit.runs.background import meanwhile
 from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadStatus
 from yai_nexus_agentkit.runs.service import RunService
 
@@ -42,12 +43,8 @@ class Janitor:
     @asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
         """Sweep from time to time, for as long as the block lasts."""
-        task = asyncio.get_running_loop().create_task(self._work(), name="agui-janitor")
-        try:
+        async with meanwhile(self._work(), name="agui-janitor"):
             yield
-        finally:
-            task.cancel()
-            await asyncio.wait([task])
 
     async def _work(self) -> None:
         while True:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from contextlib import aclosing
 from typing import NamedTuple
 from uuid import uuid4
 
 from yai_nexus_agentkit.adapter.hook_calls import being_cancelled
+from yai_nexus_agentkit.runs.background import listening
 from yai_nexus_agentkit.runs.locks import Lease, ThreadLocks
 from yai_nexus_agentkit.runs.outage import Outage
 
@@ -76,19 +76,13 @@ class Leases:
 
     async def listen(self) -> None:
         """Notice at once that somebody in another process asks a holder to stop. Ends when it is cancelled."""
-        outage = Outage(_logger, "cancellations of other workers come late")
-        while not being_cancelled():
-            try:
-                outage.trying()
-                async with aclosing(self.locks.cancellations()) as keys:
-                    async for key in keys:
-                        for held in self.held:
-                            if held.key == key:
-                                self._noticed(held, Lease.CANCELLING)
-            except Exception as error:
-                if not being_cancelled():  # else the store's client made an error of its own of it
-                    outage.failed(error)
-                    await asyncio.sleep(1.0)
+
+        async def take(key: str) -> None:
+            for held in self.held:
+                if held.key == key:
+                    self._noticed(held, Lease.CANCELLING)
+
+        await listening(Outage(_logger, "cancellations of other workers come late"), self.locks.cancellations, take)
 
     async def _renew(self) -> None:
         while not being_cancelled():  # a client of a store may turn a cancellation into an error of its own

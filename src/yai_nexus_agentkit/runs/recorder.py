@@ -13,6 +13,7 @@ from ag_ui.core import BaseEvent
 from yai_nexus_agentkit.adapter.hook_calls import being_cancelled
 from yai_nexus_agentkit.protocol.json.model_json import clean_json
 from yai_nexus_agentkit.protocol.replay import Compacted
+from yai_nexus_agentkit.runs.background import meanwhile
 from yai_nexus_agentkit.runs.log import Batch, RunLog
 from yai_nexus_agentkit.runs.outage import Outage
 
@@ -101,12 +102,8 @@ class Recorder:
     @asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
         """Write, for as long as the block lasts."""
-        task = asyncio.get_running_loop().create_task(self._work(), name="agui-recorder")
-        try:
+        async with meanwhile(self._work(), name="agui-recorder"):
             yield
-        finally:
-            task.cancel()
-            await asyncio.wait([task])
 
     async def flush(self) -> None:
         """Write what waits. Raises what the store's client raises; what was not written waits on."""

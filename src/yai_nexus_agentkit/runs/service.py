@@ -18,6 +18,7 @@ from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
 from yai_nexus_agentkit.checks import check_options
 from yai_nexus_agentkit.errors import OverloadedError, ResumeError, RunInputError, ThreadBusyError
+from yai_nexus_agentkit.runs.background import meanwhile
 from yai_nexus_agentkit.runs.connections import Connections
 from yai_nexus_agentkit.runs.feed import Viewer
 from yai_nexus_agentkit.runs.identity import ThreadRef
@@ -141,9 +142,7 @@ class RunService:
         async with AsyncExitStack() as stack:
             if self._shared is not None:
                 await stack.enter_async_context(self._shared.working(self._go_on, self._has_room, self.restorers))
-                listening = asyncio.get_running_loop().create_task(self.leases.listen(), name="agui-cancellations")
-                stack.push_async_callback(asyncio.wait, [listening])
-                stack.callback(listening.cancel)
+                await stack.enter_async_context(meanwhile(self.leases.listen(), name="agui-cancellations"))
             await stack.enter_async_context(self.connections.working(self.store.index))
             try:
                 yield

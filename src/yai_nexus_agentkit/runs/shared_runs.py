@@ -8,10 +8,9 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import Any
 from uuid import uuid4
 
 from ag_ui.core import BaseEvent, RunErrorEvent
@@ -22,6 +21,7 @@ from yai_nexus_agentkit.errors import Code, OverloadedError
 from yai_nexus_agentkit.protocol.json.model_json import clean_json
 from yai_nexus_agentkit.protocol.replay import Replay
 from yai_nexus_agentkit.protocol.request import parse_request, peer_declares
+from yai_nexus_agentkit.runs.background import meanwhile, repeated
 from yai_nexus_agentkit.runs.index import ThreadIndex, ThreadStatus
 from yai_nexus_agentkit.runs.leases import Held, Leases
 from yai_nexus_agentkit.runs.live_run import LiveRun, Past, RunRequest
@@ -168,8 +168,9 @@ class SharedRuns:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._recorder.working())
             look = partial(self._look, start, has_room, restorers)
-            await stack.enter_async_context(_repeated("runs without a worker are not looked for", look))
-            await stack.enter_async_context(_repeated("old logs of runs are not removed", self._sweep))
+            looking = repeated(Outage(_logger, "runs without a worker are not looked for"), look)
+            sweeping = repeated(Outage(_logger, "old logs of runs are not removed"), self._sweep)
+            await stack.enter_async_context(meanwhile(looking, sweeping, name="agui-shared-runs"))
             try:
                 yield
             finally:
@@ -245,29 +246,3 @@ class SharedRuns:
     async def _sweep(self) -> float:
         await self.log.sweep(before=time.time() - self._retention)
         return _SWEEP
-
-
-@asynccontextmanager
-async def _repeated(failure: str, step: Callable[[], Coroutine[Any, Any, float]]) -> AsyncIterator[None]:
-    """Do `step` again and again, after the seconds that it returns, for as long as the block lasts. `failure`: the log
-    says so if it fails."""
-
-    async def work() -> None:
-        outage = Outage(_logger, failure)
-        while not being_cancelled():
-            try:
-                pause = await step()
-                outage.over()
-            except Exception as error:
-                if being_cancelled():  # the store's client made an error of its own of it
-                    return
-                outage.failed(error)
-                pause = 1.0
-            await asyncio.sleep(pause)
-
-    task = asyncio.get_running_loop().create_task(work(), name="agui-shared-runs")
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.wait([task])

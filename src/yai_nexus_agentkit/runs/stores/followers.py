@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Protocol
 
-from yai_nexus_agentkit.adapter.hook_calls import being_cancelled
+from yai_nexus_agentkit.runs.background import listening, meanwhile
 from yai_nexus_agentkit.runs.log import Entry
 from yai_nexus_agentkit.runs.outage import Outage
 
@@ -20,8 +19,6 @@ EVERY_RUN = "*"
 """Stands for all runs in a piece of news."""
 _LOOK_AGAIN = 5.0
 """Seconds after which followers look without news: the subscription may have been cut in between."""
-_RETRY = 1.0
-"""Seconds between two attempts to subscribe."""
 
 
 class News(Protocol):
@@ -99,30 +96,16 @@ class Followers:
             await asyncio.wait((idle,))
 
     async def _relay(self) -> None:
-        looking = asyncio.get_running_loop().create_task(self._look_again(), name="agui-log-look")
-        outage = Outage(_logger, "the news of runs are cut off")
-        try:
-            while not being_cancelled():
-                try:
-                    outage.trying()
-                    async with contextlib.aclosing(self._news.listen()) as news:
-                        async for run, entry in news:
-                            outage.over()
-                            self._wake(run, entry)
-                except Exception as error:
-                    if being_cancelled():  # the store's client made an error of its own of it
-                        return
-                    outage.failed(error)
-                    await asyncio.sleep(_RETRY)
-        finally:
-            looking.cancel()
+        async with meanwhile(self._look_again(), name="agui-log-look"):
+            await listening(Outage(_logger, "the news of runs are cut off"), self._news.listen, self._wake)
 
     async def _look_again(self) -> None:
         while True:
             await asyncio.sleep(_LOOK_AGAIN)
-            self._wake(EVERY_RUN, None)
+            await self._wake((EVERY_RUN, None))
 
-    def _wake(self, run: str, entry: Entry | None) -> None:
+    async def _wake(self, news: tuple[str, Entry | None]) -> None:
+        run, entry = news
         for one in list(self._waiting) if run == EVERY_RUN else (run,):
             for heard in self._waiting.get(one, ()):
                 heard.put_nowait(entry)
