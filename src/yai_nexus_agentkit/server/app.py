@@ -40,8 +40,8 @@ from yai_nexus_agentkit.server.page import add_page
 from yai_nexus_agentkit.server.problems import refused
 from yai_nexus_agentkit.server.routes import starlette_routes
 from yai_nexus_agentkit.server.settings import ServerSettings
-from yai_nexus_agentkit.server.sockets.agui import AGUISocket
-from yai_nexus_agentkit.server.sockets.ai_sdk import AISDKSocket
+from yai_nexus_agentkit.server.sockets.agui import agui_socket
+from yai_nexus_agentkit.server.sockets.ai_sdk import ai_sdk_socket
 from yai_nexus_agentkit.server.sockets.live import LiveSocket, in_live_mode
 from yai_nexus_agentkit.transport.agui_sse import AGUIWire
 from yai_nexus_agentkit.transport.openai.wire import OpenAIWire
@@ -196,7 +196,7 @@ def add_agui_routes(
     else:
         router_of(app).routes.extend(starlette_routes(endpoints, path))
     if settings.sockets is not None:
-        add_socket(app, AGUISocket(served, running, settings), f"{path}/ws", dependencies)
+        add_socket(app, agui_socket(served, running, settings), f"{path}/ws", dependencies)
     return running
 
 
@@ -275,7 +275,7 @@ def add_ai_sdk_routes(
     for one in served.values():
         add_routes_of(app, AISDK(one, running, settings).routes(path), dependencies)
         if settings.sockets is not None:
-            add_socket(app, AISDKSocket(one, running, settings), f"{path}/ws", dependencies)
+            add_socket(app, ai_sdk_socket(one, running, settings), f"{path}/ws", dependencies)
     return running
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from starlette.types import Receive, Scope, Send
-
 from yai_nexus_agentkit.runs.connections import News
 from yai_nexus_agentkit.runs.service import RunService
 from yai_nexus_agentkit.server.agents import ServedAgent
@@ -14,7 +12,7 @@ from yai_nexus_agentkit.server.body import Body
 from yai_nexus_agentkit.server.endpoints import Endpoints
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.sockets.requests import SocketRequest
-from yai_nexus_agentkit.server.sockets.session import Around, Session
+from yai_nexus_agentkit.server.sockets.session import Session, Socket
 from yai_nexus_agentkit.transport.agui_socket import (
     PING,
     PONG,
@@ -27,7 +25,7 @@ from yai_nexus_agentkit.transport.agui_socket import (
 )
 from yai_nexus_agentkit.transport.wire import Refusal
 
-__all__ = ["AGUISocket"]
+__all__ = ["agui_socket"]
 
 _WIRE = AGUISocketWire()
 
@@ -109,18 +107,6 @@ class _AGUIDialect:
         await session.channel.send(_WIRE.error(request_id, answer.status_code, detail))
 
 
-class AGUISocket:
-    """The ASGI application of one agent's socket."""
-
-    def __init__(self, agent: ServedAgent, service: RunService, settings: ServerSettings) -> None:
-        self._endpoints = Endpoints(agent, service, settings, _WIRE)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self.session(scope, receive, send).serve()
-
-    def session(
-        self, scope: Scope, receive: Receive, send: Send, *, end: str = "/ws", around: Around | None = None
-    ) -> Session:
-        """One socket, whose path has `end` behind that of the agent. `around`: takes its frames first."""
-        dialect = _AGUIDialect if around is None else lambda session: around(session, _AGUIDialect)
-        return Session(self._endpoints, scope, receive, send, end, dialect)
+def agui_socket(agent: ServedAgent, service: RunService, settings: ServerSettings) -> Socket:
+    """The web socket of one agent, with AG-UI's frames."""
+    return Socket(Endpoints(agent, service, settings, _WIRE), _AGUIDialect)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 from starlette.requests import HTTPConnection
-from starlette.types import Receive, Scope, Send
 
 from yai_nexus_agentkit.runs.connections import News
 from yai_nexus_agentkit.runs.service import RunService
@@ -17,7 +16,7 @@ from yai_nexus_agentkit.server.agents import ServedAgent
 from yai_nexus_agentkit.server.body import Body
 from yai_nexus_agentkit.server.endpoints import Endpoints
 from yai_nexus_agentkit.server.settings import ServerSettings
-from yai_nexus_agentkit.server.sockets.session import Around, Session
+from yai_nexus_agentkit.server.sockets.session import Session, Socket
 from yai_nexus_agentkit.transport.agui_socket import PONG, Hello
 from yai_nexus_agentkit.transport.ai_sdk import AISDKWire, Version
 from yai_nexus_agentkit.transport.ai_sdk.socket import (
@@ -31,7 +30,7 @@ from yai_nexus_agentkit.transport.ai_sdk.socket import (
 )
 from yai_nexus_agentkit.transport.wire import Refusal
 
-__all__ = ["AISDKSocket"]
+__all__ = ["ai_sdk_socket"]
 
 _logger = logging.getLogger(__name__)
 
@@ -146,19 +145,7 @@ class _AISDKDialect:
             await session.channel.send(DONE)
 
 
-class AISDKSocket:
-    """The ASGI application of one agent's socket."""
-
-    def __init__(self, agent: ServedAgent, service: RunService, settings: ServerSettings) -> None:
-        own = replace(settings, disconnect="continue")
-        self._endpoints = Endpoints(agent, service, own, AISDKWire(settings.ai_sdk_version))
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self.session(scope, receive, send).serve()
-
-    def session(
-        self, scope: Scope, receive: Receive, send: Send, *, end: str = "/ws", around: Around | None = None
-    ) -> Session:
-        """One socket, whose path has `end` behind that of the agent. `around`: takes its frames first."""
-        dialect = _AISDKDialect if around is None else lambda session: around(session, _AISDKDialect)
-        return Session(self._endpoints, scope, receive, send, end, dialect)
+def ai_sdk_socket(agent: ServedAgent, service: RunService, settings: ServerSettings) -> Socket:
+    """The web socket of one agent, with the frames of the AI SDK."""
+    own, wire = replace(settings, disconnect="continue"), AISDKWire(settings.ai_sdk_version)
+    return Socket(Endpoints(agent, service, own, wire), _AISDKDialect)

@@ -26,9 +26,9 @@ from yai_nexus_agentkit.runs.service import RunService
 from yai_nexus_agentkit.server.agents import Agent, ServedAgent, adapter_of
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.socket_settings import SocketSettings
-from yai_nexus_agentkit.server.sockets.agui import AGUISocket
-from yai_nexus_agentkit.server.sockets.ai_sdk import AISDKSocket
-from yai_nexus_agentkit.server.sockets.session import Dialect, Session
+from yai_nexus_agentkit.server.sockets.agui import agui_socket
+from yai_nexus_agentkit.server.sockets.ai_sdk import ai_sdk_socket
+from yai_nexus_agentkit.server.sockets.session import Dialect, Session, Socket
 from yai_nexus_agentkit.transport.agui_socket import FrameError, Hello
 from yai_nexus_agentkit.transport.ai_sdk.socket import answered_part, with_answers
 from yai_nexus_agentkit.transport.wire import Refusal
@@ -142,13 +142,19 @@ class LiveSocket:
         own = replace(settings, sockets=replace(settings.sockets or SocketSettings(), isolated=True))
         self._agents = _Connected(given)
         shown = ServedAgent(agent.name, self._agents, own)
-        self._agui, self._ai_sdk = AGUISocket(shown, service, own), AISDKSocket(shown, service, own)
+        self._agui = _with_audio(agui_socket(shown, service, own))
+        self._ai_sdk = _with_audio(ai_sdk_socket(shown, service, own))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         socket = self._ai_sdk if "ai" in HTTPConnection(scope).query_params else self._agui
-        session = socket.session(scope, receive, send, end="", around=_LiveDialect)
+        session = Session(socket, scope, receive, send)
         try:
             await session.serve()
         finally:
             if session.is_known:
                 await self._agents.left(session.caller.identity)
+
+
+def _with_audio(socket: Socket) -> Socket:
+    """The socket at the agent's own path, with the frames of live mode."""
+    return replace(socket, dialect=lambda session: _LiveDialect(session, socket.dialect), end="")

@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 from uuid import uuid4
@@ -28,7 +28,7 @@ from yai_nexus_agentkit.server.sockets.requests import Framed, SocketRequest, So
 from yai_nexus_agentkit.transport.agui_socket import Hello
 from yai_nexus_agentkit.transport.wire import Refusal
 
-__all__ = ["Around", "Dialect", "Session"]
+__all__ = ["Dialect", "Session", "Socket"]
 
 _logger = logging.getLogger(__name__)
 
@@ -59,29 +59,30 @@ class Dialect(Protocol):
         """A frame, or a request, failed before anything of its answer was sent."""
 
 
-Around = Callable[["Session", Callable[["Session"], Dialect]], Dialect]
-"""Makes a dialect around another one."""
+@dataclass(frozen=True, slots=True)
+class Socket:
+    """The ASGI application of one agent's web socket."""
+
+    endpoints: Endpoints
+    dialect: Callable[[Session], Dialect]
+    """Makes the frames of one socket."""
+    end: str = "/ws"
+    """The end of its path, behind that of the agent."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await Session(self, scope, receive, send).serve()
 
 
 class Session:
     """One web socket."""
 
-    def __init__(
-        self,
-        endpoints: Endpoints,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-        end: str,
-        dialect: Callable[[Session], Dialect],
-    ) -> None:
-        """`end`: the end of the socket's path, behind that of the agent. `dialect`: makes a `Dialect` of a session."""
-        self.endpoints, self._end = endpoints, end
-        self.settings = endpoints.settings
-        self.limits = endpoints.settings.sockets or SocketSettings()
+    def __init__(self, socket: Socket, scope: Scope, receive: Receive, send: Send) -> None:
+        self.endpoints, self._end = socket.endpoints, socket.end
+        self.settings = self.endpoints.settings
+        self.limits = self.settings.sockets or SocketSettings()
         self.channel = Channel(scope, receive, send, self.limits)
-        self.connection = Connection(id=uuid4().hex, agent=endpoints.agent.name, user="", since=time.time())
-        self.dialect = dialect(self)
+        self.connection = Connection(id=uuid4().hex, agent=self.endpoints.agent.name, user="", since=time.time())
+        self.dialect = socket.dialect(self)
         self._requests: dict[str, SocketRequest] = {}
         """By the client's id, which is free again when the last frame was sent."""
         self._tasks: dict[asyncio.Task[None], SocketRequest] = {}
@@ -172,7 +173,7 @@ class Session:
             raise ClosedError(Close.MALFORMED, str(error)) from None
         except ValueError as error:
             raise ClosedError(Close.UNIDENTIFIED, str(error)) from None
-        if await self._is_known(token):
+        if await self._identify(token):
             return hello
         if token is not None:
             raise ClosedError(Close.UNIDENTIFIED, "nobody is known by this token")
@@ -183,11 +184,11 @@ class Session:
             raise ClosedError(Close.MALFORMED, str(error)) from None
         except TimeoutError:
             first = None
-        if first is None or first.token is None or not await self._is_known(first.token):
+        if first is None or first.token is None or not await self._identify(first.token):
             raise ClosedError(Close.UNIDENTIFIED, "the first frame must be a hello with a valid token")
         return first
 
-    async def _is_known(self, token: str | None) -> bool:
+    async def _identify(self, token: str | None) -> bool:
         try:
             caller = await identified(self.channel.scope, token, self.endpoints.agent, self.settings, self._end)
         except PermissionError:
