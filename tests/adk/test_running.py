@@ -10,19 +10,33 @@ from typing import Any
 
 import pytest
 from google.adk.agents import Agent, SequentialAgent
-from google.adk.apps import App
+from google.adk.apps import App, ResumabilityConfig
 from google.adk.models import LlmResponse
 from google.adk.plugins import BasePlugin
 from google.adk.runners import InMemoryRunner
-from google.adk.tools import BaseTool, ToolContext
+from google.adk.tools import BaseTool, FunctionTool, ToolContext, exit_loop
 from google.genai import types
 
-from tests.adk.playing import Talk, calling, get_weather, model, of, pipeline, text_of, thinking, weather
+from tests.adk.playing import (
+    HANGS,
+    Talk,
+    calling,
+    get_weather,
+    hanging,
+    model,
+    of,
+    pipeline,
+    text_of,
+    thinking,
+    weather,
+)
 from tests.conftest import Judge
+from tests.support.serving import call, post, run_body
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, Hooks, Visible
 from yai_nexus_agentkit.adapter.adk import AdkSource
 from yai_nexus_agentkit.adapter.control import RunControl
 from yai_nexus_agentkit.orchestration.events import EventEmitter
+from yai_nexus_agentkit.server import ServerSettings, create_app
 from yai_nexus_agentkit.testing import assert_conformant, collect, run_input
 
 # ---------------------------------------------------------------- errors
@@ -173,6 +187,59 @@ async def test_a_cancelled_thread_goes_on(judge: Judge) -> None:
     talk = Talk(adapter, judge)
     talk.messages = [{"id": "u0", "role": "user", "content": "go"}]
     assert text_of(await talk.send([*talk.messages, {"id": "u1", "role": "user", "content": "next"}])) == "Next."
+
+
+async def quick() -> str:
+    """Returns."""
+    return "done"
+
+
+def in_a_row(*answers: Any) -> Any:
+    steps = [Agent(name=f"a{n}", model=model(answer), tools=[quick]) for n, answer in enumerate(answers)]
+    return SequentialAgent(name="s", sub_agents=steps)
+
+
+def lasting(agent: Any) -> App:
+    return App(name="app", root_agent=agent, resumability_config=ResumabilityConfig(is_resumable=True))
+
+
+LEFT: dict[str, tuple[Callable[[], Any], bool]] = {
+    # What the agent does until it ends, or hangs and is stopped; whether its turn is then unfinished.
+    "an answer": (lambda: Agent(name="root", model=model("Hello.")), False),
+    "no words after the tool": (
+        lambda: Agent(name="root", model=model([calling("exit_loop")]), tools=[exit_loop]),
+        False,
+    ),
+    "a failure": (lambda: Agent(name="root", model=model(BLOCKED)), True),
+    "stopped before the first word": (lambda: Agent(name="root", model=model(HANGS)), True),
+    "stopped after a tool": (
+        lambda: Agent(name="root", model=model([calling("quick")], HANGS), tools=[quick]),
+        True,
+    ),
+    "a question": (
+        lambda: Agent(
+            name="root", model=model([calling("quick")]), tools=[FunctionTool(quick, require_confirmation=True)]
+        ),
+        False,
+    ),
+    "all of a sequence": (lambda: lasting(in_a_row("One.", "Two.")), False),
+    "a part of a sequence": (lambda: lasting(in_a_row("One.", HANGS)), True),
+}
+
+
+@pytest.mark.parametrize("name", LEFT)
+async def test_who_looks_sees_whether_the_last_turn_is_unfinished(name: str) -> None:
+    build, unfinished = LEFT[name]
+    hanging.clear()
+    app = create_app(AGUIAdapter(build()), settings=ServerSettings())
+    run = post(app, run_body())
+    while not run.task.done():
+        await asyncio.sleep(0.01)
+        if hanging:
+            hanging.clear()
+            await call(app, "POST", "/threads/t1/cancel")
+    looked = await call(app, "POST", "/connect", run_body(run="look", protocolVersion="1.0"))
+    assert looked.events[-1].get("metadata") == ({"adk": {"unfinished": True}} if unfinished else None)
 
 
 async def test_runs_side_by_side_are_apart() -> None:

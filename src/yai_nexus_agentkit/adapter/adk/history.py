@@ -147,6 +147,16 @@ class History:
                     found.pop(response.id, None)
         return found
 
+    @property
+    def is_broken_off(self) -> bool:
+        """The last turn stands before its end, as far as its last event shows: a message of the user's, a call, the
+        result of one, or an error."""
+        last = next((event for event in reversed(self.events) if event.author != "user" or parts_of(event)), None)
+        if last is None or self.questions() or self.open_calls(self.last_invocation):
+            return False
+        over = last.is_final_response() or last.actions.escalate
+        return last.author == "user" or bool(last.error_code) or not over
+
     def questions(self) -> list[Question]:
         """The open requests to a person, of the last turn: a later turn leaves them behind."""
         found: dict[str, Question] = {}

@@ -20,7 +20,7 @@ from yai_nexus_agentkit.errors import NoToolResultsError, ResumeError
 from yai_nexus_agentkit.protocol.fetched_media import sent_form
 from yai_nexus_agentkit.protocol.parts import parts_text
 
-__all__ = ["Entry", "Plan", "back_to", "plan_of"]
+__all__ = ["Entry", "Plan", "back_to", "is_unfinished", "plan_of"]
 
 _logger = logging.getLogger(__name__)
 
@@ -81,6 +81,13 @@ def plan_of(run: RunContext, history: History, state: Mapping[str, Any], shown: 
     plan = _continued(history, fresh, marks) if history.events else _seeded(fresh, marks, agent)
     plan.state = _changes(given.state, shown, state)
     return plan
+
+
+def is_unfinished(history: History, agent: str, *, resumable: bool) -> bool:
+    """The last turn was stopped, failed, or lost its worker. `resumable`: the app stores the ends of its agents."""
+    if not resumable or not history.events:
+        return history.is_broken_off
+    return not _ended(history, history.events[-1].invocation_id, agent)
 
 
 def back_to(run: RunContext, history: History) -> str | None:

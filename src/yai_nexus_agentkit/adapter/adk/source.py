@@ -26,7 +26,7 @@ from pydantic import PositiveFloat, PositiveInt
 from yai_nexus_agentkit.adapter.adk.client_tools import client_tools
 from yai_nexus_agentkit.adapter.adk.history import History, public_state
 from yai_nexus_agentkit.adapter.adk.live import AdkLive
-from yai_nexus_agentkit.adapter.adk.plan import Plan, back_to, plan_of
+from yai_nexus_agentkit.adapter.adk.plan import Plan, back_to, is_unfinished, plan_of
 from yai_nexus_agentkit.adapter.adk.plugin import RunPlugin
 from yai_nexus_agentkit.adapter.adk.run import AdkRun
 from yai_nexus_agentkit.adapter.adk.sessions import AdkThreads, Place, Sessions, message_event, system_event
@@ -114,9 +114,10 @@ class AdkSource(Source):
         self._rewinds, self._offers = edits == "rewind", offers
         self._live = partial(AdkLive, offers=offers, hears=live_audio, config=live_config, answer_within=answer_within)
         resumable = self._runner.resumability_config
+        self._resumable = resumable is not None and bool(resumable.is_resumable)
         lasting = not isinstance(self._runner.session_service, InMemorySessionService)
         self.in_memory = not lasting
-        self.continues = lasting and resumable is not None and bool(resumable.is_resumable)
+        self.continues = lasting and self._resumable
 
     def defaults(self, options: AdapterOptions) -> AdapterOptions:
         """The options, with this source's limits where they have none."""
@@ -146,6 +147,8 @@ class AdkSource(Source):
         history.events += [message_event(entry) for entry in entries]
         run_config = self._run_config(run)
         translator = AdkTranslator(run, history, {**state, **plan.state}, run_config.custom_metadata or ())
+        if run.looking and is_unfinished(history, self.agent.name, resumable=self._resumable):
+            translator.reports.unfinished = {"unfinished": True}
         tools = client_tools(run.run_input.tools)
 
         def made(sink: Sink) -> tuple[Runner, RunPlugin]:

@@ -115,6 +115,50 @@ test("a request without an answer: the server says whether the message came", as
   assert.deepEqual(texts(store.snapshot()), ["edited again"]);
 });
 
+test("an answer whose request was lost is given again if the server lacks it, and never twice", async () => {
+  const open = (id: string) => {
+    const interrupts = [{ id, reason: "input_required", message: "Really?" }];
+    return [...thread(user("hi")).slice(0, 2), { ...ended, outcome: { type: "interrupt", interrupts } }];
+  };
+  const answered = [began(), ...said("done"), ended];
+  const done = thread(user("hi"), { id: "done", role: "assistant", content: "done" });
+  const away: Answer[] = ["lost", "lost", "lost", "lost"];
+  const [ungiven, lost] = ["The answer did not reach the server.", "The connection was lost."];
+  // What the server answers to those who look, why the page stops, how many requests carry the answer, what is shown.
+  const cases: [Answer[], string, number, string[]][] = [
+    [[open("q")], ungiven, 2, ["hi", "done"]],
+    [[...away, open("q")], lost, 2, ["hi", "done"]],
+    [[...away, done], lost, 1, ["hi", "done"]],
+    [[...away, open("other")], lost, 1, ["hi"]],
+  ];
+  const later = globalThis.setTimeout;
+  globalThis.setTimeout = ((work: () => void, wait = 0) => later(work, wait / 100)) as typeof setTimeout;
+  for (const [looks, why, runs, shown] of cases) {
+    const { store, asked } = opened({ run: ["lost", answered], connect: [open("q"), ...looks] });
+    await store.join();
+    await store.answer([{ interruptId: "q", status: "resolved", payload: true }]);
+    assert.equal(store.snapshot().trouble?.message, why);
+    await store.retry();
+    assert.equal(store.snapshot().trouble, null);
+    assert.deepEqual(texts(store.snapshot()), shown);
+    assert.equal(asked.filter((kind) => kind === "run").length, runs);
+  }
+  globalThis.setTimeout = later;
+});
+
+test("a tool of the page whose result was lost is not called again", async () => {
+  let calls = 0;
+  pageTools.slow = { description: "", parameters: { type: "object" }, run: () => `result ${++calls}` };
+  const toolCalls = [{ id: "c", type: "function" as const, function: { name: "slow", arguments: "{}" } }];
+  const asking = thread(user("hi"), { id: "a", role: "assistant", toolCalls });
+  const { store } = opened({
+    run: [[began(), ...call, ended], "lost", [began("2"), ...said("done"), ended]],
+    connect: [asking],
+  });
+  await store.send("hi");
+  assert.deepEqual(texts(store.snapshot()).slice(-2), ["result 1", "done"]);
+});
+
 test("an answer that was cut off and is not stored is not taken for complete", async () => {
   const { store } = opened({ run: [[began(), ...said("a")]], connect: [[]] });
   await store.send("hi");

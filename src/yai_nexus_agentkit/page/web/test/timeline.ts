@@ -93,7 +93,8 @@ test("an answer that was stopped, now or before the page opened", () => {
   const ends = (end: object) => events({ type: "RUN_STARTED" }, { type: "RUN_FINISHED", ...end }).stopped;
   assert.equal(ends({}), false);
   assert.equal(ends({ outcome: { type: "cancelled" } }), true);
-  assert.equal(ends({ metadata: { langgraph: { unfinished: true } } }), true);
+  for (const framework of ["langgraph", "adk"])
+    assert.equal(ends({ metadata: { [framework]: { unfinished: true } } }), true);
 });
 
 test("a chart has round numbers beside it", () => {

@@ -83,7 +83,8 @@ const begun = ({ extras }: Notes, run: string): Pick<Notes, "extras" | "run"> =>
 };
 
 function isStopped({ outcome, metadata }: Extract<AGUIEvent, { type: "RUN_FINISHED" }>): boolean {
-  return outcome?.type === "cancelled" || objectOf(metadata?.langgraph).unfinished === true;
+  const unfinished = [metadata?.langgraph, metadata?.adk].some((facts) => objectOf(facts).unfinished === true);
+  return outcome?.type === "cancelled" || unfinished;
 }
 
 /** A kept event comes again when the page connects: with an id, and with the message that it stood behind. */

@@ -1,4 +1,12 @@
-import type { AGUIEvent, Interrupt, Message, ResumeEntry, ToolCall, UserMessage } from "@ag-ui/client";
+import {
+  type AGUIEvent,
+  type Interrupt,
+  isInterruptExpired,
+  type Message,
+  type ResumeEntry,
+  type ToolCall,
+  type UserMessage,
+} from "@ag-ui/client";
 import type { AgentInfo } from "../config.ts";
 import { PageAgent } from "./client.ts";
 import { type Failure, failureOf } from "./failure.ts";
@@ -6,13 +14,16 @@ import { newId } from "./ids.ts";
 import { objectOf, parsed } from "./json.ts";
 import { type Notes, noted, nothing } from "./notes.ts";
 import { share } from "./share.ts";
-import { pageTools, resultOf } from "./tools.ts";
+import { pageTools, resultOf, type ToolResult } from "./tools.ts";
 
 export type Content = UserMessage["content"];
 export type Logged = { at: number; event: AGUIEvent };
 
-/** What went wrong. `retry`: by running again, by looking what became of the run, or by calling the page's tools. */
-export type Trouble = { message: string; code: string | undefined; retry: "run" | "join" | "tools" | null };
+/**
+ * What went wrong. `retry`: by running again, by looking what became of the run, by giving the last answers again, or by
+ * calling the page's tools.
+ */
+export type Trouble = { message: string; code: string | undefined; retry: "run" | "join" | "answer" | "tools" | null };
 
 export type View = Notes & {
   messages: readonly Message[];
@@ -39,6 +50,7 @@ const WAITS = [500, 1500, 4000, 8000];
 const JOINED_AFTER = 600;
 const LOST = "The connection was lost.";
 const UNSENT = "The message did not reach the server.";
+const UNGIVEN = "The answer did not reach the server.";
 const UNANSWERED = "A tool of this page gave no result.";
 const WORK = /^(STEP|TEXT|TOOL|REASONING)_/;
 
@@ -71,6 +83,10 @@ export class ThreadStore {
   private mine = false;
   /** The user's message that has not begun a run yet. */
   private unsent: UserMessage | null = null;
+  /** The user's answers that have not begun a run yet. */
+  private ungiven: readonly ResumeEntry[] = [];
+  /** Results of the page's tools that have not begun a run yet, by call: no tool runs twice for the same call. */
+  private readonly results = new Map<string, ToolResult>();
 
   constructor(info: AgentInfo, threadId: string, watcher: Watcher) {
     this.info = info;
@@ -96,6 +112,7 @@ export class ThreadStore {
   async send(content: Content, edited?: string): Promise<void> {
     this.unsent = { id: edited ?? newId(), role: "user", content };
     this.place(this.unsent);
+    this.ungiven = [];
     // What was asked after that message is no longer of interest. The client would insist on answers.
     this.agent.pendingInterrupts = [];
     await this.run();
@@ -109,6 +126,7 @@ export class ThreadStore {
   }
 
   async answer(resume: ResumeEntry[]): Promise<void> {
+    this.ungiven = resume;
     this.view = { ...this.view, given: Object.fromEntries(resume.map((entry) => [entry.interruptId, entry])) };
     await this.run(resume);
   }
@@ -136,10 +154,14 @@ export class ThreadStore {
     if (notice && !this.view.trouble) this.set({ notice });
   }
 
-  retry(): Promise<void> {
+  async retry(): Promise<void> {
     const retry = this.view.trouble?.retry;
     if (retry === "tools") return this.runTools();
-    return retry === "run" ? this.regenerate() : this.join();
+    if (retry === "answer") return this.run([...this.ungiven]);
+    if (retry === "run") return this.regenerate();
+    await this.join();
+    // What the server turns out not to have is sent: the user asked for that, not for a look.
+    if (this.isUngiven() || (this.unsent && this.view.trouble?.retry === "run")) await this.retry();
   }
 
   private async run(resume?: ResumeEntry[]): Promise<void> {
@@ -148,6 +170,8 @@ export class ThreadStore {
     });
     const onRunStartedEvent = () => {
       this.unsent = null;
+      this.ungiven = [];
+      this.results.clear();
       this.watcher.started();
     };
     this.mine = true;
@@ -161,6 +185,7 @@ export class ThreadStore {
     const answered = failure.code === "ALREADY_ANSWERED";
     if (this.unsent) this.set({ returned: { content: this.unsent.content } });
     this.unsent = null;
+    this.ungiven = [];
     await this.join(answered ? "This was answered in another window." : "Another window was faster. Send it again.");
   }
 
@@ -179,8 +204,9 @@ export class ThreadStore {
     const connection = ++this.connection;
     this.set({ status: "tools", trouble: null, notice: null });
     for (const { id, function: called } of this.openCalls()) {
-      const result = await resultOf(called.name, objectOf(parsed(called.arguments)));
+      const result = this.results.get(id) ?? (await resultOf(called.name, objectOf(parsed(called.arguments))));
       if (connection !== this.connection) return;
+      this.results.set(id, result);
       this.agent.addMessage({ id: newId(), role: "tool", toolCallId: id, ...result });
       this.set(this.read());
     }
@@ -250,6 +276,7 @@ export class ThreadStore {
     if (this.view.stopped) return null;
     // A run that failed fails for those who look again, too.
     if (this.view.error) return { ...this.inWords(this.view.error), retry: retry && "run" };
+    if (!failure && this.isUngiven()) return { message: UNGIVEN, code: undefined, retry: "answer" };
     if (failure) return { ...this.inWords(failure), retry };
     // Another window may be about to answer, so only the user can say that it shall be done here.
     const open = !this.mine && retry && this.openCalls().length > 0;
@@ -266,6 +293,13 @@ export class ThreadStore {
     if (same && this.view.phase === "ended") this.unsent = null;
     else this.place(message);
     return this.unsent !== null;
+  }
+
+  /** Whether the thread, as the server has it now, waits for just the answers that were given here. */
+  private isUngiven(): boolean {
+    const open = this.agent.pendingInterrupts;
+    const ids = new Set(this.ungiven.map(({ interruptId }) => interruptId));
+    return ids.size > 0 && open.length === ids.size && open.every((one) => ids.has(one.id) && !isInterruptExpired(one));
   }
 
   /** Let it be the newest message: what is behind an older one with its id is gone. */

@@ -19,8 +19,10 @@ export type PageTool = {
  */
 export const pageTools: Record<string, PageTool> = {};
 
+export type ToolResult = { content: string; error?: string };
+
 /** Run one. A tool that fails has its error as result. */
-export async function resultOf(name: string, args: JsonObject): Promise<{ content: string; error?: string }> {
+export async function resultOf(name: string, args: JsonObject): Promise<ToolResult> {
   try {
     const value = await pageTools[name]?.run(args);
     return { content: typeof value === "string" ? value : JSON.stringify(value ?? null) };
