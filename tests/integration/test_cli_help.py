@@ -99,3 +99,22 @@ def test_output_fits_a_narrow_terminal(folder: Path, arguments: list[str], last:
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "my_agent.py").write_text(AGENT)
     return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("sevre", "serve"),
+        ("RUN", "run"),
+        ("chta", "chat"),
+        ("--versoin", "--version"),
+        ("--hlep", "--help"),
+        ("x", None),
+    ],
+)
+def test_a_misspelt_command_is_recognized(given: str, meant: str | None, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit:
+        main([given, "agent.py"])
+    assert exit.value.code == 2
+    said = capsys.readouterr().err
+    assert (f"there is no {given!r}; did you mean {meant!r}?" in said) is (meant is not None)

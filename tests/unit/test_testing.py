@@ -15,6 +15,7 @@ from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import ConfigurableField
 from langchain_core.tools import tool
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
@@ -76,6 +77,15 @@ async def test_a_model_that_cannot_stream_gives_one_message_even_when_streamed()
 
     seen = [[event["event"] async for event in m.astream_events("hi", version="v2")] for m in (model, Plain())]
     assert seen[0] == seen[1]
+
+
+def test_an_argument_that_the_model_does_not_know_is_refused() -> None:
+    """LangChain's own are known: it makes a model anew with all that it has."""
+    with pytest.raises(TypeError, match="has no argument 'delay'; its own are script, streaming, ids, pause, seed"):
+        ScriptedChatModel(script=[], delay=0.1)  # type: ignore[call-arg]
+    model = ScriptedChatModel(script=[["a"]], tags=["x"], callbacks=[], disable_streaming=True, rate_limiter=None)
+    chosen = model.configurable_fields(pause=ConfigurableField(id="pause")).with_config(configurable={"pause": 0.0})
+    assert chosen.invoke("hi").content == "a"
 
 
 async def test_a_list_script_has_one_entry_per_call_and_says_when_it_ends() -> None:

@@ -6,6 +6,7 @@ To add one, add the module and a line in `COMMANDS`. Only the module of the subc
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 import shutil
 import sys
@@ -57,7 +58,12 @@ def parse(argv: Sequence[str]) -> tuple[Command, argparse.Namespace]:
     """The command that `argv` names, and its arguments. Raises ``SystemExit`` as argparse does."""
     given = list(argv)
     if not given or given[0] not in COMMANDS:
-        _overview().parse_args(given or ["--help"])
+        overview = _overview()
+        asked = (given or ["--help"])[0]
+        for near in difflib.get_close_matches(asked.lower(), [*COMMANDS, "--help", "--version"], n=1):
+            if near != asked:
+                overview.error(f"there is no {asked!r}; did you mean {near!r}?")
+        overview.parse_args(given or ["--help"])
     command, parser = parser_of(given[0])
     # Intermixed: options may stand between the agent and the message.
     return command, parser.parse_intermixed_args(given[1:])

@@ -40,8 +40,9 @@ class ScriptedChatModel(BaseChatModel):
     it take the entries in the order of their calls. For concurrent runs give a *function* script, which depends on the
     messages only.
 
-    Raises (when called):
-        AssertionError: the script has fewer entries than the model got calls.
+    Raises:
+        TypeError: an argument is unknown.
+        AssertionError (when called): the script has fewer entries than the model got calls.
     """
 
     script: Any
@@ -74,6 +75,17 @@ class ScriptedChatModel(BaseChatModel):
     _counter: Any = PrivateAttr(default_factory=itertools.count)
     _calls: dict[int, list[BaseMessage]] = PrivateAttr(default_factory=dict)
     _tools: dict[int, list[str]] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known(cls, given: Any) -> Any:
+        """LangChain's models ignore arguments that they do not know; here one was misspelt. Raises TypeError."""
+        known = {name for key, about in cls.model_fields.items() for name in (key, about.alias)}
+        for name in given if isinstance(given, dict) else ():
+            if name not in known:
+                own = ", ".join(name for name in ScriptedChatModel.__annotations__ if not name.startswith("_"))
+                raise TypeError(f"{cls.__name__} has no argument {name!r}; its own are {own}")
+        return given
 
     @model_validator(mode="after")
     def _cannot_stream(self) -> Self:
