@@ -56,11 +56,10 @@ def link_media(messages: Sequence[Any], excess: int, *, key: str, address: str |
 def has_links(messages: Iterable[Message]) -> bool:
     """Whether something in these messages of a client may stand for what the thread has."""
     contents: list[Any] = [message.content for message in messages if message.role != "activity"]
+    doubtful = [content for content in contents if content.__class__ is not str or content.startswith(_BEGIN)]
     return any(
-        content.startswith(_BEGIN) and _WAS_LEFT_OUT.fullmatch(content)
-        if content.__class__ is str
-        else any(map(_stands_for_something, content or ()))
-        for content in contents
+        _WAS_LEFT_OUT.fullmatch(content) if content.__class__ is str else any(map(_stands_for_something, content or ()))
+        for content in doubtful
     )
 
 

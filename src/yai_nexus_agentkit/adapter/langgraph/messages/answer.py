@@ -9,6 +9,7 @@ the ``block`` without what the call says), so that it can be put back ``at`` its
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from ag_ui.core import ActivityMessage, AssistantMessage, FunctionCall, Message, ToolCall, ToolMessage
@@ -44,10 +45,11 @@ __all__ = [
     "with_facts",
 ]
 
+_role = attrgetter("role")
 _MARK = {"executor": "provider"}
 _MAX_MEDIA = 8 * 1024 * 1024
 """Characters of one picture or sound: clients give up at an event of 10 MiB (AG-UI 1.0, HTTP and SSE)."""
-_SAID = ("user", "assistant", "system", "developer")
+_SAID = frozenset({"user", "assistant", "system", "developer"})
 """Roles of messages that are never derived."""
 _INCOMPLETE = {SOURCE: {**_MARK, "status": "incomplete"}}
 """Of the result of a call that has none."""
@@ -62,6 +64,8 @@ def is_derived(message: Message) -> bool:
 def own_messages(messages: Sequence[Message]) -> list[Message]:
     """Those that are not derived (`is_derived`). A result is known without its mark too, by its call's, or by the names
     of `content.served_ids`: clients before 0.0.59 drop metadata."""
+    if _SAID.issuperset(map(_role, messages)):
+        return list(messages)
     made = [(call, m.id) for m in messages if m.role == "assistant" and m.tool_calls for call in m.tool_calls]
     makers = {call.id: maker for call, maker in made}
     marked = {call.id for call, _ in made if _is_marked(call)}

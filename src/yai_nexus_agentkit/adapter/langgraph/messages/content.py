@@ -52,6 +52,7 @@ __all__ = [
     "read_whole",
     "says_nothing",
     "served_ids",
+    "shown_text",
 ]
 
 _WORDS = ("text", "refusal")
@@ -60,6 +61,8 @@ _SAYING = frozenset((*BLOCKS, *_WORDS, *KINDS))
 """Types of the blocks that a client sees something of."""
 _OUTPUTS = "tool_outputs"
 """Member of ``additional_kwargs`` that has the provider's calls of OpenAI's ``output_version`` v0."""
+_BESIDE = ("refusal", "audio", _OUTPUTS, *(shape.where for shape in OUTSIDE))
+"""Members of ``additional_kwargs`` in which a client sees something. Providers leave them without a value, too."""
 
 
 class Joiner:
@@ -129,6 +132,20 @@ def only_text(content: Any) -> str | None:
     return text if type(text) is str else None
 
 
+def shown_text(message: BaseMessage) -> str | None:
+    """The text of a whole message that is nothing but text and calls of the agent's tools; None for any other, which
+    `read_whole` reads."""
+    content, extra = message.content, message.additional_kwargs
+    if extra and any(map(extra.get, _BESIDE)):
+        return None
+    if isinstance(content, str):
+        return content
+    said = [block for block in content if not says_nothing([block])]
+    if len(said) == 1 and type(said[0]) is dict and (said[0].get("citations") or said[0].get("annotations")):
+        return None
+    return only_text(said) if said else ""
+
+
 def says_nothing(content: Any) -> bool:
     """Content that is empty, or one block that is neither text nor reasoning: a piece of a call's arguments."""
     if type(content) is not list or len(content) != 1:
@@ -139,9 +156,8 @@ def says_nothing(content: Any) -> bool:
 
 def read_whole(message: BaseMessage) -> Whole:
     """A whole message as a client shows it."""
-    content = message.content
-    if isinstance(content, str) and not message.additional_kwargs:
-        return Whole(content)
+    if (plain := shown_text(message)) is not None:
+        return Whole(plain)
     reader, layout = _Reader(message), Layout()
     places: dict[Hashable, Place | None] = {}
     media: list[MediaPart] = []
@@ -308,6 +324,8 @@ def calls_of(
         elif isinstance(shown, ShownResult):
             calls.answer(shown.tool_call_id, shown.id)
     for position, message in enumerate(messages):
+        if message.type == "human":  # said in half of the time that asking for its class takes
+            continue
         if isinstance(message, AIMessage):
             if message.tool_calls or message.invalid_tool_calls:
                 own_id = message_id(message, position)

@@ -104,20 +104,20 @@ def was_fetched(message: lc.BaseMessage) -> bool:
 def is_shown(message: lc.BaseMessage) -> bool:
     """Whether a client has a message for this one: placeholders, answers that say nothing and what is withheld are not
     shown."""
-    if message.type == "human" or (message.type == "ai" and _is_plain(message)):  # most of a long thread
+    if (kind := message.type) == "human" or (kind == "ai" and _is_plain(message)):  # most of a long thread
         return True
     if message.additional_kwargs and is_withheld(message):
         return False
-    if message.type == "tool":
+    if kind == "tool":
         return not message.additional_kwargs.get(PENDING)
+    if isinstance(message, lc.AIMessage):
+        if message.tool_calls or message.invalid_tool_calls:
+            return True
+        whole = read_whole(message)
+        return bool(whole.text or whole.served)
     if isinstance(message, lc.ChatMessage):
         return bool(to_agui([message]))
-    if not isinstance(message, lc.AIMessage) or message.tool_calls or message.invalid_tool_calls:
-        return not isinstance(message, lc.RemoveMessage)
-    if isinstance(message.content, str) and not message.additional_kwargs:
-        return bool(message.content)
-    whole = read_whole(message)
-    return bool(whole.text or whole.served)
+    return not isinstance(message, lc.RemoveMessage)
 
 
 def _is_plain(message: lc.BaseMessage) -> bool:

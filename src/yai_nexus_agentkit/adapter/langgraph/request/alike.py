@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ag_ui.core import Message
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from ag_ui.core import AssistantMessage, Message
+from langchain_core.messages import AIMessage, BaseMessage
 
+from yai_nexus_agentkit.adapter.langgraph.messages.content import model_calls, shown_text
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui
 from yai_nexus_agentkit.adapter.langgraph.messages.to_langchain import to_langchain
 from yai_nexus_agentkit.protocol.calls import ThreadCalls
@@ -17,17 +18,29 @@ __all__ = ["alike", "repeats", "same_content", "saved_as", "text_of", "was_saved
 
 
 def alike(message: Message, held: BaseMessage, calls: ThreadCalls) -> bool:
-    """The client shows this message as the thread has it. Plain text is compared without conversion: there may be
+    """The client shows this message as the thread has it. Text and calls are compared without conversion: there may be
     thousands."""
     sent, stored, kind = message.content, held.content, held.type
-    if sent.__class__ is str and sent == stored and (kind == "human" or isinstance(held, ToolMessage)):
-        return True
-    if isinstance(stored, str):
-        if kind in ("human", "system"):
-            return sent == stored or sent == clean_text(stored)
-        if isinstance(held, AIMessage) and not (held.additional_kwargs or held.tool_calls or held.invalid_tool_calls):
-            return (sent or "") == stored and not getattr(message, "tool_calls", None)
+    if sent.__class__ is str and sent == stored:
+        if kind == "human" or kind == "tool":
+            return True
+        if message.role == "assistant" and isinstance(held, AIMessage) and not held.additional_kwargs:
+            return _has_calls(message, held, calls)
+    if kind in ("human", "system") and isinstance(stored, str):
+        return sent == stored or sent == clean_text(stored)
+    if isinstance(held, AIMessage) and message.role == "assistant" and (text := shown_text(held)) is not None:
+        sent = sent or ""
+        return (sent == text or sent == clean_text(text)) and _has_calls(message, held, calls)
     return _converted(message, held, calls)
+
+
+def _has_calls(message: AssistantMessage, held: AIMessage, calls: ThreadCalls) -> bool:
+    """The message has the calls of the thread's, and no others."""
+    if not message.tool_calls:
+        return not (held.tool_calls or held.invalid_tool_calls)
+    own_id = held.id or ""
+    made = [(raw, clean_text(call.get("name") or "")) for raw, call in model_calls(held, own_id)]
+    return _calls(message) == [(calls.made(own_id, raw).id, name) for raw, name in made]
 
 
 def repeats(message: Message, shown: Message | None) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, cast
 
 from ag_ui.core import Message
@@ -43,6 +44,7 @@ from yai_nexus_agentkit.protocol.linked_media import has_links, unlink_media
 __all__ = ["Planner"]
 
 _logger = logging.getLogger(__name__)
+_role = attrgetter("role")
 
 
 class Planner:
@@ -164,7 +166,7 @@ class Planner:
     async def _is_due(self, thread: Thread) -> bool:
         """The thread stopped before a node, which may execute open calls itself. Asked only where the request has
         results of tools, and nothing else shows whose tools those are."""
-        if self._shape.tools or all(m.role != "tool" for m in self._request):
+        if self._shape.tools or "tool" not in map(_role, self._request):
             return False
         return thread.paused or bool((await self._graph.aget_state(self.config)).next)
 

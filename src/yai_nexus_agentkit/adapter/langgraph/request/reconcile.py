@@ -119,7 +119,9 @@ def reconcile(
     else:
         tail, changed = compared.fresh(), compared.changed
         compared.judge(tail)
-        ids = {m.id for m in thread if not (m.additional_kwargs and is_pending(m))}
+        ids = set(map(_id, thread))
+        if len(stored) < len(thread):
+            ids -= {m.id for m in thread if is_pending(m)}
         new = _News(own, tail, thread, ids, calls, is_clients)
     new.compose(found, changed)
     return found
@@ -138,12 +140,15 @@ class _Comparison:
         self._own, self._shown = own, shown
         self._at = {own_id: n for n, own_id in enumerate(map(_id, shown)) if own_id}
         self.found = Reconciliation()
-        self.known = [n for n, own_id in enumerate(map(_id, own)) if own_id in self._at]
+        places = list(map(self._at.get, map(_id, own)))
+        self.known = [n for n, place in enumerate(places) if place is not None]
         """Places of the thread's messages in the request."""
         self._differing: list[tuple[Message, BaseMessage]] = []
         """Messages that the client has otherwise, and not because they were redacted or could not be stored."""
-        for message in map(own.__getitem__, self.known):
-            held = shown[self._at[message.id]]
+        for message, place in zip(own, places, strict=True):
+            if place is None:
+                continue
+            held = shown[place]
             if alike(message, held, calls):
                 if held.additional_kwargs and was_fetched(held):
                     self.found.masked[message.id] = held
@@ -202,7 +207,8 @@ class _Comparison:
     def judge(self, fresh: Iterable[Message]) -> None:
         """Whether the client lacks messages, or has too many."""
         new, changed = {m.id for m in fresh}, {m.id for m in self.changed}
-        surplus = [m for m in self._own if m.id not in self._at and m.id not in new]
+        extra = len(self.known) + len(new) < len(self._own)
+        surplus = [m for m in self._own if m.id not in self._at and m.id not in new] if extra else []
         self.found.surplus = bool(surplus)
         self.found.lacking = (
             len(self.known) < len(self._shown)
@@ -226,7 +232,9 @@ class _News:
     ) -> None:
         self._own, self._before, self._ids, self._calls, self._is_clients = own, before, ids, calls, is_clients
         self._fresh = [m for m in fresh if m.role != "tool" and m.id not in ids]
-        self._results = [m for m in own if m.role == "tool" and m.id not in ids]
+        self._places = [n for n, own_id in enumerate(map(_id, own)) if own_id not in ids]
+        """Places in the request of what the thread lacks."""
+        self._results = [m for m in map(own.__getitem__, self._places) if m.role == "tool"]
         """New wherever they stand: pages put them behind the call, whatever the thread has there."""
 
     def compose(self, found: Reconciliation, changed: list[Message]) -> None:
@@ -257,7 +265,7 @@ class _News:
     def _is_out_of_order(self, stored: Sequence[str | None]) -> bool:
         """The client has the new messages in another order than the thread will."""
         wanted = set(stored)
-        asked = [n for n, m in enumerate(self._own) if m.id in wanted]
+        asked = [n for n in self._places if self._own[n].id in wanted]
         ids = [self._own[n].id for n in asked]
         known = set(ids)
         if ids != [i for i in stored if i in known]:
@@ -316,8 +324,9 @@ def _readable(message: BaseMessage) -> BaseMessage:
 
 
 def message_roles(request: Sequence[Message], held: Sequence[BaseMessage]) -> dict[str, str]:
-    roles: dict[str, str] = {m.id: _ROLES.get(m.type, m.type) for m in held if m.id}
-    roles.update(zip(map(_id, request), map(_role, request), strict=True))
+    roles = dict(zip(map(_id, request), map(_role, request), strict=True))
+    if lacking := set(map(_id, held)).difference(roles):
+        roles.update((m.id, _ROLES.get(m.type, m.type)) for m in held if m.id and m.id in lacking)
     return roles
 
 

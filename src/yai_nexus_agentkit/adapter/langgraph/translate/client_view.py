@@ -84,7 +84,7 @@ class ClientView:
         self._foreign: dict[str, Message] = {m.id: m for m in known.request if m.subagent_run_id is not None}
         self._nested: dict[str, BaseMessage] = {m.id: m for m in known.nested if m.id}
         """Messages of paused subgraphs. The thread's own list gets them when the subgraph ends."""
-        self._held = [m.id for m in known.request]
+        self._held = list(map(_id, known.request))
         """Ids of the client's messages in the client's order, as of the request or of the last snapshot."""
         self._drift: str | None = None if known.in_sync else "the request has messages that the thread lacks"
         """Why the client's messages are not the thread's, if something is known that only a snapshot corrects."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
+from operator import attrgetter
 from typing import Any
 
 from ag_ui.core import BaseEvent, Message
@@ -32,6 +33,8 @@ from yai_nexus_agentkit.protocol.json.json_safe import json_safe
 
 __all__ = ["Conversation"]
 
+_id = attrgetter("id")
+
 
 class Conversation:
     """State and messages of one run."""
@@ -48,7 +51,7 @@ class Conversation:
         holding: Holding | None = None,
     ) -> None:
         self._known, self._reports, self._tree, self._view = plan.known, reports, tree, view
-        self._ids = frozenset(m.id for m in plan.known.request)
+        self._ids = frozenset(map(_id, plan.known.request))
         self._answers = plan.answers if isinstance(plan, Run) else ()
         self._resumes = isinstance(plan, Resume)
         """The graph has not shown its first values, and they are those of a thread that stopped in a step."""
