@@ -18,7 +18,7 @@ from yai_nexus_agentkit.adapter.adk.client_tools import ClientTool, client_tools
 from yai_nexus_agentkit.adapter.adk.history import History, parts_of, public_state
 from yai_nexus_agentkit.adapter.adk.plan import Entry, Plan, plan_of
 from yai_nexus_agentkit.adapter.adk.run import AdkError
-from yai_nexus_agentkit.adapter.adk.sessions import Place, Sessions, message_event, system_event
+from yai_nexus_agentkit.adapter.adk.sessions import Place, Sessions, message_event
 from yai_nexus_agentkit.adapter.adk.talk import LivePlugin, Talk
 from yai_nexus_agentkit.adapter.adk.translate import AdkTranslator, Emission
 from yai_nexus_agentkit.adapter.hook_calls import shown_state
@@ -96,7 +96,7 @@ class AdkLive(LiveSource):
             if session is None and (goes_on or plan.stored or plan.state):
                 session = await self._sessions.begin(place)
             if not talk.is_open:
-                await self._store(session, plan, alone=said is None)
+                await self._sessions.store(session, plan.stored, plan.state if said is None else {})
                 if goes_on:
                     await self._connect(talk, place, session, config, given.tools)
             if talk.is_open and (said is not None or plan.state):
@@ -112,14 +112,6 @@ class AdkLive(LiveSource):
         if talk is not None and not looking and (not talk.is_open or talk.is_behind(session)):
             await talk.close()
         return talk if talk is not None and talk.is_open else Talk(place, self._within)
-
-    async def _store(self, session: Any, plan: Plan, *, alone: bool) -> None:
-        """Store what comes before the model is connected. `alone`: the state too: nothing is said with it."""
-        service = self._sessions.service
-        for entry in plan.stored:
-            await service.append_event(session, message_event(entry))
-        if plan.state and alone:
-            await service.append_event(session, system_event(plan.state))
 
     async def _connect(self, talk: Talk, place: Place, session: Any, config: Any, tools: Iterable[Tool] | None) -> None:
         """Connect the model, with the agent's tools and the client's."""
@@ -178,7 +170,7 @@ class LiveTurn(SourceRun):
             if not items and not await talk.channel.more():
                 await talk.ended()
                 break
-            event = items.popleft()
+            event = talk.channel.take()
             talk.read(event)
             if event is None:
                 continue

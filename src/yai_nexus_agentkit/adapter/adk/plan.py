@@ -11,7 +11,7 @@ from ag_ui.core import AssistantMessage, ContentPart, Message, ResumeEntry, Tool
 from google.genai import types
 
 from yai_nexus_agentkit.adapter.adk.content import response_of, to_content
-from yai_nexus_agentkit.adapter.adk.history import MARKS, History, seeded, shows
+from yai_nexus_agentkit.adapter.adk.history import MARKS, History, responses_of, seeded, shows
 from yai_nexus_agentkit.adapter.adk.questions import Question, answer_to
 from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.adapter.shared.answers import complete_answers
@@ -162,15 +162,10 @@ def _by_tools(fresh: Sequence[Message], questions: Sequence[Question]) -> list[R
 
 def _refuse_unknown(history: History, entries: Sequence[ResumeEntry]) -> None:
     """A client that lost the response sends its answers again; those are ignored."""
-    taken = {part.function_response.id for event in history.events for part in _user_parts(event)}
+    taken = {given.id for event in history.events if event.author == "user" for given in responses_of(event)}
     unknown = [entry.interrupt_id for entry in entries if entry.interrupt_id not in taken]
     if unknown:
         raise ResumeError(f"these interrupts are not open: {', '.join(unknown)}; none is open")
-
-
-def _user_parts(event: Any) -> list[Any]:
-    parts = (event.content.parts or ()) if event.author == "user" and event.content is not None else ()
-    return [part for part in parts if part.function_response is not None]
 
 
 def _ended(history: History, invocation: str, agent: str) -> bool:

@@ -241,8 +241,8 @@ class RemoteAdkSource(AdkSource):
             before += parts
         if message is not None and message.content is not None:
             message.content.parts = [*before, *(message.content.parts or ())]
-        if plan.state and message is None:
-            await super()._store(session, Plan(state=plan.state))
+        if message is None:
+            await self._sessions.store(session, (), plan.state)
 
 
 def from_environment() -> RemoteAdkSource:

@@ -19,15 +19,12 @@ from yai_nexus_agentkit.adapter.adk.plugin import RunPlugin
 from yai_nexus_agentkit.adapter.adk.sessions import Place
 from yai_nexus_agentkit.adapter.adk.translate import AdkTranslator, Emission
 from yai_nexus_agentkit.adapter.run_context import Attempt
-from yai_nexus_agentkit.adapter.shared.channel import Channel
+from yai_nexus_agentkit.adapter.shared.channel import BoundedChannel
 from yai_nexus_agentkit.adapter.source import SourceRun
 from yai_nexus_agentkit.errors import AGUIAdapterError
 from yai_nexus_agentkit.orchestration.sinks import Sink, enter, token_of
 
 __all__ = ["AdkError", "AdkRun"]
-
-_MOST_WAITING = 256
-"""Events that may wait for the reader; then the agent waits."""
 
 
 class AdkError(AGUIAdapterError):
@@ -54,8 +51,7 @@ class AdkRun(SourceRun):
         """`slot`: room for a run that goes on; raises `OverloadedError`. `made`: the runner of this run alone."""
         self.translator = translator
         self._plan, self._place, self._slot, self._run_config = plan, place, slot, run_config
-        self._channel: Channel[Any] = Channel()
-        self._room = asyncio.Event()
+        self._channel: BoundedChannel[Any] = BoundedChannel()
         token = token_of(attempt.key) if attempt is not None else ""
         sink = Sink(lambda call, envelope: self._emit(call, envelope), token=token)
         self._runner, self._plugin = made(sink)
@@ -75,11 +71,8 @@ class AdkRun(SourceRun):
         with self._slot():
             task = asyncio.get_running_loop().create_task(self._work(), name="agui-adk")
             try:
-                items = channel.items
                 while await channel.more():
-                    while items:
-                        yield items.popleft()
-                    self._room.set()
+                    yield channel.take()
                 await task
             finally:
                 if not task.done():
@@ -96,14 +89,11 @@ class AdkRun(SourceRun):
             async with aclosing(self._native()) as natives:
                 async for event in natives:
                     self._channel.put(event)
+                    await self._channel.room()
                     if event.partial:
-                        if len(self._channel.items) >= _MOST_WAITING:
-                            self._room.clear()
-                            await self._room.wait()
                         continue
-                    if event.actions.artifact_delta:
-                        for file in await files_of(self._runner, self._place, event.actions.artifact_delta):
-                            self._channel.put(file)
+                    for file in await files_of(self._runner, self._place, event.actions.artifact_delta):
+                        self._channel.put(file)
                     if event.error_code and not _is_of_node(event):
                         failed = AdkError(event.error_code, event.error_message)
                     elif event.content is not None and event.content.parts:

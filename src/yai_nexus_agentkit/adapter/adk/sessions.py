@@ -6,7 +6,7 @@ package's own, of the user `_DIRECTORY`, says which they were, so that the threa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -85,6 +85,12 @@ class Sessions:
                 await self.service.create_session(**entry._asdict(), state=where)
             self._remember(place)
         return await self.service.create_session(**place._asdict())
+
+    async def store(self, session: Session, messages: Iterable[Entry], state: Mapping[str, Any]) -> None:
+        """Append messages, then a change of the state if there is one."""
+        events = [message_event(one) for one in messages] + ([system_event(state)] if state else [])
+        for event in events:
+            await self.service.append_event(session, event)
 
     async def delete(self, place: Place) -> None:
         """Remove the session."""

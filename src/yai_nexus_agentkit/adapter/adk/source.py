@@ -29,7 +29,7 @@ from yai_nexus_agentkit.adapter.adk.live import AdkLive
 from yai_nexus_agentkit.adapter.adk.plan import Plan, back_to, is_unfinished, plan_of
 from yai_nexus_agentkit.adapter.adk.plugin import RunPlugin
 from yai_nexus_agentkit.adapter.adk.run import AdkRun
-from yai_nexus_agentkit.adapter.adk.sessions import AdkThreads, Place, Sessions, message_event, system_event
+from yai_nexus_agentkit.adapter.adk.sessions import AdkThreads, Place, Sessions, message_event
 from yai_nexus_agentkit.adapter.adk.translate import AdkTranslator
 from yai_nexus_agentkit.adapter.hook_calls import shown_state
 from yai_nexus_agentkit.adapter.options import AdapterOptions
@@ -170,11 +170,7 @@ class AdkSource(Source):
 
     async def _store(self, session: Any, plan: Plan) -> None:
         """Store what comes before the message that runs, and the client's state if nothing runs."""
-        service = self._sessions.service
-        for entry in plan.stored:
-            await service.append_event(session, message_event(entry))
-        if plan.state and plan.message is None:
-            await service.append_event(session, system_event(plan.state))
+        await self._sessions.store(session, plan.stored, plan.state if plan.message is None else {})
 
     @contextmanager
     def _slot(self) -> Iterator[None]:

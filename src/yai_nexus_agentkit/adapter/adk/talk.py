@@ -32,7 +32,7 @@ from yai_nexus_agentkit.adapter.adk.questions import CONFIRMATION, Question, ans
 from yai_nexus_agentkit.adapter.adk.sessions import Place
 from yai_nexus_agentkit.adapter.adk.translate import Emission
 from yai_nexus_agentkit.adapter.shared.answers import complete_answers
-from yai_nexus_agentkit.adapter.shared.channel import Channel
+from yai_nexus_agentkit.adapter.shared.channel import BoundedChannel
 from yai_nexus_agentkit.adapter.source import Waiting
 from yai_nexus_agentkit.errors import OverloadedError
 from yai_nexus_agentkit.orchestration.sinks import Sink, enter
@@ -40,8 +40,6 @@ from yai_nexus_agentkit.orchestration.sinks import Sink, enter
 __all__ = ["LivePlugin", "Talk"]
 
 _logger = logging.getLogger(__name__)
-_MOST_WAITING = 256
-"""Events that may wait for the reader; then the model's are not read."""
 _MOST_UNHEARD = 1024 * 1024
 """Bytes of audio that may wait for the model: half a minute of speech."""
 
@@ -82,7 +80,7 @@ class Talk:
     """One connection. It is open from `open` until `close`, or until the model ends it."""
 
     def __init__(self, place: Place, answer_within: float) -> None:
-        self.channel: Channel[Any] = Channel()
+        self.channel: BoundedChannel[Any] = BoundedChannel()
         """The events that no turn has read yet; None only wakes the reader."""
         self.sink = Sink(lambda call, envelope: self.channel.put(Emission(call, envelope)))
         self._place, self._within = place, answer_within
@@ -96,7 +94,6 @@ class Talk:
         self._task: asyncio.Task[None] | None = None
         self._raised: Exception | None = None
         """The exception that a turn was given."""
-        self._room = asyncio.Event()
         self._read: set[str] = set()
         """Ids of the events that turns have read."""
         self._waiting: dict[str, _Waiting] = {}
@@ -133,15 +130,12 @@ class Talk:
                     self.channel.put(event)
                     for file in await files_of(runner, self._place, event.actions.artifact_delta):
                         self.channel.put(file)
-                    while len(self.channel.items) >= _MOST_WAITING:
-                        self._room.clear()
-                        await self._room.wait()
+                    await self.channel.room()
 
     def read(self, event: Any) -> None:
         """A turn has this event."""
         if isinstance(event, Event) and not event.partial and not any(part.inline_data for part in parts_of(event)):
             self._read.add(event.id)  # pieces and audio are not stored
-        self._room.set()
 
     def known(self, events: Iterable[Event]) -> list[Event]:
         """The stored events without those that no turn has read yet: they are the next turn's."""

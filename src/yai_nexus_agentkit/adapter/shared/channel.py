@@ -13,7 +13,10 @@ from collections import deque
 from threading import get_ident
 from typing import Generic, TypeVar
 
-__all__ = ["Channel"]
+__all__ = ["BoundedChannel", "Channel"]
+
+_MOST_WAITING = 256
+"""Items of a `BoundedChannel` that may wait for the reader."""
 
 T = TypeVar("T")
 
@@ -71,6 +74,25 @@ class Channel(Generic[T]):
             return
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody reads any more
             self._loop.call_soon_threadsafe(_resolve, waiter)
+
+
+class BoundedChannel(Channel[T]):
+    """A channel whose writer, a coroutine on the reader's loop, can wait until the reader has taken enough."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._room = asyncio.Event()
+
+    def take(self) -> T:
+        """The next item. Raises IndexError if there is none."""
+        self._room.set()
+        return self.items.popleft()
+
+    async def room(self) -> None:
+        """Wait while too many items were not read."""
+        while len(self.items) >= _MOST_WAITING:
+            self._room.clear()
+            await self._room.wait()
 
 
 def _resolve(waiter: asyncio.Future[None]) -> None:
