@@ -17,7 +17,6 @@ from yai_nexus_agentkit.cli.client import Client
 from yai_nexus_agentkit.cli.failures import CommandError, warnings_shown
 from yai_nexus_agentkit.cli.interruptible import run_interruptible
 from yai_nexus_agentkit.cli.layout import LABEL_WIDTH, Page
-from yai_nexus_agentkit.cli.remote import remote_opened
 from yai_nexus_agentkit.cli.session import PAUSED, PROMPT, SUCCESS, Agent, Session
 from yai_nexus_agentkit.cli.terminal import Terminal
 from yai_nexus_agentkit.cli.trace import BRIEF, Trace
@@ -77,6 +76,10 @@ def _check(args: argparse.Namespace) -> None:
 @asynccontextmanager
 async def _agent(args: argparse.Namespace) -> AsyncIterator[Agent]:
     if args.url is not None:
+        try:
+            from yai_nexus_agentkit.cli.remote import remote_opened
+        except ModuleNotFoundError as error:
+            raise CommandError("--url needs httpx: pip install httpx") from error
         async with remote_opened(args.url, args.header) as remote:
             yield remote
         return

@@ -1,4 +1,5 @@
-"""Edge. ``--checkpointer`` and ``--store``: where a graph stores its threads and its long-term data."""
+"""Edge. ``--checkpointer``, ``--store``, ``--run-store``: where a graph stores its threads and its long-term data, and
+what workers share."""
 
 from __future__ import annotations
 

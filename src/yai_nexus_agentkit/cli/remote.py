@@ -11,20 +11,18 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
+import httpx
+from ag_ui.core import Event
+from pydantic import TypeAdapter, ValidationError
+
+from yai_nexus_agentkit.adapter.control import Controlled, RunControl, Stopped
 from yai_nexus_agentkit.cli.failures import CommandError
 from yai_nexus_agentkit.errors import own_text
 from yai_nexus_agentkit.protocol.json.reader import read_json
 from yai_nexus_agentkit.protocol.sse_reader import SSEReader
-
-if TYPE_CHECKING:
-    import httpx
-    from pydantic import TypeAdapter
-
-    from yai_nexus_agentkit.adapter.control import RunControl
 
 __all__ = ["RemoteAgent", "remote_opened"]
 
@@ -36,6 +34,7 @@ _AGAIN_AFTER = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Seconds before each attempt to join a run whose connection was lost."""
 _NO_SUCH_ROUTE = (404, 405, 501)
 _EXPECTED = "text/event-stream"
+_EVENT: TypeAdapter[Any] = TypeAdapter(Event)
 
 
 class _Refused(Exception):
@@ -52,10 +51,6 @@ async def remote_opened(url: str, headers: Sequence[str]) -> AsyncIterator[Remot
 
     Raises `CommandError`: the URL or a header is none, nobody answers there, or the server turns the caller away.
     """
-    try:
-        import httpx
-    except ImportError as error:
-        raise CommandError("--url needs httpx: pip install httpx") from error
     try:
         timeout = httpx.Timeout(_ANSWERS_WITHIN, read=None)
         client = httpx.AsyncClient(headers=dict(map(_header, headers)), timeout=timeout, follow_redirects=True)
@@ -84,8 +79,6 @@ class RemoteAgent:
 
     async def check(self) -> None:
         """Ask for the agent's capabilities. Raises `CommandError`."""
-        import httpx
-
         try:
             async with asyncio.timeout(_ANSWERS_WITHIN):
                 answer = await self._client.get(f"{self._url}/capabilities")
@@ -112,8 +105,6 @@ class RemoteAgent:
         self, events: AsyncGenerator[str, None], asked: Mapping[str, Any], control: RunControl
     ) -> AsyncGenerator[str, None]:
         """The events until they end, or until `control` stops them: the run on the server then, too."""
-        from yai_nexus_agentkit.adapter.control import Controlled, Stopped
-
         try:
             async with aclosing(events):
                 async for event in Controlled(events, control):
@@ -122,8 +113,6 @@ class RemoteAgent:
             await self._cancel(asked)
 
     async def _run(self, asked: Mapping[str, Any]) -> AsyncGenerator[str, None]:
-        import httpx
-
         attempts = iter(_AGAIN_AFTER if self._resumable else ())
         path = ""
         while True:
@@ -144,8 +133,6 @@ class RemoteAgent:
                 await asyncio.sleep(pause)
 
     async def _look(self, asked: Mapping[str, Any]) -> AsyncGenerator[str, None]:
-        import httpx
-
         try:
             async with aclosing(self._streamed("/connect", asked)) as events:
                 async for event in events:
@@ -158,8 +145,6 @@ class RemoteAgent:
 
     async def _streamed(self, path: str, asked: Mapping[str, Any]) -> AsyncGenerator[str, None]:
         """The events of one response. One that ends too early is an error of the connection."""
-        import httpx
-
         last, headers = "", {"accept": _EXPECTED}
         async with self._client.stream("POST", f"{self._url}{path}", json=asked, headers=headers) as answer:
             if answer.is_error:
@@ -180,29 +165,17 @@ class RemoteAgent:
 
     async def _cancel(self, asked: Mapping[str, Any]) -> None:
         """Stop the thread's run. A server without this route notices that the connection is closed."""
-        import httpx
-
         with suppress(httpx.HTTPError, TimeoutError):
             async with asyncio.timeout(_STOPS_WITHIN):
                 await self._client.post(f"{self._url}/threads/{quote(asked['threadId'], safe='')}/cancel")
 
 
-@cache
-def _events() -> TypeAdapter[Any]:
-    from ag_ui.core import Event
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(Event)
-
-
 def _type_of(frame: str) -> str:
     """The type of an event, which may be one that AG-UI does not have. Raises `_Refused` for what is no event."""
-    from pydantic import ValidationError
-
     try:
         event = read_json(frame, max_depth=_DEPTH)
         kind = event["type"] + ""
-        _events().validate_python(event)
+        _EVENT.validate_python(event)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         if first["type"] != "union_tag_invalid":

@@ -24,7 +24,7 @@ from yai_nexus_agentkit.protocol.json.json_safe import MAX_DEPTH, json_safe
 from yai_nexus_agentkit.protocol.json.reader import read_json
 from yai_nexus_agentkit.protocol.parts import part_from_block
 
-__all__ = ["RequestLimits", "parse_request", "peer_declares"]
+__all__ = ["RequestLimits", "empty_request", "parse_request", "peer_declares"]
 
 _ROLES = frozenset({"developer", "system", "assistant", "user", "tool", "reasoning"})
 _SCALARS = frozenset({str, int, float, bool, type(None)})
@@ -100,6 +100,14 @@ def parse_request(
         (path, reason), *others = faults[:_FAULTS]
         raise RunInputError("; ".join((reason, *(f"{place}: {text}" for place, text in others))), path=path)
     return parsed
+
+
+def empty_request(thread_id: str, version: str | None = "1.0") -> RunAgentInput:
+    """A request that only names a thread, for reading it. `version`: of the peer's protocol."""
+    return RunAgentInput(
+        thread_id=thread_id, run_id="", protocol_version=version,
+        state={}, messages=[], tools=[], context=[], forwarded_props={},
+    )  # fmt: skip
 
 
 def peer_declares(run_input: RunAgentInput) -> bool:

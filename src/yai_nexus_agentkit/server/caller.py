@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
-from ag_ui.core import Message, RunAgentInput
+from ag_ui.core import Message
 from starlette.requests import HTTPConnection
 
 from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
 from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.adapter.shared.threads import Threads
 from yai_nexus_agentkit.errors import ThreadNotFoundError
-from yai_nexus_agentkit.protocol.request import peer_declares
+from yai_nexus_agentkit.protocol.request import empty_request, peer_declares
 from yai_nexus_agentkit.runs.identity import Identity, ThreadRef
 from yai_nexus_agentkit.server.agents import ServedAgent
 from yai_nexus_agentkit.server.settings import ServerSettings
@@ -109,12 +109,7 @@ class Caller:
 
     def _outside_run(self, adapter: AGUIAdapter, thread: ThreadRef) -> RunContext:
         """The context of hooks outside a run. A peer that names no version gets what old clients read."""
-        asked = RunAgentInput(
-            thread_id=thread.id,
-            run_id="",
-            protocol_version=self.request.query_params.get("protocolVersion"),
-            state={}, messages=[], tools=[], context=[], forwarded_props={},
-        )  # fmt: skip
+        asked = empty_request(thread.id, self.request.query_params.get("protocolVersion"))
         return RunContext(
             run_input=asked,
             declared=peer_declares(asked),

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from ag_ui.core import Interrupt, Message, RunAgentInput, RunFinishedEvent, RunFinishedInterruptOutcome
+from ag_ui.core import Interrupt, Message, RunFinishedEvent, RunFinishedInterruptOutcome
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -24,6 +24,7 @@ from starlette.routing import Route
 
 from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
 from yai_nexus_agentkit.errors import ThreadBusyError, ThreadNotFoundError
+from yai_nexus_agentkit.protocol.request import empty_request
 from yai_nexus_agentkit.runs.board import Board
 from yai_nexus_agentkit.runs.identity import Identity
 from yai_nexus_agentkit.runs.live_run import LiveRun
@@ -341,10 +342,7 @@ class OpenAI:
         async with asyncio.timeout(limit):
             if store is None or not await store.exists(thread.key) or not await store.waits(thread.key):
                 return ()
-        asked = RunAgentInput(
-            thread_id=thread_id, run_id="", protocol_version="1.0",
-            state={}, messages=[], tools=[], context=[], forwarded_props={},
-        )  # fmt: skip
+        asked = empty_request(thread_id)
         facts, found = caller.facts(thread), list[Interrupt]()
         async with aclosing(
             restored(adapter, asked, caller.identity, thread, facts, limit, lambda event: event)

@@ -54,11 +54,12 @@ def _rule(middleware: Any) -> Rule:
     """The redaction of a text by the middleware's own public hooks. Text that it blocks gets placeholders."""
 
     def redact(text: str) -> str:
-        if not text or not middleware.detector(text):
+        matches = middleware.detector(text) if text else ()
+        if not matches:
             return text
         if middleware.strategy in ("redact", "block"):
             placeholder = f"[REDACTED_{str(middleware.pii_type).upper()}]"
-            for match in sorted(middleware.detector(text), key=lambda match: match["start"], reverse=True):
+            for match in sorted(matches, key=lambda match: match["start"], reverse=True):
                 text = text[: match["start"]] + placeholder + text[match["end"] :]
             return text
         if middleware.apply_to_output:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-from uuid import uuid4
 
 from ag_ui.core import (
     BaseEvent,
@@ -15,7 +14,6 @@ from ag_ui.core import (
     CustomEvent,
     Message,
     MessagesSnapshotEvent,
-    RunAgentInput,
     RunErrorEvent,
     RunFinishedEvent,
     StateSnapshotEvent,
@@ -23,6 +21,7 @@ from ag_ui.core import (
 )
 
 from yai_nexus_agentkit.protocol.activities import AFTER
+from yai_nexus_agentkit.protocol.request import empty_request
 from yai_nexus_agentkit.transport.ai_sdk.chunks import UIMessageStream, Version
 from yai_nexus_agentkit.transport.ai_sdk.conversation import events_of
 from yai_nexus_agentkit.transport.ai_sdk.facts import Chunk, values_json
@@ -55,9 +54,7 @@ class UIHistory:
 
     def of(self, chat: str) -> Posted:
         """The request that looks at a thread."""
-        nothing: dict[str, Any] = {"messages": [], "tools": [], "context": [], "state": None, "forwarded_props": {}}
-        run_input = RunAgentInput(thread_id=chat, run_id=str(uuid4()), protocol_version="1.0", **nothing)
-        return Posted(run_input, lambda: self)
+        return Posted(empty_request(chat), lambda: self)
 
     def encode(self, event: BaseEvent) -> bytes:
         """Take the next event."""

@@ -14,6 +14,7 @@ from ag_ui.core import BaseEvent, RunErrorEvent, TextMessageContentEvent
 from pydantic_core import to_json
 
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text
+from yai_nexus_agentkit.transport.agui_sse import KEEP_ALIVE, SSEEncoder
 from yai_nexus_agentkit.transport.openai.answers import ChatAnswer, Shown
 from yai_nexus_agentkit.transport.openai.errors import error_body, status_of
 
@@ -26,13 +27,8 @@ class Chunks(ChatAnswer):
     """A stream of ``chat.completion.chunk``. `usage`: send it in a last chunk."""
 
     status = 200
-    headers: Mapping[str, str] = {
-        "content-type": "text/event-stream",
-        "cache-control": "no-cache",
-        "x-accel-buffering": "no",
-        "x-should-retry": "false",
-    }
-    keep_alive = b": keep-alive\n\n"
+    headers: Mapping[str, str] = {**SSEEncoder.headers, "x-should-retry": "false"}
+    keep_alive = KEEP_ALIVE
 
     def __init__(self, shown: Shown, *, usage: bool) -> None:
         super().__init__(shown)
