@@ -7,6 +7,7 @@ import asyncio
 import itertools
 import json
 import logging
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -54,9 +55,11 @@ def request(**fields: Any) -> RunAgentInput:
     return run_input([user], **{"thread_id": "thread", "run_id": "run-1", **fields})
 
 
-async def run(graph: Graph, hooks: Hooks, *, given: Any = None, **kwargs: Any) -> Run:
-    asked = given or request()
-    events = [wire(event) async for event in AGUIAdapter(graph, hooks=hooks).run(asked, **kwargs)]
+async def run(
+    graph: Graph, hooks: Hooks, options: AdapterOptions | None = None, *, given: Any = None, **kwargs: Any
+) -> Run:
+    asked, adapter = given or request(), AGUIAdapter(graph, hooks=hooks, options=options or AdapterOptions())
+    events = [wire(event) async for event in adapter.run(asked, **kwargs)]
     return {"events": events, "input": wire(asked.model_dump_json(by_alias=True))}
 
 
@@ -605,16 +608,24 @@ async def test_a_choice_that_fails_late_leaves_nothing_open(judge: Judge, kind: 
 # ---------------------------------------------------------------- failures, the end
 
 
-async def test_a_failure_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("source", ["events", "callbacks"])
+async def test_a_failure_is_logged_once_with_its_place(caplog: pytest.LogCaptureFixture, source: Any) -> None:
     def raising(event: Any, run: Any) -> Any:
         raise KeyError("hook")
 
-    for hooks in (Hooks(), Hooks(on_error=lambda error, run: "Sorry."), Hooks(on_event=raising)):
+    failing_model = chat(scripted([ConnectionError("no network")]))
+    for graph, hooks, place in (
+        (in_a_row({"fail": broken}), Hooks(), "in broken"),
+        (in_a_row({"fail": broken}), Hooks(on_error=lambda error, run: "Sorry."), "in broken"),
+        (in_a_row({"fail": broken}), Hooks(on_event=raising), "in raising"),
+        (failing_model, Hooks(), "in _ainvoke"),
+    ):
         caplog.clear()
-        done = await run(in_a_row({"fail": broken}), hooks)
+        done = await run(graph, hooks, AdapterOptions(source=source))
 
         [logged] = [record for record in caplog.records if record.exc_info]
-        assert "run-1" in logged.getMessage()
+        file = "support/graphs.py" if graph is failing_model else "integration/test_hooks.py"
+        assert re.match(rf"error in run run-1 at tests/{file}:\d+, {place}; the client", logged.getMessage())
         assert repr(done["events"][-1]["message"]) in logged.getMessage()
 
 

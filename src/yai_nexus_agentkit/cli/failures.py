@@ -5,27 +5,17 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import sys
-import sysconfig
 import traceback
 from collections.abc import Iterator
-from pathlib import Path
 
-from yai_nexus_agentkit.errors import AGUIAdapterError
+from yai_nexus_agentkit.errors import AGUIAdapterError, place_of
 
-__all__ = ["LOG_FORMAT", "PROGRAM", "CommandError", "place", "report", "summary", "warn", "warnings_shown"]
+__all__ = ["LOG_FORMAT", "PROGRAM", "CommandError", "report", "summary", "warn", "warnings_shown"]
 
 PROGRAM = "yai-nexus-agentkit"
 LOG_FORMAT = "%(levelname)s: %(message)s"
 """Warnings of the command line look the same. Log lines of a server have the time and the process in front."""
-
-_OURS = str(Path(__file__).resolve().parent.parent)
-_LIBRARIES = tuple(
-    str(Path(folder).resolve())
-    for name in ("stdlib", "platstdlib", "purelib", "platlib")
-    if (folder := sysconfig.get_path(name))
-)
 
 
 class CommandError(Exception):
@@ -51,32 +41,8 @@ def summary(error: BaseException) -> str:
     """``ValueError: no key (my_agent.py:12, in build)``, in one line."""
     text = " ".join(str(error.msg if isinstance(error, SyntaxError) else error).split())
     named = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    where = place(error)
+    where = place_of(error)
     return f"{named} ({where})" if where else named
-
-
-def place(error: BaseException) -> str | None:
-    """``my_agent.py:12, in build``: the innermost line of the user's own code; without one, of any code."""
-    if isinstance(error, SyntaxError) and error.filename:
-        return f"{_shown(error.filename)}:{error.lineno}"
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<")]
-    frames = [frame for frame in frames if not _within(frame.filename, (_OURS,))]
-    own = [frame for frame in frames if not _within(frame.filename, _LIBRARIES)]
-    if not (own or frames):
-        return None
-    frame = (own or frames)[-1]
-    name = "" if frame.name == "<module>" else f", in {frame.name}"
-    return f"{_shown(frame.filename)}:{frame.lineno}{name}"
-
-
-def _within(filename: str, folders: tuple[str, ...]) -> bool:
-    path = os.path.realpath(filename)
-    return any(path.startswith(folder + os.sep) for folder in folders)
-
-
-def _shown(filename: str) -> str:
-    relative = os.path.relpath(filename)
-    return filename if relative.startswith("..") else relative
 
 
 # ---------------------------------------------------------------- the log
@@ -100,7 +66,7 @@ class _OneLine(logging.Handler):
 def _location(error: BaseException) -> str:
     if isinstance(error, AGUIAdapterError) and error.__cause__ is not None:
         error = error.__cause__  # what a hook raised
-    return f"{type(error).__name__} at {place(error) or 'an unknown place'}; use --traceback for the full traceback"
+    return f"{type(error).__name__} at {place_of(error) or 'an unknown place'}; use --traceback for the full traceback"
 
 
 @contextlib.contextmanager
