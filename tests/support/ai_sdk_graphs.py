@@ -48,6 +48,13 @@ def calls() -> Graph:
     return tool_loop(speaker([tool_calls_part(ROME, OSLO)], ["Sunny."]), [weather])
 
 
+def disordered() -> Graph:
+    """The tool node stores the results in another order than they came: a snapshot moves them, and the answer."""
+    said = [reasoning_part("Well, "), reasoning_part(signature="c2lnbmVk"), "half."]
+    asked = tool_calls_part(("nobody", {}, "call_0"), ROME)
+    return tool_loop(speaker([asked], said, provider="anthropic"), [weather])
+
+
 def json_result() -> Graph:
     return tool_loop(speaker(tool_call_parts("found", {"q": "x"}, "call_1"), ["Done."]), [found])
 

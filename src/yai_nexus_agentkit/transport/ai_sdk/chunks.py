@@ -51,6 +51,11 @@ class UIMessageStream:
         self._started = self._in_step = False
         self._step_calls: list[str] = []
         """The calls in the newest step."""
+        self._step_texts: set[_Key] = set()
+        """Text and reasoning in the newest step."""
+        self._torn: Sequence[Message] | None = None
+        """The turn in the last snapshot, which lacks the message of the step. That is taken back unless the next event
+        is a snapshot that has it: one that changes the order of messages comes behind one that ends before them."""
         self._message: str | None = None
         """The agent's message that the step shows, if it is known."""
         self._open: dict[_Key, dict[str, Any]] = {}
@@ -92,7 +97,8 @@ class UIMessageStream:
         handler = _HANDLERS.get(type(event))
         if handler is None:
             return []
-        chunks = list(handler(self, event))
+        torn = self._torn is not None and not isinstance(event, agui.MessagesSnapshotEvent)
+        chunks = [*(self._take_back() if torn else ()), *handler(self, event)]
         if not self._started and (chunks or isinstance(event, agui.RunStartedEvent)):
             self._started = True
             chunks.insert(0, {"type": "start", "messageId": self.id, **run_facts(event)})
@@ -107,7 +113,7 @@ class UIMessageStream:
                 self._message = self._message or message
                 return
             yield from self._leave()
-        self._in_step, self._message, self._step_calls = True, message, []
+        self._in_step, self._message, self._step_calls, self._step_texts = True, message, [], set()
         yield {"type": "start-step"}
 
     @property
@@ -139,6 +145,7 @@ class UIMessageStream:
             return
         yield from self._into(message)
         self._seen.add((kind, own))
+        self._step_texts.add((kind, own))
         self._open[kind, own] = facts
         yield {"type": f"{kind}-start", "id": own, "providerMetadata": {"agui": dict(facts)}}
 
@@ -262,26 +269,35 @@ class UIMessageStream:
         yield self._values.subagent(event)
 
     def _snapshot(self, event: agui.MessagesSnapshotEvent) -> Iterator[Chunk]:
-        """Show what of this turn was not streamed. A message that is gone is taken back as far as clients can."""
-        if self._in_step and self._message in self._stored and self._is_gone(event.messages):
-            if self._version == 7:
-                gone = {key for key in self._seen if key[1] == self._message}
-                self._open.clear()
-                self._loose.clear()
-                self._seen -= gone
-                self._calls.forget(self._step_calls)
-                self._message, self._step_calls = None, []
-                yield {"type": "reset-step"}
-            else:
-                yield from self._leave()
+        """Show what of this turn was not streamed."""
         self._calls.earlier = event.messages
         messages = since(event.messages, self._turn)
         self._places = {self._turn, *(message.id for message in messages)}
-        for past in events_of(messages):
-            yield from self.feed(past)
+        torn = self._in_step and self._message in self._stored and self._is_gone(event.messages)
+        self._torn = messages if torn else None
+        if not torn:
+            yield from self._show(messages)
 
     def _is_gone(self, messages: Iterable[Message]) -> bool:
         return all(message.id != self._message for message in messages) and not self._goes_on
+
+    def _take_back(self) -> Iterator[Chunk]:
+        """Take back the message of the step, as far as clients can. What else stood in the step is shown again."""
+        messages, self._torn = self._torn or (), None
+        if self._version == 7:
+            self._open.clear()
+            self._loose.clear()
+            self._seen -= self._step_texts
+            self._calls.forget(self._step_calls)
+            self._message, self._step_calls, self._step_texts = None, [], set()
+            yield {"type": "reset-step"}
+        else:
+            yield from self._leave()
+        yield from self._show(messages)
+
+    def _show(self, messages: Iterable[Message]) -> Iterator[Chunk]:
+        for past in events_of(messages):
+            yield from self.feed(past)
 
     # ------------------------------------------------------------------ the end
 

@@ -3,7 +3,9 @@
 OpenAI's clients send the whole conversation each time, without ids. What they send is compared with the thread turn by
 turn, a turn being a message of the user and all up to the next one. Where both agree the thread's own messages are
 used: they have ids, reasoning and the work of the server's tools. Answers are compared without white space and without
-reasoning that a client wrote into them, and one may be the beginning of the other: a reader may have stopped it.
+reasoning that a client wrote into them, and one may be the beginning of the other: a reader may have stopped it. Text
+that the thread does not store may stand between its messages, and messages that were not shown may be missing. Turns
+that the graph itself took out of the thread, or replaced by a summary, need not be there.
 """
 
 from __future__ import annotations
@@ -49,7 +51,13 @@ class _Turn:
     @property
     def said(self) -> str:
         """The text of the answer, for comparison."""
-        return _SPACE.sub("", _THOUGHTS.sub("", self.text))
+        return _bare(self.text)
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts of its messages, for comparison."""
+        answers = (message for message in self.rest if _role(message) == "assistant")
+        return [text for message in answers if (text := _bare("".join(texts_of(message))))]
 
     @property
     def calls(self) -> set[str]:
@@ -134,8 +142,9 @@ def place(posted: Conversation, history: Sequence[Any], thread_id: str, *, tail:
     if not asked:
         raise Elsewhere(conversation_key(thread_id, "instructions alone"))
     last = len(asked) - 1
+    gone, held = _left(asked, held)
     for n, turn in enumerate(asked[:last]):
-        if n >= len(held) or not _alike(turn, held[n]):
+        if n >= gone and (n >= len(held) or not _alike(turn, held[n])):
             raise _elsewhere(thread_id, asked[: n + 1], held)
     newest = asked[last]
     instructions, history = _instructions(posted.messages, history)
@@ -195,6 +204,19 @@ def _turns(messages: Sequence[Any], *, posted: bool = False) -> list[_Turn]:
     return turns
 
 
+def _left(asked: list[_Turn], held: list[_Turn]) -> tuple[int, list[_Turn]]:
+    """How many of the posted turns the graph itself took out of its thread, and the thread's turns in their places
+    beside the posted ones. A summary stands in a turn that nobody posted."""
+    if not held or _same(asked[0].asked, held[0].asked):
+        return 0, held
+    last = len(asked) - 1
+    kept = held[next((n for n, turn in enumerate(held) if any(_same(a.asked, turn.asked) for a in asked)), len(held)) :]
+    for gone in (last - len(kept), last + 1 - len(kept)):  # a further message; the newest one again
+        if kept and 0 < gone <= last and all(map(_alike, asked[gone:last], kept)):
+            return gone, [*asked[:gone], *kept]
+    return 0, held
+
+
 def _alike(turn: _Turn, held: _Turn) -> bool:
     if not _same(turn.asked, held.asked) or not turn.calls <= held.calls:
         return False
@@ -203,7 +225,20 @@ def _alike(turn: _Turn, held: _Turn) -> bool:
     one, other = turn.said, held.said
     if turn.asked is None:
         return one == other  # a greeting, which the client wrote: nobody stopped it
-    return one.startswith(other) or other.startswith(one)
+    return one.startswith(other) or other.startswith(one) or _shows(one, held.texts)
+
+
+def _shows(answer: str, texts: Sequence[str]) -> bool:
+    """The answer has all these texts in their order, among others that are not stored; or only some of them."""
+    at, rest = 0, answer
+    for text in texts:
+        found = answer.find(text, at) if at >= 0 else -1
+        at, rest = found + len(text) if found >= 0 else -1, rest.removeprefix(text)
+    return at > 0 or not rest
+
+
+def _bare(text: str) -> str:
+    return _SPACE.sub("", _THOUGHTS.sub("", text))
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -61,7 +61,8 @@ class Reconciliation:
     late: bool = False
     """A whole history whose only news is a result that was left out: the call has one, and was dealt with."""
     strange: frozenset[str] = frozenset()
-    """Of a request that forks: ids of its assistant messages that the thread lacks. Another branch may have them."""
+    """Of a request that forks: ids of its newest assistant messages, if the thread lacks them. Another branch may have
+    them."""
     texts: dict[str, str] = field(default_factory=dict)
     """Texts that the client was sent, by message id, where a saver could not store them as they were."""
     masked: dict[str, BaseMessage] = field(default_factory=dict)
@@ -200,7 +201,9 @@ class _Comparison:
         kept = {m.id for m in self._own[:position]}
         self.found.lacking = any(m.id not in kept for m in self._shown[:start])
         self.found.surplus = True  # what the client holds of the old branch is not part of the new one
-        self.found.strange = frozenset(m.id for m in self._own if m.role == "assistant" and m.id not in self._at)
+        answers = [m.id for m in self._own if m.role == "assistant"]
+        shared = max((n for n, own in enumerate(answers) if own in self._at), default=-1)  # the graph took out others
+        self.found.strange = frozenset(answers[shared + 1 :])
         changed = [m for m in self.changed if m.id in before and m.id in kept]
         return list(filter(_is_taken, self._own[position:])), changed
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence, Set
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ag_ui.core import Message
@@ -39,6 +39,8 @@ class Place:
     saved: CheckpointTuple
     values: Any
     messages: Sequence[BaseMessage]
+    whole: bool = False
+    """The run that answered took messages out later, by itself: a branch begins with the messages of this place."""
 
     @property
     def ids(self) -> list[str | None]:
@@ -128,14 +130,17 @@ class History:
         return parent if parent and search.message_id not in parent.ids and search.fits(parent) else None
 
     async def _walk(self, search: _Search, here: Place) -> Place | None:
+        """Up from this place, which has the message where it is looked for, to the first one without it."""
+        if not search.leads(here.ids):
+            return None
+        whole = False
         for _ in range(_WALK):
-            if not search.leads(here.ids):
-                return None
             parent = await self._parent(here)
             if parent is None:
                 return None
             if search.message_id not in parent.ids:
-                return parent if search.fits(parent, exactly=True) else None
+                return replace(parent, whole=True) if whole else parent if search.fits(parent, exactly=True) else None
+            whole = whole or not search.leads(parent.ids)
             here = parent
         return None
 
@@ -245,6 +250,8 @@ def _restored(place: Place, before: Sequence[BaseMessage]) -> list[BaseMessage]:
     wanted = {m.id for m in before}
     gone = [RemoveMessage(id=i) for i in held if i and i not in wanted]
     revised = [m for m in before if m.id in held and m.type == "system" and m.content != held[m.id].content]
+    if place.whole:
+        return revised
     return [*gone, *revised, *(m for m in before if m.id not in held)]
 
 
