@@ -77,6 +77,18 @@ async def test_a_reloaded_page_joins_and_a_late_one_sees_the_thread() -> None:
     assert late.types()[-1] == "RUN_FINISHED"
 
 
+async def test_a_page_that_comes_before_the_first_event_waits_for_it() -> None:
+    gate = asyncio.Event()
+    app = app_of(talker(3), Hooks(before_run=lambda run: gate.wait()), disconnect="continue")
+    first = post(app, run_body())
+    await asyncio.sleep(0.02)
+    page = join(app)
+    await asyncio.sleep(0.02)
+    gate.set()
+    assert (await page.end()).types()[:3] == ["RUN_STARTED", "STATE_SNAPSHOT", "MESSAGES_SNAPSHOT"]
+    assert page.text() == (await first.end()).text()
+
+
 async def test_joining_a_thread_that_rests_never_calls_the_model() -> None:
     app = app_of(asker())
     assert (await join(app).end()).body == b"", "nobody ever wrote in this thread"

@@ -116,6 +116,8 @@ class LiveRun:
         self._begun: AsyncGenerator[None, None] | None = None
         self._entered = self._abandoned = False
         """The task took its first step; it shall do nothing but clean up."""
+        self._started = asyncio.Event()
+        """``RUN_STARTED`` was sent, or never will be: no further viewer can do without it."""
         self._orphan: asyncio.TimerHandle | None = None
         self._freeing: asyncio.Task[None] | None = None
 
@@ -140,16 +142,18 @@ class LiveRun:
                 await anext(self._begun)
                 self.record.note_first()
                 self.record.events += 1
+                self._started.set()
         except Exception as early:
             failure = early
         task = self.task = asyncio.get_running_loop().create_task(self._work(failure), name="agui-run")
         return task
 
     async def join(self, viewer: Viewer) -> None:
-        """Show the run to a further viewer. Raises as `Feed.join` does."""
+        """Show the run to a further viewer, from its first event on. Raises as `Feed.join` does."""
         if self._orphan is not None:
             self._orphan.cancel()
             self._orphan = None
+        await self._started.wait()
         self.feed.join(viewer)
 
     def stop(self) -> None:
@@ -211,6 +215,7 @@ class LiveRun:
                     async for _ in events:
                         if not record.events:
                             record.note_first()
+                            self._started.set()
                             await asyncio.sleep(0)  # whoever writes shall do so before the agent begins its work
                         record.events += 1
                         if record.ended:
@@ -223,6 +228,7 @@ class LiveRun:
             if self._orphan is not None:
                 self._orphan.cancel()
             self.ending = True
+            self._started.set()
             await self._give_back()
             if self.handed_over:
                 self.feed.drop()

@@ -42,6 +42,7 @@ class RemoteRun:
         self.run_input = parse_request(head.request)
         self.feed = Feed(self.run_input, self.close, most=kept)
         self._caught_up = asyncio.Event()
+        """The log was read; it may be empty for a moment, and no viewer can do without the first event."""
         self.task = asyncio.get_running_loop().create_task(self._follow(), name="agui-follower")
 
     async def join(self, viewer: Viewer) -> None:
@@ -73,11 +74,13 @@ class RemoteRun:
             for entry in await self._log.read(self.head.id):
                 after = entry.seq
                 self._take(entry)
-            self._caught_up.set()
+            if after:
+                self._caught_up.set()
             if self.feed.terminal is None:
                 async with aclosing(self._log.follow(self.head.id, after)) as entries:
                     async for entry in entries:
                         self._take(entry)
+                        self._caught_up.set()
         except Exception as failure:
             log_failure(_logger, f"the log of run {self.head.run_id!r} cannot be read", failure)
             self.feed.cut(_no_more(Code.STORE_UNAVAILABLE))

@@ -108,6 +108,16 @@ async def test_ten_viewers_on_another_worker_see_the_whole_run(address: str) -> 
         assert late.types()[-1] == "RUN_FINISHED"
 
 
+async def test_a_viewer_that_comes_before_the_log_has_an_event_waits_for_it(address: str) -> None:
+    async with Workers(address, 3, flush=0.3) as workers:
+        here, there = await workers.start(), await workers.start()
+        await post(here, run_body()).until(lambda it: "RUN_STARTED" in it.types())
+        second = await post(here, run_body(thread="t2", run="r2")).until(lambda it: "RUN_STARTED" in it.types())
+        viewer = await join(there, "t2").end()
+        assert viewer.types()[:2] == ["RUN_STARTED", "STATE_SNAPSHOT"]
+        assert viewer.text() == (await second.end()).text()
+
+
 async def test_a_second_run_is_refused_on_another_worker_too(address: str) -> None:
     async with Workers(address, ending_wait=0.0) as workers:
         here, there = await workers.start(), await workers.start()
