@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import Project, Result, project_in, run_main
+from tests.support.command_line import Project, Result, project_with, run_main
 
 AGENT = """
     from langgraph.graph import START, MessagesState, StateGraph
@@ -28,12 +26,7 @@ AGENT = """
     failing = StateGraph(MessagesState).add_node("fail", fail).add_edge(START, "fail").compile()
 """
 
-
-@pytest.fixture
-def project(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
-    with project_in(tmp_path, capsys, monkeypatch) as project:
-        project.write("my_agent.py", AGENT)
-        yield project
+project = project_with(AGENT)
 
 
 @pytest.fixture

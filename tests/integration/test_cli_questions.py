@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from tests.support.command_line import Project, project_in
+from tests.support.command_line import Project, project_with
 
 AGENT = """
     from langchain_core.tools import tool
@@ -55,12 +52,7 @@ AGENT = """
     calling_client = builder.compile()
 """
 
-
-@pytest.fixture
-def project(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
-    with project_in(tmp_path, capsys, monkeypatch) as project:
-        project.write("my_agent.py", AGENT)
-        yield project
+project = project_with(AGENT)
 
 
 def text_of(events: list[dict[str, object]]) -> str:

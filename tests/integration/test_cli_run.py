@@ -6,14 +6,12 @@ import base64
 import io
 import json
 import sys
-from collections.abc import Iterator
 from dataclasses import fields
-from pathlib import Path
 from typing import get_args
 
 import pytest
 
-from tests.support.command_line import Project, project_in
+from tests.support.command_line import Project, project_with
 from yai_nexus_agentkit.adapter import options
 from yai_nexus_agentkit.adapter.options import AdapterOptions
 from yai_nexus_agentkit.cli.arguments import OPTIONS
@@ -78,12 +76,7 @@ AGENT = """
     writing = one(write)
 """
 
-
-@pytest.fixture
-def project(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
-    with project_in(tmp_path, capsys, monkeypatch) as project:
-        project.write("my_agent.py", AGENT)
-        yield project
+project = project_with(AGENT)
 
 
 def text_of(events: list[dict[str, object]]) -> str:

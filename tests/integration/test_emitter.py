@@ -23,7 +23,7 @@ from langgraph.prebuilt import ToolNode
 from pydantic import BaseModel
 
 from tests.conftest import Judge
-from tests.support.emitting import PLACES, Place, State, assert_all_arrived, graph_of
+from tests.support.emitting import PLACES, Place, State, assert_all_arrived, between_tokens, graph_of
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, EventEmitter
 from yai_nexus_agentkit.adapter.run_context import Attempt
 from yai_nexus_agentkit.testing import (
@@ -170,27 +170,7 @@ async def test_the_whole_stream_of_a_node_that_emits_everything(source: Source, 
 @pytest.mark.parametrize("depth", [0, 2])
 @pytest.mark.parametrize("synchronous", [True, False])
 async def test_events_stand_exactly_between_the_tokens(source: Source, depth: int, synchronous: bool) -> None:
-    model = ScriptedChatModel(script=[["a", "b", "c"]])
-
-    def node(state: State) -> State:
-        UI.emit("0")
-        for number, chunk in enumerate(model.stream("hi"), start=1):
-            if chunk.content:
-                UI.emit(str(number))
-        UI.emit("end")
-        return {"number": 2}
-
-    async def anode(state: State) -> State:
-        UI.emit("0")
-        number = 0
-        async for chunk in model.astream("hi"):
-            if chunk.content:
-                number += 1
-                UI.emit(str(number))
-        UI.emit("end")
-        return {"number": 2}
-
-    graph = graph_of(node if synchronous else anode)
+    graph = between_tokens(["a", "b", "c"], synchronous=synchronous)
     for _ in range(depth):
         graph = graph_of(graph)
     sent = brief(await collect(adapter(graph, source), "hi"))

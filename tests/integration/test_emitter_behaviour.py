@@ -19,9 +19,8 @@ from langchain_core.tracers._streaming import _StreamingCallbackHandler
 from langgraph.graph import START, StateGraph
 from langgraph.types import TimeoutPolicy
 
-from tests.support.emitting import State, envelopes, events, graph_of
+from tests.support.emitting import State, between_tokens, envelopes, events, graph_of
 from yai_nexus_agentkit.orchestration.events import EVENT_NAME, EventEmitter
-from yai_nexus_agentkit.testing import ScriptedChatModel
 
 UI = EventEmitter()
 CHUNKS: dict[str, Any] = {"stream_mode": ["updates", "values", "custom"], "subgraphs": True}
@@ -49,27 +48,7 @@ def sent(native: list[dict[str, Any]]) -> list[str]:
 @pytest.mark.parametrize("depth", [0, 2])
 @pytest.mark.parametrize("synchronous", [True, False])
 async def test_events_stand_exactly_between_the_tokens(options: dict[str, Any], depth: int, synchronous: bool) -> None:
-    model = ScriptedChatModel(script=[["a", "b", "c", "d"]])
-
-    def node(state: State) -> State:
-        UI.emit("0")
-        for number, chunk in enumerate(model.stream("hi"), start=1):
-            if chunk.content:
-                UI.emit(str(number))
-        UI.emit("end")
-        return {"number": 2}
-
-    async def anode(state: State) -> State:
-        UI.emit("0")
-        number = 0
-        async for chunk in model.astream("hi"):
-            if chunk.content:
-                number += 1
-                UI.emit(str(number))
-        UI.emit("end")
-        return {"number": 2}
-
-    graph = graph_of(node if synchronous else anode)
+    graph = between_tokens(["a", "b", "c", "d"], synchronous=synchronous)
     for _ in range(depth):
         graph = graph_of(graph)
     native = await events(graph, **options)

@@ -16,7 +16,7 @@ import pytest
 
 from yai_nexus_agentkit.cli import main
 
-__all__ = ["Project", "Result", "imports_forgotten", "project_in", "run_main"]
+__all__ = ["Project", "Result", "imports_forgotten", "project_in", "project_with", "run_main"]
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,20 @@ class Project:
     def verify(self, *args: object) -> Result:
         """``yai-nexus-agentkit verify`` with these arguments."""
         return run_main(self._capsys, "verify", *args)
+
+
+def project_with(agent: str) -> Any:
+    """A fixture: a project whose module ``my_agent.py`` has this source."""
+
+    @pytest.fixture
+    def project(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> Iterator[Project]:
+        with project_in(tmp_path, capsys, monkeypatch) as made:
+            made.write("my_agent.py", agent)
+            yield made
+
+    return project
 
 
 @contextmanager

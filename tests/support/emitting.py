@@ -18,6 +18,7 @@ from langgraph.types import Send
 from typing_extensions import TypedDict
 
 from yai_nexus_agentkit.orchestration.events import EventEmitter, is_envelope
+from yai_nexus_agentkit.testing import ScriptedChatModel
 
 UI = EventEmitter()
 """Made once, outside any run, and used in all of them."""
@@ -83,6 +84,31 @@ def lane(*names: str) -> list[str]:
 
 def helper(name: str) -> None:
     EventEmitter().emit(name)
+
+
+def between_tokens(tokens: list[str], *, synchronous: bool) -> Any:
+    """A graph that emits an event before its model, after each token, and at the end."""
+    model = ScriptedChatModel(script=[tokens])
+
+    def node(state: State) -> State:
+        UI.emit("0")
+        for number, chunk in enumerate(model.stream("hi"), start=1):
+            if chunk.content:
+                UI.emit(str(number))
+        UI.emit("end")
+        return {"number": 2}
+
+    async def anode(state: State) -> State:
+        UI.emit("0")
+        number = 0
+        async for chunk in model.astream("hi"):
+            if chunk.content:
+                number += 1
+                UI.emit(str(number))
+        UI.emit("end")
+        return {"number": 2}
+
+    return graph_of(node if synchronous else anode)
 
 
 def async_node() -> Runnable[Any, Any]:

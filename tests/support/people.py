@@ -262,19 +262,23 @@ def spoken(messages: Iterable[Mapping[str, Any]]) -> list[Shown]:
     """The conversation without reasoning, subagents, and activities of the application; arguments by their value, where
     they have one."""
     return [
-        {
-            "id": m["id"],
-            "role": m["role"],
-            "content": m.get("content") or "",
-            "calls": [
-                (c["id"], c["function"]["name"], _parsed(c["function"]["arguments"])) for c in m.get("toolCalls") or ()
-            ],
-            "toolCallId": m.get("toolCallId"),
-            "error": m.get("error"),
-        }
+        shown_message(m)
         for m in messages
         if m["role"] != "reasoning" and not is_applications(m) and not m.get("subagentRunId")
     ]
+
+
+def shown_message(message: Mapping[str, Any]) -> Shown:
+    """The fields on which users and the next request depend."""
+    calls = [(call["id"], call["function"]) for call in message.get("toolCalls") or ()]
+    return {
+        "id": message["id"],
+        "role": message["role"],
+        "content": message.get("content") or "",
+        "calls": [(own, function["name"], _parsed(function["arguments"])) for own, function in calls],
+        "toolCallId": message.get("toolCallId"),
+        "error": message.get("error"),
+    }
 
 
 def is_applications(message: Mapping[str, Any]) -> bool:

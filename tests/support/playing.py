@@ -21,7 +21,7 @@ from pydantic import TypeAdapter
 
 from tests.support.conformance import verdict
 from tests.support.lines import brief, named
-from tests.support.people import is_applications
+from tests.support.people import is_applications, shown_message
 from tests.support.verifier import ClientRun, Verifier
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui
@@ -263,27 +263,7 @@ def _json(message: Any) -> dict[str, Any]:
 
 def _shown(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The fields on which users and the next request depend; arguments by their value, where they have one."""
-    return [
-        {
-            "id": m["id"],
-            "role": m["role"],
-            "content": m.get("content") or "",
-            "calls": [
-                (c["id"], c["function"]["name"], _parsed(c["function"]["arguments"])) for c in m.get("toolCalls", ())
-            ],
-            "toolCallId": m.get("toolCallId"),
-            "error": m.get("error"),
-            "encrypted": m.get("encryptedValue"),
-        }
-        for m in messages
-    ]
-
-
-def _parsed(arguments: str) -> Any:
-    try:
-        return json.loads(arguments or "{}")
-    except ValueError:
-        return arguments
+    return [{**shown_message(m), "encrypted": m.get("encryptedValue")} for m in messages]
 
 
 def _spoken(shown: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Iterator
 from contextlib import AsyncExitStack
-from pathlib import Path
 
 import psycopg
 import pytest
 
-from tests.support.command_line import Project, project_in, run_main
+from tests.support.command_line import Project, project_with, run_main
 from tests.support.postgres import postgres
 from tests.support.server_process import serving
 from yai_nexus_agentkit.cli.persistence import persistence
@@ -23,12 +21,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 graph = StateGraph(MessagesState).add_node("n", lambda state: {}).add_edge(START, "n").compile()
 """
 
-
-@pytest.fixture
-def project(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
-    with project_in(tmp_path, capsys, monkeypatch) as project:
-        project.write("my_agent.py", AGENT)
-        yield project
+project = project_with(AGENT)
 
 
 def test_the_inspector_is_beside_the_agents(project: Project) -> None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from tests.support.command_line import Project, project_in
+from tests.support.command_line import Project, project_with
 from tests.support.screen import in_a_terminal
 
 AGENT = """
@@ -27,12 +24,7 @@ AGENT = """
     choice = asking({"enum": ["red", "blue"]})
 """
 
-
-@pytest.fixture
-def project(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
-    with project_in(tmp_path, capsys, monkeypatch) as project:
-        project.write("my_agent.py", AGENT)
-        yield project
+project = project_with(AGENT)
 
 
 @pytest.mark.parametrize(
