@@ -1,4 +1,4 @@
-"""Tool calls: one record each, from the answer that makes it to its result, and the grammar of their events. Pure.
+"""Pure. Tool calls: one record each, from the answer that makes it to its result, and the grammar of their events.
 
 Every part of a run asks `ThreadCalls`: which calls exist, by which id the client knows them, and what became of them.
 """

@@ -1,4 +1,4 @@
-"""The sources that a text cites, and Gemini's grounding as such. Pure.
+"""Pure. The sources that a text cites, and Gemini's grounding as such.
 
 A citation is a mapping with what is known of it: ``url``, ``title``, ``cited_text`` and ``file_id`` of the source;
 ``start_index`` and ``end_index`` of the part of the text that rests on it, in characters (Unicode code points).

@@ -1,4 +1,4 @@
-"""Files that a client named by URL, and the server fetched: the agent has the data, the client what it sent. Pure.
+"""Pure. Files that a client named by URL, and the server fetched: the agent has the data, the client what it sent.
 
 The mark is a member of the part's metadata, which is stored with the message.
 """

@@ -1,4 +1,4 @@
-"""A conversation that is too large for one event: media as links, long texts left out, and back. Pure.
+"""Pure. A conversation that is too large for one event: media as links, long texts left out, and back.
 
 A link ends in ``/media/`` and the id of what it leads to. The id is a digest of the thread's key and the data: it leads
 nowhere in another thread, and nobody can guess it. Whoever serves a link checks who asks, as for the thread's messages.

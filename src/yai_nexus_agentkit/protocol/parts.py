@@ -1,4 +1,4 @@
-"""Content parts out of every shape in which clients, model providers and LangChain write text and media. Pure.
+"""Pure. Content parts out of every shape in which clients, model providers and LangChain write text and media.
 
 The shapes lie side by side in requests and in stored threads: AG-UI's own and its ``binary`` part of before 1.0, those
 of OpenAI's two APIs, Anthropic's, Google's, LangChain's standard blocks and its older ``source_type`` blocks.

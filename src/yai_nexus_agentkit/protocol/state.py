@@ -1,4 +1,4 @@
-"""The state as the client holds it, and the patches that bring it up to date. Pure.
+"""Pure. The state as the client holds it, and the patches that bring it up to date.
 
 Deltas are computed against what was last *sent*, kept as JSON-safe copies: the graph's own objects may be changed in
 place, and a patch against any other base is skipped by the client without an error (AG-UI 1.0, section 10).

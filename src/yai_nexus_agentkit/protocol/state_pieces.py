@@ -1,4 +1,4 @@
-"""A state, or a patch of it, in pieces that each fit into one event. Pure."""
+"""Pure. A state, or a patch of it, in pieces that each fit into one event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client's tools as tools of ADK, for one run. Pure, but for the warnings.
+"""Pure, but for the warnings. The client's tools as tools of ADK, for one run.
 
 Each is long running: ADK emits the call, and the run ends without a result. The client executes it and sends the result
 with the next request. In live mode the tool waits for the result instead.

@@ -1,4 +1,4 @@
-"""Finds the middleware of an agent that rewrites answers after the model is done, so that they have to wait. Pure.
+"""Pure. Finds the middleware of an agent that rewrites answers after the model is done, so that they have to wait.
 
 Known is LangChain's `PIIMiddleware`. Any other middleware declares it by a class attribute ``holds_answer = True``, or
 by a transformer of LangChain's v3 stream that runs before the built-in ones.

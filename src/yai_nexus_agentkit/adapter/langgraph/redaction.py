@@ -1,4 +1,4 @@
-"""The redaction of an agent's own `PIIMiddleware`, for everything of the agent that goes to clients. Pure.
+"""Pure. The redaction of an agent's own `PIIMiddleware`, for everything of the agent that goes to clients.
 
 The middleware redacts the text of messages in the thread. Arguments of calls, reasoning and state stay there as they
 are, since the agent works with them; LangChain's v3 stream redacts them on the way to the reader. This does the same,

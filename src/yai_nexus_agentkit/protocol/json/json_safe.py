@@ -1,4 +1,4 @@
-"""Any Python value as strict JSON data. Pure; never raises.
+"""Pure. Any Python value as strict JSON data. Never raises.
 
 State, tool output and event payloads hold whatever the graph's author put there, and an unknown object met while a
 response is being encoded would end the run (AG-UI 1.0, section 1: no ``NaN``, no lone surrogates, strict JSON in

@@ -1,4 +1,4 @@
-"""An answer beside its text and reasoning, as AG-UI entities, and back. Pure.
+"""Pure. An answer beside its text and reasoning, as AG-UI entities, and back.
 
 AG-UI has no entity of its own for what a provider does by itself. Here a call of a provider's tool is a tool call with
 a result, both with ``{"executor": "provider"}`` in ``metadata["langgraph"]``; media and citations are activities of the

@@ -1,4 +1,4 @@
-"""The sources that an answer cites, whatever provider it came from. Pure.
+"""Pure. The sources that an answer cites, whatever provider it came from.
 
 A citation is a mapping with what is known of it: ``url``, ``title``, ``cited_text`` and ``file_id`` of the source;
 ``start_index`` and ``end_index`` of the part of the answer that rests on it, in characters (Unicode code points) of the

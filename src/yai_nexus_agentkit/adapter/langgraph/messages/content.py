@@ -1,4 +1,4 @@
-"""The content of a LangChain message, whatever provider it came from. Pure.
+"""Pure. The content of a LangChain message, whatever provider it came from.
 
 Reads the raw ``content`` and ``additional_kwargs``, not ``content_blocks``: that property converts the whole message on
 every access and depends on ``response_metadata``, which only some chunks carry.

@@ -1,4 +1,4 @@
-"""Messages of LangChain as AG-UI's; `to_langchain` is the way back. Total in both directions. Pure.
+"""Pure. Messages of LangChain as AG-UI's; `to_langchain` is the way back. Total in both directions.
 
 Members without a field in LangChain's messages (metadata, encrypted values, ids of parts, error texts) stays in
 ``additional_kwargs["agui"]``, which no provider is sent, so that a snapshot gives the client back what it had: a

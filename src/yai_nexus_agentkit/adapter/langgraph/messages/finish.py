@@ -1,4 +1,4 @@
-"""How a model's answer ended: the provider's own word, and whether the answer is whole. Pure."""
+"""Pure. How a model's answer ended: the provider's own word, and whether the answer is whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order of an answer: where its text, reasoning, calls of the provider's tools and media stand. Pure.
+"""Pure. The order of an answer: where its text, reasoning, calls of the provider's tools and media stand.
 
 AG-UI has one text per message, and messages of their own for the rest. So a blank line parts the text before a call or
 picture from the text behind it, and what goes back to the provider has a *place*: how many characters of the text stand

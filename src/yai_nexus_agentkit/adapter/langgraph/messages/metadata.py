@@ -1,4 +1,4 @@
-"""Facts of messages and events beside their content, in ``metadata`` and ``additional_kwargs``. Pure.
+"""Pure. Facts of messages and events beside their content, in ``metadata`` and ``additional_kwargs``.
 
 Facts for which AG-UI has no field stand under one key. Middleware writes under the user's name what the model shall
 heed: a summary, the feedback of a grader, a notice. LangChain marks such a message

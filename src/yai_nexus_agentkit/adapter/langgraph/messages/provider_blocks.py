@@ -1,4 +1,4 @@
-"""The shapes in which providers write calls of their own tools, and media, into LangChain messages. Pure.
+"""Pure. The shapes in which providers write calls of their own tools, and media, into LangChain messages.
 
 `SHAPES` has one entry per shape, for both directions. The tools run at the provider: a message holds the call and its
 result. A provider takes both back in its own shape only.

@@ -1,4 +1,4 @@
-"""Reasoning of models as AG-UI reasoning messages, and back. Pure.
+"""Pure. Reasoning of models as AG-UI reasoning messages, and back.
 
 The shape of a block travels with its message, in ``metadata["langgraph"]``: ``form`` (the shape's name), ``id`` (the
 provider's own id of the block), ``kind`` (of the encrypted value), ``sections`` (their lengths, where there are

@@ -1,4 +1,4 @@
-"""The shapes in which providers write reasoning into LangChain messages. Pure.
+"""Pure. The shapes in which providers write reasoning into LangChain messages.
 
 `SHAPES` has one entry per shape, for both directions: how a block is read, and how it is written back. A provider
 refuses its own reasoning in any other shape than the one it sent.

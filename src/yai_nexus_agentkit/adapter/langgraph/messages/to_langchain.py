@@ -1,4 +1,4 @@
-"""Messages of AG-UI as LangChain's, for a model. Pure. What `convert.to_agui` makes of them is what the client had."""
+"""Pure. Messages of AG-UI as LangChain's, for a model. What `convert.to_agui` makes of them is what the client had."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages as graphs write them, in all the shapes that LangGraph accepts. Pure.
+"""Pure. Messages as graphs write them, in all the shapes that LangGraph accepts.
 
 In the return values of nodes and tools they may be dicts, tuples and strings beside messages, inside of ``Command`` and
 others. A channel with ``add_messages`` makes real messages of them; with a plain list or ``operator.add`` they stay

@@ -1,4 +1,4 @@
-"""Which native run is what: the tree of runs behind the flat stream of events. Pure.
+"""Pure. Which native run is what: the tree of runs behind the flat stream of events.
 
 LangChain reports every runnable as a run with an id and the ids of its ancestors. What a run *is* (a node, a subgraph,
 a subagent, a hook of middleware, a chain that somebody named) follows from tags, metadata and its place in the tree.

@@ -1,5 +1,5 @@
-"""Parts of a stored thread that clients must not see: answers and results that waited for middleware when the run
-stopped. Pure.
+"""Pure. Parts of a stored thread that clients must not see: answers and results that waited for middleware when the run
+stopped.
 
 They are marked in the thread by the next run, since nothing else would show afterwards that nobody checked them.
 """

@@ -1,4 +1,4 @@
-"""The messages that the client holds, compared with the thread's. Pure.
+"""Pure. The messages that the client holds, compared with the thread's.
 
 The thread's messages are never converted or compared as a whole: list elements keep their identity through a run, so
 the identity of the elements and of their content objects shows what a run changed. A snapshot costs as much as the

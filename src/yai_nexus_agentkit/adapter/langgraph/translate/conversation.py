@@ -1,4 +1,4 @@
-"""State and messages of one run: what the root's chunks say of them, and the snapshots that follow. Pure.
+"""Pure. State and messages of one run: what the root's chunks say of them, and the snapshots that follow.
 
 Only chunks of the root graph count; a subgraph's arrive too late to be in order. A message that a node wrote and nobody
 streamed is streamed at once. Other changes (an edit, a removal, a message by another role) need a snapshot, which waits

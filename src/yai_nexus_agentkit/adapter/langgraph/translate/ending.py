@@ -1,4 +1,4 @@
-"""The questions that a run ends with. Pure."""
+"""Pure. The questions that a run ends with."""
 
 from __future__ import annotations
 

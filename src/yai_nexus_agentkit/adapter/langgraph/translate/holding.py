@@ -1,4 +1,4 @@
-"""Answers and results of tools that wait until the agent is done with them. Pure.
+"""Pure. Answers and results of tools that wait until the agent is done with them.
 
 Middleware behind the model (a redaction, a guard) is a later node than the model, so what the model says must not be
 sent while it says it. Held back is

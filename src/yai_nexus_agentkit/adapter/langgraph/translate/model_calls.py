@@ -1,4 +1,4 @@
-"""The model calls under way. Pure."""
+"""Pure. The model calls under way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One model call: the text, reasoning and tool calls of its chunks and final message. Pure.
+"""Pure. One model call: the text, reasoning and tool calls of its chunks and final message.
 
 All state belongs to one model run, never to "the current" node: calls of parallel branches interleave token by token.
 Everything that a chunk carries is read, since providers put reasoning, text and several calls into one.

@@ -1,4 +1,4 @@
-"""Node runs as steps. Pure."""
+"""Pure. Node runs as steps."""
 
 from __future__ import annotations
 

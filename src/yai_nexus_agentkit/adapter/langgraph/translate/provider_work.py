@@ -1,4 +1,4 @@
-"""A provider's own work while its model answers: calls of its own tools, media, citations. Pure."""
+"""Pure. A provider's own work while its model answers: calls of its own tools, media, citations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tool runs and results: which tool run executes which call, and what answers the call. Pure.
+"""Pure. Tool runs and results: which tool run executes which call, and what answers the call.
 
 Calls are recorded in `RunLifecycle.calls`. A result is read where it is final: in what the tool returns, or, if the
 node around the tool may still rewrite it, in what the node writes.
