@@ -72,7 +72,16 @@ def test_light_and_dark_and_the_next_page(page: Browser, site: str) -> None:
     page.see(".md-footer__link--prev:has-text('Overview')")
 
 
-@pytest.mark.parametrize(("words", "first"), [("approval", "guide"), ("reload", "guide"), ("create_app", "api")])
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ("approval", "guide"),
+        ("reload", "guide"),
+        ("create_app", "api"),
+        # Words that only a docstring has.
+        ("pseudo-random", "api"),
+    ],
+)
 def test_a_search_finds_guides_before_the_api(page: Browser, site: str, words: str, first: str) -> None:
     page.open(site)
     page.click(".md-search__button")

@@ -10,15 +10,16 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 __all__ = ["pages"]
 
 ROOT = Path(__file__).resolve().parents[2]
 GATHERED = ROOT / ".artifacts" / "docs"
-REFERENCE = ("api/", "changelog/")
-"""Pages whose sections are found by their titles only, so that the words of a guide lead to the guide."""
+_BEHIND = "\u200b\ufeff" * 500
+"""Words that nobody sees: of no width, with spaces of no width between them. The search knows no weights of pages:
+entries without the word in their titles stand in the order of the places where the word comes first in them."""
 
 
 def pages() -> Mapping[Path, str]:
@@ -55,13 +56,22 @@ def gather() -> None:
         (GATHERED / place).write_text(linked(page, places), "utf-8")
 
 
-def found(item: dict[str, str]) -> bool:
-    """False for attributes of the API: each option is a section of the page "Options and hooks"."""
-    return not (item["location"].startswith("api/") and "attribute</code>" in item["title"])
-
-
-def searched(item: dict[str, str]) -> dict[str, str]:
-    return item | {"text": ""} if item["location"].startswith(REFERENCE) else item
+def searched(items: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """The search finds guides first: the words of the API stand far behind in their entries, where they count least.
+    Attributes are words of their class, since each option is a section of the page "Options and hooks"."""
+    shown: dict[str, dict[str, str]] = {}
+    for item in items:
+        place, text = item["location"], item["text"]
+        if place.startswith("api/"):
+            owner = shown.get(place.rpartition(".")[0])
+            if owner is not None and "attribute</code>" in item["title"]:
+                owner["text"] += f" {text}"
+                continue
+            text = f"{_BEHIND}{text}"
+        elif place.startswith("changelog/"):
+            text = ""
+        shown[place] = item | {"text": text}
+    return list(shown.values())
 
 
 def main() -> int:
@@ -71,9 +81,8 @@ def main() -> int:
     if done.returncode == 0:
         index = ROOT / "site" / "search.json"
         search = json.loads(index.read_text("utf-8"))
-        index.write_text(
-            json.dumps(search | {"items": [searched(item) for item in search["items"] if found(item)]}), "utf-8"
-        )
+        text = json.dumps(search | {"items": searched(search["items"])}, ensure_ascii=False)
+        index.write_text(text, "utf-8")
     return done.returncode
 
 
