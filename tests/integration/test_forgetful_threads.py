@@ -16,15 +16,15 @@ from tests.support.people import PEERS, Tab, held
 
 
 async def trim(state: Turns) -> dict[str, Any]:
-    """Keeps the newest three messages."""
-    return {"messages": [RemoveMessage(m.id) for m in state["messages"][:-3] if m.id]}
+    """Keeps the newest five messages."""
+    return {"messages": [RemoveMessage(m.id) for m in state["messages"][:-5] if m.id]}
 
 
 async def sum_up(state: Turns) -> dict[str, Any]:
-    """Puts all but the newest three messages into one."""
-    old = state["messages"][:-3]
+    """Puts all but the newest five messages into one."""
+    old = state["messages"][:-5]
     summary = HumanMessage(f"So far: {len(old)}", id=f"summary-{len(old)}-{state['turns']}")
-    return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), summary, *state["messages"][-3:]] if old else []}
+    return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), summary, *state["messages"][-5:]] if old else []}
 
 
 async def begin(state: Turns, config: RunnableConfig) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from fastapi import HTTPException
+from langchain.agents import create_agent
 from langchain_core.messages import AIMessageChunk
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.tools import tool
@@ -37,6 +38,8 @@ from yai_nexus_agentkit import AGUIAdapter
 from yai_nexus_agentkit.runs.identity import Identity
 from yai_nexus_agentkit.server import OpenAISettings, ServerSettings, add_agui_routes, add_openai_routes, create_app
 from yai_nexus_agentkit.testing import ScriptedChatModel, reasoning_part, tool_call_parts
+
+HERE = {"X-Conversation-Id": "c"}
 
 
 def speaker(*script: Any, **more: Any) -> Any:
@@ -115,6 +118,32 @@ async def test_the_server_s_tools_are_hidden_or_among_the_reasoning(show: Any, r
         stream = await chat(chats_with(agent(), show_tools=show), "hi", tools=declared, stream=True)
         assert (streamed(stream), streamed(stream, "reasoning_content")) == ("It is 42.", reasoning or "")
         assert chunks_of(stream)[-1]["choices"][0]["finish_reason"] == "stop"
+
+
+@tool(return_direct=True)
+def ticket(city: str) -> str:
+    """Ends the turn."""
+    return f"A ticket to {city}."
+
+
+def directly() -> Any:
+    model = ScriptedChatModel(script=[tool_call_parts("ticket", {"city": "Rome"}, "call_1"), ["Bye."]])
+    return create_agent(model, [ticket], checkpointer=InMemorySaver())
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("build", "says"),
+    [(directly, "A ticket to Rome."), (lambda: speaker(["Aside."], ["Bye."], tags=["nostream"]), "Aside.")],
+    ids=["a tool's result", "a message that was not streamed"],
+)
+async def test_an_agent_that_says_nothing_is_answered_by_what_it_ends_with(build: Any, says: str, stream: bool) -> None:
+    """Clients take an empty answer for an error."""
+    app = chats_with(build())
+    first = await chat(app, "hi", HERE, stream=stream)
+    assert (streamed(first) if stream else message_of(first)["content"]) == says
+    assert await text_of(app, said("hi", says, "and"), HERE) == "Bye."
+    assert len((await call(app, "GET", "/model/threads")).json) == 1
 
 
 async def test_calls_at_once_are_written_one_after_another() -> None:

@@ -64,7 +64,7 @@ def plain(agent: AGUIAdapter) -> AGUIAdapter:
         text_chunks=False,
         interrupts="outcome",
         reasoning="off" if agent.options.reasoning == "off" else "standard",
-        messages_snapshot="never" if "messages_snapshot" in agent.source.honours else "auto",
+        messages_snapshot="auto",
         marked_messages="developer",
         final_state_snapshot=False,
         predict_state={},

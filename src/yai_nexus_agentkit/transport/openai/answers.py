@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ag_ui.core import (
+    AssistantMessage,
     BaseEvent,
+    MessagesSnapshotEvent,
     ReasoningMessageContentEvent,
     RunErrorEvent,
     RunFinishedEvent,
@@ -89,6 +91,9 @@ class ChatAnswer:
         """Of the calls that the caller gets."""
         self._writing: str | None = None
         """The call whose arguments are being written: those of a call must not be mixed with others."""
+        self._unsaid = ""
+        """The answer if the agent says nothing: the newest result of a tool, which may end the turn, or a message that
+        was not streamed."""
 
     def encode(self, event: BaseEvent) -> bytes:
         """The bytes of one event."""
@@ -203,10 +208,18 @@ class ChatAnswer:
 
     def _answered(self, event: ToolCallResultEvent) -> bytes:
         one = self._calls.pop(event.tool_call_id, None)
+        if event.subagent_run_id is None and isinstance(event.content, str):
+            self._unsaid = event.content
         if one is None or one.index is not None or self.shown.show_tools != "reasoning":
             return b""
         text = event.content if isinstance(event.content, str) else to_json(event.content, fallback=str).decode()
         return self._work(f"{one.name} -> {text[:_RESULT]}{'...' if len(text) > _RESULT else ''}")
+
+    def _restated(self, event: MessagesSnapshotEvent) -> bytes:
+        last = event.messages[-1] if event.messages else None
+        if isinstance(last, AssistantMessage) and last.subagent_run_id is None and last.content:
+            self._unsaid = last.content
+        return b""
 
     def _work(self, line: str) -> bytes:
         """A line about the server's tools, among the reasoning."""
@@ -225,6 +238,8 @@ class ChatAnswer:
                 more = self._add(f"The agent waits for tools that this client does not have: {', '.join(unknown)}.")
         elif outcome_of(event) == "cancelled":
             return self.fail(RunErrorEvent(message="the run was cancelled", code="CANCELLED"))
+        if self._unsaid and not (more or self._count or any(self._messages.values())):
+            more = self._add(self._unsaid)
         if self._count:
             reason = "tool_calls"
         elif facts := [fact for fact in (event.metadata or {}).values() if isinstance(fact, Mapping)]:
@@ -284,6 +299,7 @@ _HANDLERS: Mapping[type[BaseEvent], Callable[[Any, Any], bytes]] = {
     ToolCallArgsEvent: ChatAnswer._argued,
     ToolCallEndEvent: ChatAnswer._call_ended,
     ToolCallResultEvent: ChatAnswer._answered,
+    MessagesSnapshotEvent: ChatAnswer._restated,
     RunFinishedEvent: ChatAnswer._finished,
     RunErrorEvent: ChatAnswer._failed,
 }

@@ -212,7 +212,7 @@ def _left(asked: list[_Turn], held: list[_Turn]) -> tuple[int, list[_Turn]]:
     last = len(asked) - 1
     kept = held[next((n for n, turn in enumerate(held) if any(_same(a.asked, turn.asked) for a in asked)), len(held)) :]
     for gone in (last - len(kept), last + 1 - len(kept)):  # a further message; the newest one again
-        if kept and 0 < gone <= last and all(map(_alike, asked[gone:last], kept)):
+        if 0 < gone < last and all(map(_alike, asked[gone:last], kept)):
             return gone, [*asked[:gone], *kept]
     return 0, held
 
