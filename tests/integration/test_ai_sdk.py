@@ -103,7 +103,7 @@ def test_what_cannot_be_served_is_refused() -> None:
     agent = AGUIAdapter(talker())
     with pytest.raises(ValueError, match="beginning of the AI SDK's path"):
         create_app({"api": agent}, ai_sdk="/api/chat")
-    with pytest.raises(ValueError, match="begins with '/'"):
+    with pytest.raises(ValueError, match="must begin with '/'"):
         add_ai_sdk_routes(Starlette(), agent, "chat")
     with pytest.raises(TypeError, match="dependencies are FastAPI's"):
         add_ai_sdk_routes(Starlette(), agent, dependencies=[1])

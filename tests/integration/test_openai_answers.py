@@ -476,7 +476,7 @@ def test_what_cannot_be_served_is_refused() -> None:
     agent = AGUIAdapter(talker())
     cases: list[tuple[Any, type[Exception], str]] = [
         (lambda: create_app({"v1": agent}, openai="/v1"), ValueError, "the path of the models"),
-        (lambda: add_openai_routes(Starlette(), {}), ValueError, "needs an agent"),
+        (lambda: add_openai_routes(Starlette(), {}), ValueError, "give at least one"),
         (lambda: add_openai_routes(Starlette(), agent, "v1"), ValueError, "must be a path"),
         (lambda: add_openai_routes(Starlette(), agent, dependencies=[1]), TypeError, "dependencies are FastAPI's"),
         (lambda: add_openai_routes(object(), agent), TypeError, "neither FastAPI nor Starlette"),

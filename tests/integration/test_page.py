@@ -239,10 +239,10 @@ async def test_dependencies_guard_all_files(files: Path) -> None:
     ("given", "error", "text"),
     [
         ({"files": "/nowhere"}, FileNotFoundError, "the chat page is not built, there is no /nowhere/index.html"),
-        ({"path": "chat"}, ValueError, "a path begins with '/'"),
+        ({"path": "chat"}, ValueError, "a path must begin with '/'"),
         ({"dependencies": [Depends(guard)]}, TypeError, "dependencies are FastAPI's"),
         ({"app": object()}, TypeError, "neither FastAPI nor Starlette"),
-        ({"settings": {}}, TypeError, "settings are ServerSettings"),
+        ({"settings": {}}, TypeError, "settings must be ServerSettings"),
     ],
 )
 def test_what_cannot_be_shown_is_refused(files: Path, given: Any, error: type[Exception], text: str) -> None:

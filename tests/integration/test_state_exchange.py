@@ -151,7 +151,7 @@ async def test_state_of_the_wrong_form_is_ignored(play: Player, caplog: pytest.L
         played = await play(logging_graph, lambda view: {**says(1)(view), "state": state}, says(2, city="Rome"))
 
     assert played.state == {"city": "Rome", "log": ["in None", "in Rome"]}
-    assert ("'nothing', which is no input of the graph" in caplog.text) == isinstance(state, dict)
+    assert ("'nothing', which is not an input of the graph" in caplog.text) == isinstance(state, dict)
 
 
 async def test_a_value_of_the_wrong_type(play: Player) -> None:

@@ -110,9 +110,9 @@ def test_other_classes_of_options() -> None:
         AGUIAdapter(adapter.source, options={"reasoning": "off"})  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="not AdapterOptions"):
         AGUIAdapter(adapter.source, hooks=AdapterOptions())  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="settings are ServerSettings"):
+    with pytest.raises(TypeError, match="settings must be ServerSettings"):
         create_app(adapter, settings=AdapterOptions())  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="settings are ServerSettings"):
+    with pytest.raises(TypeError, match="settings must be ServerSettings"):
         add_agui_routes(create_app(adapter), adapter, settings={})  # type: ignore[arg-type]
 
 

@@ -114,7 +114,7 @@ class RunContext:
     """Set where another worker could go on with the run. From the second try on, the source goes on from what the
     earlier one stored, and the client gets the state and the messages anew."""
     looking: bool = False
-    """Nothing shall run: the client asks for the thread as it stands. Its request brings nothing."""
+    """Nothing runs: the client asks for the thread as it stands. Its request brings nothing."""
     store: ThreadStore | None = None
     """The agent's threads."""
     sent: list[BaseEvent] = field(default_factory=list)

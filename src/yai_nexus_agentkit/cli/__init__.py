@@ -79,7 +79,7 @@ def parser_of(name: str) -> tuple[Command, argparse.ArgumentParser]:
 
 
 def _overview() -> argparse.ArgumentParser:
-    """The parser for everything that is no command: help, the version, an unknown name."""
+    """The parser for everything that is not a command: help, the version, an unknown name."""
     margin = max(map(len, COMMANDS)) + 4
     columns = shutil.get_terminal_size().columns - 2
     listed = "\n".join(

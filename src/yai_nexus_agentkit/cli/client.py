@@ -54,7 +54,7 @@ class Client:
         return self._calls[call_id]["function"] if call_id in self._calls else None
 
     def apply(self, event: Event) -> None:
-        """Apply an event that is no chunk."""
+        """Apply an event that is not a chunk."""
         match event["type"]:
             case "TEXT_MESSAGE_START":
                 self._message(event["messageId"], event.get("role", "assistant"))

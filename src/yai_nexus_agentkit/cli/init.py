@@ -74,8 +74,8 @@ def _checked_name(text: str, given: str) -> str:
     """The project's name, as package indexes write it. Raises `CommandError`."""
     if not _NAME.fullmatch(text):
         raise CommandError(
-            f"{given!r}: {text!r} is no name for a project: letters, digits, '-', '_' and '.', with a letter or digit "
-            "at both ends"
+            f"{given!r}: {text!r} is not a name for a project: use letters, digits, '-', '_' and '.', with a letter "
+            "or digit at both ends"
         )
     name = re.sub(r"[-_.]+", "-", text).lower()
     if _is_taken(name):

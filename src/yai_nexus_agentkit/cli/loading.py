@@ -93,7 +93,7 @@ async def opened(
     """The agent of the object that `find` returned. Functions that take a config get `config`; context managers are
     closed at the end of the block.
 
-    Raises `CommandError`: it is no agent, or the user's code raised. Errors of the body pass.
+    Raises `CommandError`: it is not an agent, or the user's code raised. Errors of the body pass.
     """
     stack = AsyncExitStack()
     try:

@@ -114,7 +114,7 @@ async def run_store(where: str) -> AsyncIterator[Store]:
 
 
 def with_persistence(agent: Any, attributes: dict[str, Any], name: str) -> Any:
-    """A copy of the graph with these attributes. Raises `CommandError`: the agent is no graph."""
+    """A copy of the graph with these attributes. Raises `CommandError`: the agent is not a graph."""
     if not attributes:
         return agent
     from langgraph.pregel import Pregel

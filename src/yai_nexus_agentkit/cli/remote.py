@@ -49,7 +49,7 @@ class _Refused(Exception):
 async def remote_opened(url: str, headers: Sequence[str]) -> AsyncIterator[RemoteAgent]:
     """The agent at `url`, for as long as the block lasts. `headers`: ``NAME: VALUE`` for every request.
 
-    Raises `CommandError`: the URL or a header is none, nobody answers there, or the server turns the caller away.
+    Raises `CommandError`: the URL or a header is not valid, nobody answers, or the server turns the caller away.
     """
     try:
         timeout = httpx.Timeout(_ANSWERS_WITHIN, read=None)
@@ -171,7 +171,7 @@ class RemoteAgent:
 
 
 def _type_of(frame: str) -> str:
-    """The type of an event, which may be one that AG-UI does not have. Raises `_Refused` for what is no event."""
+    """The type of an event, which may be one that AG-UI does not have. Raises `_Refused` for anything else."""
     try:
         event = read_json(frame, max_depth=_DEPTH)
         kind = event["type"] + ""
@@ -182,7 +182,7 @@ def _type_of(frame: str) -> str:
             why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
             raise _Refused(200, "NO_AGUI", f"the server sends an event that is not AG-UI's: {why}") from error
     except (KeyError, TypeError, ValueError) as error:
-        raise _Refused(200, "NO_AGUI", f"the server sends what is no event: {frame[:80]}") from error
+        raise _Refused(200, "NO_AGUI", f"the server sends something that is not an event: {frame[:80]}") from error
     return str(kind)
 
 

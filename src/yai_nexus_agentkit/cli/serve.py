@@ -125,7 +125,7 @@ def _add_runs(parser: argparse.ArgumentParser) -> None:
         "--disconnect",
         choices=["cancel", "continue"],
         default="cancel",
-        help="what becomes of a run whose viewers left (default: %(default)s)",
+        help="what happens to a run whose viewers left (default: %(default)s)",
     )
     parser.add_argument(
         "--orphaned",

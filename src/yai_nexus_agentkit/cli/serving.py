@@ -41,7 +41,7 @@ LIVE = "/live"
 """The path of google-adk's live mode, if it is served."""
 
 _SAYS_NOTHING = frozenset({"agent", "agents", "app", "graph", "init", "main", "module", "server", "src"})
-"""Names that are no title."""
+"""Names that are not titles."""
 _NAMED = re.compile(r"([A-Za-z0-9._~-]+)=(.+)")
 
 

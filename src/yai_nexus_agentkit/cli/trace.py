@@ -92,7 +92,7 @@ class Trace:
         """Texts in the state by their path, as they were last shown."""
 
     def feed(self, event: Event) -> str:
-        """The text to write for an event that is no chunk."""
+        """The text to write for an event that is not a chunk."""
         kind = event["type"]
         entity, move = row_of(kind).entity, row_of(kind).move
         if entity in _TEXTS:
@@ -114,7 +114,7 @@ class Trace:
         return out + self._page.line(shown, text(self, event), label_style=colour, style=style)
 
     def note(self, text: str, style: str = "", label: str = "") -> str:
-        """A line that is no event."""
+        """A line that is not an event."""
         return self._page.line(label, text, style=style)
 
     def break_line(self) -> str:

@@ -67,7 +67,7 @@ CONTEXT_KEY: Final = "agui_context"
 PENDING: Final = "agui_pending"
 """``additional_kwargs`` key of a placeholder: a tool message in the place of a client's answer while a run ends.
 
-A placeholder is no result. It is never sent to the client, and no snapshot contains it."""
+A placeholder is not a result. It is never sent to the client, and no snapshot contains it."""
 
 ServerTool: TypeAlias = "str | BaseTool | Mapping[str, Any] | Callable[..., Any]"
 """A tool of the graph: its name, a LangChain tool, a provider's tool as a dict, or a plain function."""

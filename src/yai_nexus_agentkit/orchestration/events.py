@@ -96,7 +96,7 @@ class EventEmitter:
     that ADK passes to tools and callbacks.
 
     Every method works in async and sync code and from any thread, takes microseconds, never blocks the event loop,
-    never raises, and does nothing outside a run. A wrong argument (an empty name, content that is no mapping, a
+    never raises, and does nothing outside a run. A wrong argument (an empty name, content that is not a mapping, a
     malformed patch) is logged as a warning, and nothing is emitted.
 
     Values may be anything. Containers, models and dataclasses are copied at once, so later changes do not show. The
@@ -251,7 +251,7 @@ def _callbacks(config: RunnableConfig) -> tuple[list[tuple[Any, str]], BaseCallb
 
 
 def _role(handler: Any) -> str | None:
-    """How a handler takes custom events: it streams them ("stream"), looks at them ("inline"), is no handler of
+    """How a handler takes custom events: it streams them ("stream"), looks at them ("inline"), is not a handler of
     LangChain's at all ("mock"), or ignores them (None)."""
     cls: Any = type(handler)
     if not issubclass(cls, BaseCallbackHandler):

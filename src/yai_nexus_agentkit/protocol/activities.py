@@ -23,7 +23,7 @@ __all__ = ["AFTER", "CITATIONS", "KEPT", "MEDIA", "SCOPE", "Activities"]
 MEDIA, CITATIONS = "media", "citations"
 """Types of the activities that an answer has: a snapshot of the conversation restates them."""
 KEPT = "agentkit.kept"
-"""Key in the metadata of a custom event that a page shall get again: the id under which it is kept."""
+"""Key in the metadata of a custom event that pages get again: the id under which it is kept."""
 AFTER = "agentkit.after"
 """Key in the metadata of such an event when a page gets it again: the id of the message that it stands behind; ``""``
 for the beginning."""

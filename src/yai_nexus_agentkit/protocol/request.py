@@ -45,7 +45,7 @@ _LISTS: Mapping[str, TypeAdapter[Any]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestLimits:
-    """How much one request may hold; None is no limit."""
+    """How much one request may hold; None: no limit."""
 
     messages: int | None = None
     entries: int | None = None

@@ -46,7 +46,7 @@ _logger = logging.getLogger(__name__)
 
 _CONNECTIONS, _QUESTIONS, _WORKERS = "connection", "question", "worker"
 _KEPT = 24 * 3600.0
-"""Seconds for which a connection's note is kept; it is written anew before."""
+"""Seconds for which a connection's note is kept; it is written again before."""
 _QUESTION_KEPT = 30 * 24 * 3600.0
 _ANSWER_KEPT = 600.0
 """Seconds for which a second answer is recognised."""

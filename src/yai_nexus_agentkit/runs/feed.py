@@ -33,7 +33,7 @@ class Viewer(Protocol):
         """This view ends with an error, after the events that close what is open. The run goes on."""
 
     def drop(self) -> None:
-        """Break the connection: the client shall come again and find another worker."""
+        """Break the connection, so that the client reconnects to another worker."""
 
 
 class Feed:

@@ -38,7 +38,7 @@ class Identity:
     """Further content of ``RunContext.request`` for hooks: roles, locale, ..."""
 
     def __post_init__(self) -> None:
-        """Raises ValueError for what is no identity: a session without a user would share None's threads."""
+        """Raises ValueError for values of other types: a session without a user would share None's threads."""
         check_options(self)
         if self.config is not None and not isinstance(self.config, Mapping):
             raise ValueError(f"Identity.config must be a mapping or None, not {self.config!r}")

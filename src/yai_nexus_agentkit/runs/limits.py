@@ -16,7 +16,7 @@ __all__ = ["Capacity"]
 
 @dataclass(slots=True)
 class Capacity:
-    """Limits of one process; None is no limit. `total`, `per_user`: runs. `bodies`: bytes of requests that are being
+    """Limits of one process; None: no limit. `total`, `per_user`: runs. `bodies`: bytes of requests that are being
     received. `retry_after` in seconds."""
 
     total: NonNegativeInt | None = None

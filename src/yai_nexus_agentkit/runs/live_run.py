@@ -115,7 +115,7 @@ class LiveRun:
         self._free, self._ended, self._failure_text, self._past = free, ended, failure_text, past
         self._begun: AsyncGenerator[None, None] | None = None
         self._entered = self._abandoned = False
-        """The task took its first step; it shall do nothing but clean up."""
+        """The task took its first step; it must only clean up."""
         self._started = asyncio.Event()
         """``RUN_STARTED`` was sent, or never will be: no further viewer can do without it."""
         self._orphan: asyncio.TimerHandle | None = None
@@ -216,7 +216,7 @@ class LiveRun:
                         if not record.events:
                             record.note_first()
                             self._started.set()
-                            await asyncio.sleep(0)  # whoever writes shall do so before the agent begins its work
+                            await asyncio.sleep(0)  # let the writer write before the agent begins its work
                         record.events += 1
                         if record.ended:
                             await self._over()

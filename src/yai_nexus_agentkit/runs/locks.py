@@ -75,7 +75,7 @@ class MemoryThreadLocks:
     _fence: int = 0
     """The last fencing number that was given out."""
     _listening: list[asyncio.Queue[str]] = field(default_factory=list)
-    """Who wants to know of cancellations."""
+    """Queues of those who want to know of cancellations."""
     _waiting: dict[str, deque[asyncio.Future[None]]] = field(default_factory=dict)
     """The waiting requests by key; a key without any has no entry."""
 

@@ -1,4 +1,4 @@
-"""Holders of a thread that are no runs: a patch, a deletion."""
+"""Holders of a thread that are not runs: a patch, a deletion."""
 
 from __future__ import annotations
 

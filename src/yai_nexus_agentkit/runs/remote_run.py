@@ -55,7 +55,7 @@ class RemoteRun:
         self.feed.lose(viewer, OverloadedError("the client reads too slowly"))
 
     def drop(self) -> None:
-        """This worker stops: break the connections of all viewers, who shall find another one."""
+        """This worker stops: break the connections of all viewers, so that they reconnect to another one."""
         self.feed.drop()
         self.close()
 

@@ -95,7 +95,7 @@ class RunService:
         self._live: dict[str, LiveRun] = {}
         """Runs of this process by thread key, from the taking of the lock to its release."""
         self._operations: dict[str, Operation] = {}
-        """By thread key: operations that hold a thread and are no runs."""
+        """By thread key: operations that hold a thread and are not runs."""
         self.restorers: dict[str, Restorer] = {}
         """Make the request of a run that another worker began, by the agent's name."""
         self._closing = False
@@ -240,7 +240,7 @@ class RunService:
 
     @asynccontextmanager
     async def operation(self, thread: ThreadRef, *, limit: float) -> AsyncIterator[None]:
-        """Hold a thread for something that is no run. Raises `ThreadBusyError`.
+        """Hold a thread for something that is not a run. Raises `ThreadBusyError`.
 
         After `limit` seconds the block is cancelled and `TimeoutError` raised, or `OperationCancelledError` after
         `cancel`. The locks have this time too, beside that for which a request waits for a busy thread.

@@ -36,10 +36,10 @@ def add_socket(app: Any, socket: Any, path: str, dependencies: Sequence[Any]) ->
 
 
 def checked_path(path: str, settings: object) -> str:
-    """The path without a slash at its end. Raises ValueError, and TypeError for settings that are none."""
+    """The path without a slash at its end. Raises ValueError, and TypeError for settings of another type."""
     required(settings)
     if not path.startswith("/"):
-        raise ValueError(f"a path begins with '/', not {path!r}")
+        raise ValueError(f"a path must begin with '/': {path!r}")
     return path.rstrip("/")
 
 
@@ -53,10 +53,10 @@ def router_of(app: Any) -> Router:
 
 def no_dependencies() -> TypeError:
     """The error for dependencies without FastAPI."""
-    return TypeError("dependencies are FastAPI's; a Starlette application has middleware")
+    return TypeError("dependencies are FastAPI's: use middleware in a Starlette application")
 
 
 def required(settings: object) -> None:
-    """Raises TypeError for settings that are none."""
+    """Raises TypeError for settings of another type."""
     if not isinstance(settings, ServerSettings):
-        raise TypeError(f"settings are ServerSettings(...), not {type(settings).__name__}")
+        raise TypeError(f"settings must be ServerSettings(...), not {type(settings).__name__}")

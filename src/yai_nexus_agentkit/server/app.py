@@ -310,7 +310,7 @@ def add_live_routes(
 def _named(agents: Agent | Mapping[str, Agent]) -> Mapping[str, Agent]:
     named = agents if isinstance(agents, Mapping) else {_ONLY: agents}
     if not named:
-        raise ValueError("this wire needs an agent")
+        raise ValueError("there is no agent to serve: give at least one")
     return named
 
 

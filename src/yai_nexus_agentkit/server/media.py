@@ -20,11 +20,11 @@ _SHOWN = re.compile(r"(image/(?!svg)|audio/|video/).*")
 
 
 def media_response(source: DataSource) -> Response:
-    """The bytes, under the type that they were stored with. Raises `ThreadNotFoundError` if they are no base64."""
+    """The bytes, under the type that they were stored with. Raises `ThreadNotFoundError` if they are not base64."""
     try:
         body = b64decode(source.value.translate(_URL_SAFE) + "==")
     except (binascii.Error, ValueError):
-        raise ThreadNotFoundError("what is stored under this id is no base64") from None
+        raise ThreadNotFoundError("what is stored under this id is not base64") from None
     kind = source.mime_type.partition(";")[0].strip().lower()
     if not _TYPE.fullmatch(kind):
         kind = "application/octet-stream"

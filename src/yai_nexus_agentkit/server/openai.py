@@ -51,7 +51,7 @@ _CHAT = "/chat/completions"
 _GIVEN, _GIVEN_KEPT = "chat-answer", 600.0
 """The notes of answers that threads took, and the seconds for which they are kept."""
 _BRANCHES = 4
-"""Threads that are looked at for one conversation; one that took even more other ways begins anew."""
+"""Threads that are looked at for one conversation; a conversation that took more ways begins a new thread."""
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 _UNNAMED = frozenset({"", "new", "null", "undefined", "none"})
 """Names that clients send while a conversation has none."""
@@ -121,7 +121,7 @@ class OpenAI:
         self._tools: dict[str, frozenset[str]] = {}
         """Names of the tools of agents that are the same for all requests."""
         if options.default_model not in (None, *self._models):
-            raise ValueError(f"there is no agent {options.default_model!r}, which is to be the default model")
+            raise ValueError(f"there is no agent {options.default_model!r} for OpenAISettings.default_model")
 
     def routes(self) -> list[Route]:
         """All routes, under the base path."""

@@ -37,7 +37,7 @@ def add_page(
     `agents`: the path that `add_agui_routes` got, or that of each of several by a name to show. `title`: the page's.
     `examples`: messages that a new conversation offers, of all agents or by their names. `inspector`: the path of an
     inspector to link to. `dependencies`: FastAPI's, for all files of the page. `settings`: those of the agents; with
-    ``disconnect_by_request`` the page's runs go on while it is reloaded. `files`: the folder of a build of one's own.
+    ``disconnect_by_request`` the page's runs go on while it is reloaded. `files`: the folder of your own build.
     Other methods than GET, and all other paths, stay with the application, which can be behind any prefix.
 
     Raises FileNotFoundError if the page is not built, TypeError for other applications, and for dependencies without
@@ -48,7 +48,7 @@ def add_page(
     query = "disconnect=continue" if settings.disconnect_by_request else ""
     if not query and settings.disconnect == "cancel":
         _logger.warning(
-            "a reload of the page at %r ends its runs; give add_page and the agents' routes"
+            "a reload of the page at %r ends its runs; to avoid that, give add_page and the agents' routes"
             " settings=ServerSettings(disconnect_by_request=True)",
             path or "/",
         )

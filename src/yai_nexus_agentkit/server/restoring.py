@@ -1,4 +1,4 @@
-"""Edge. Runs that another worker began: what the log keeps of whoever asked, and the request made of it again."""
+"""Edge. Runs that another worker began: what the log keeps of the sender, and the request that is made from it."""
 
 from __future__ import annotations
 

@@ -57,8 +57,8 @@ class StrictSSEWire:
     """AG-UI's requests, and its events in standard SSE, for ``create_app(wire=...)``. AG-UI clients read the type in
     ``data``: they need the default wire.
 
-    A thread that has a run already is no refusal here, but a stream whose only event is ``RUN_ERROR`` with
-    ``THREAD_IS_LOCKED``; `ServerSettings.busy` and `busy_wait` say how long a request waits before.
+    A request for a thread that has a run already is not refused: it gets a stream whose only event is ``RUN_ERROR``
+    with ``THREAD_IS_LOCKED``; `ServerSettings.busy` and `busy_wait` say how long a request waits before.
     """
 
     clock: Callable[[], float] = time.time

@@ -96,7 +96,7 @@ class View:
         self._wake()
 
     def lose(self, closing: Sequence[BaseEvent], error: AGUIAdapterError) -> None:
-        """End this view with an error, whatever becomes of the run."""
+        """End this view with an error, whether the run goes on or not."""
         try:
             for event in closing:
                 self.outbox.add(self.outbox.encode(event))

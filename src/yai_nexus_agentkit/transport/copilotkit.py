@@ -19,7 +19,7 @@ __all__ = ["CopilotKitWire"]
 
 
 class _Encoder(SSEEncoder):
-    """A run that somebody stopped is no error of the page: it ends as CopilotKit's own runtime ends it."""
+    """A run that somebody stopped is not an error for the page: it ends as CopilotKit's own runtime ends it."""
 
     _started: RunStartedEvent | None = None
     """The run's first event, which names it."""

@@ -162,11 +162,11 @@ def test_names(given: str, name: str, here: Project, capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ("", "'': '' is no name"),
+        ("", "'': '' is not a name"),
         ("-a", None),
-        ("a b", "'a b': 'a b' is no name for a project: letters, digits"),
-        ("a-", "'a-': 'a-' is no name"),
-        ("größe", "'größe': 'größe' is no name"),
+        ("a b", "'a b': 'a b' is not a name for a project: use letters, digits"),
+        ("a-", "'a-': 'a-' is not a name"),
+        ("größe", "'größe': 'größe' is not a name"),
         ("fastapi", "'fastapi': fastapi is a package that is installed here; choose another name"),
         ("LangGraph", "'LangGraph': langgraph is a package"),
         ("yai_nexus-agentkit", "'yai_nexus-agentkit': yai-nexus-agentkit is a package"),

@@ -209,7 +209,7 @@ def test_wrong_arguments_are_refused() -> None:
         add_agui_routes(object(), AGUIAdapter(talker()), "/agent")
     with pytest.raises(TypeError, match="dependencies are FastAPI's"):
         add_agui_routes(Starlette(), AGUIAdapter(talker()), "/agent", dependencies=[1])
-    with pytest.raises(ValueError, match="begins with '/'"):
+    with pytest.raises(ValueError, match="must begin with '/'"):
         add_agui_routes(FastAPI(), AGUIAdapter(talker()), "agent")
 
 

@@ -20,7 +20,7 @@ _LARGEST = 4 * 1024 * 1024
 
 
 async def files_of(runner: Runner, place: Place, delta: Mapping[str, int]) -> list[Emission]:
-    """The artifacts that were saved, as files. One that cannot be read is no reason to end the run."""
+    """The artifacts that were saved, as files. One that cannot be read is logged and left out."""
     service, found = runner.artifact_service, []
     for name, version in delta.items() if service is not None else ():
         try:

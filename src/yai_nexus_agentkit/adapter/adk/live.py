@@ -215,7 +215,7 @@ def _all(agent: str, tool: str) -> bool:
 async def _with_tools(agent: Any, tools: Sequence[ClientTool], offers: Callable[[str, str], bool]) -> Any:
     """A copy of an agent, and of those below it, that have the client's tools. Their own win."""
     if not isinstance(agent, BaseAgent):
-        _logger.warning("%s is no agent: it gets no tools of the client's", agent.name)
+        _logger.warning("%s is not an agent: it does not get the client's tools", agent.name)
         return agent
     copied = agent.clone()
     todo = [copied]

@@ -20,7 +20,7 @@ _held: ContextVar[list[logging.LogRecord] | None] = ContextVar("agentkit_held", 
 
 
 def _hold(record: logging.LogRecord) -> bool:
-    """Whether the record is logged at once: it is no exception, or none of a run of ours."""
+    """Whether the record is logged at once: it is not an exception, or not of a run of ours."""
     held = _held.get()
     if held is None or not record.exc_info:
         return True

@@ -16,7 +16,7 @@ __all__ = ["ASKING", "Question", "answer_to"]
 
 CONFIRMATION, CREDENTIAL, INPUT = "adk_request_confirmation", "adk_request_credential", "adk_request_input"
 ASKING = frozenset({CONFIRMATION, CREDENTIAL, INPUT})
-"""The names of the calls by which ADK asks a person. They are no calls to the client."""
+"""The names of the calls by which ADK asks a person. They are not calls to the client."""
 _FOR_CODE = "responding with a FunctionResponse"
 """ADK's own hint speaks to a programmer."""
 _DENIED = "The user did not give the credentials."

@@ -169,7 +169,7 @@ class AdkThreads(ThreadStore):
 
 
 def system_event(delta: Mapping[str, Any]) -> Event:
-    """A change of the state that is no part of the conversation."""
+    """A change of the state that is not part of the conversation."""
     return Event(author="system", invocation_id=Event.new_id(), actions=EventActions(state_delta=dict(delta)))
 
 

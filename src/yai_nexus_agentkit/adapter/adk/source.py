@@ -66,7 +66,7 @@ class AdkSource(Source):
     `run_config`; default: audio or text, as `live_audio` says. `answer_within`: seconds that a tool waits for the
     client; then it is denied, or failed.
 
-    Raises TypeError for what is no agent, and ValueError for contradicting or missing arguments.
+    Raises TypeError for an `agent` of another type, and ValueError for contradicting or missing arguments.
     """
 
     name = "adk"

@@ -226,7 +226,7 @@ def _stops(graph: Any) -> bool:
 
 
 def _defaults(channels: Mapping[str, Any]) -> dict[str, Any]:
-    """Managed values are no channels, and no state."""
+    """Managed values are neither channels nor state."""
     return {key: it.get() for key, it in channels.items() if isinstance(it, BaseChannel) and it.is_available()}
 
 

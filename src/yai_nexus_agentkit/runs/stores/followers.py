@@ -1,4 +1,4 @@
-"""Who waits for news of which run. One subscription to the store serves all of a process's viewers."""
+"""The readers of logs, and the news that they wait for. One subscription to the store serves a whole process."""
 
 from __future__ import annotations
 

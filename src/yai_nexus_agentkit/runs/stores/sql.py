@@ -22,7 +22,7 @@ from yai_nexus_agentkit.runs.stores.store import Store
 __all__ = ["MIGRATIONS", "Database", "SqlJournal", "SqlLocks", "SqlLog", "SqlThreads", "sql_store"]
 
 CANCELS, APPENDS = "agui_cancel", "agui_log"
-"""Channels of news: keys of locks whose holder shall stop, and runs with new entries."""
+"""Channels of news: keys of locks whose holder must stop, and runs with new entries."""
 
 MIGRATIONS: Sequence[str] = (
     """

@@ -79,7 +79,7 @@ class Reach:
                 self._networks.append(ip_network(text))
             except ValueError:
                 if "/" in text or not _NAME.fullmatch(text.lower()) or _NUMBER.fullmatch(text.lower()):
-                    raise ValueError(f"{text!r} is no name of a host and no network such as '10.0.0.0/8'") from None
+                    raise ValueError(f"{text!r} is neither a host name nor a network such as '10.0.0.0/8'") from None
                 self._names.add(text.lower())
 
     def lists(self, host: str) -> bool:

@@ -7,7 +7,7 @@ import asyncio
 __all__ = ["Pace"]
 
 _RATE = 64 * 1024 * 1024
-"""Bytes in a second. One core handles about three times as many, and streams shall go on meanwhile."""
+"""Bytes in a second. One core handles about three times as many; the rest is for streams."""
 
 
 class Pace:

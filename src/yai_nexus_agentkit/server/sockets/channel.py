@@ -45,7 +45,7 @@ REFUSALS = frozenset(
 
 
 class ClosedError(Exception):
-    """The socket is closed, or shall be: `code` says why."""
+    """The socket is closed, or must be: `code` says why."""
 
     def __init__(self, code: Close, reason: str = "") -> None:
         super().__init__(reason)

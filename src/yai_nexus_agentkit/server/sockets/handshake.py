@@ -50,7 +50,7 @@ def _is_same(origin: str, host: str | None) -> bool:
 
 
 def chosen_protocol(scope: Scope) -> str | None:
-    """The first sub-protocol offered that is no token; browsers want one of theirs back."""
+    """The first sub-protocol offered that is not a token; browsers want one of theirs back."""
     return next((name for name in _offered(scope) if not name.startswith(TOKEN)), None)
 
 
@@ -67,7 +67,7 @@ def subprotocol_token(scope: Scope) -> str | None:
             try:
                 return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True).decode()
             except (binascii.Error, UnicodeDecodeError) as error:
-                raise ValueError("the token among the sub-protocols is no base64url text") from error
+                raise ValueError("the token in the sub-protocols is not base64url") from error
     return None
 
 
@@ -76,12 +76,12 @@ async def identified(
 ) -> Caller | None:
     """The sender of a handshake, whose path has `end` after the agent's; None if the resolver knows nobody (401).
 
-    `token`: stands for the header ``Authorization: Bearer``. Raises ValueError for a token that is no header, and what
-    else the resolver raises.
+    `token`: stands for the header ``Authorization: Bearer``. Raises ValueError for a token that a header cannot hold,
+    and what the resolver raises.
     """
     if token is not None:
         if not token.isascii() or not token.isprintable():
-            raise ValueError("the token has characters that no header has")
+            raise ValueError("the token has characters that a header cannot hold")
         others = [(name, value) for name, value in scope["headers"] if name != b"authorization"]
         scope["headers"] = [*others, (b"authorization", f"Bearer {token}".encode())]
     try:

@@ -177,7 +177,7 @@ def _further(asked: Sequence[_Turn], held: Sequence[_Turn], thread_id: str) -> l
     new = [m for m in newest.rest if _role(m) == "tool" and m["toolCallId"] not in results]
     new = [m for m in new if named_by_call(m["toolCallId"]) is None]
     if not known or not (new or newest.answered):
-        raise _elsewhere(thread_id, asked, held)  # the same request again, or an answer that shall be gone on with
+        raise _elsewhere(thread_id, asked, held)  # the same request again, or an answer to be continued
     return new
 
 

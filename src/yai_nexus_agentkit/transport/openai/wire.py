@@ -150,7 +150,7 @@ class OpenAIWire:
             "forwardedProps": {"openai": dict(asked.parameters)},
             "resume": resume or None,
         }
-        # The thread's own messages are no part of the request: its limit does not count them.
+        # The thread's own messages are not part of the request: its limit does not count them.
         run_input = parse_request(raw, warnings=warnings, limits=replace(limits, messages=None))
         return Posted(run_input, data.encoder, warnings)
 

@@ -109,7 +109,7 @@ class Completion(ChatAnswer):
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The agent ran: clients shall not ask again by themselves."""
+        """The agent ran: clients must not repeat the request by themselves."""
         return {"content-type": "application/json", "x-should-retry": "false"}
 
     def finish(self) -> bytes:

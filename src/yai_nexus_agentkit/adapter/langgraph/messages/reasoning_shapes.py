@@ -45,7 +45,7 @@ class Block(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Text and encrypted value of one block of a message or chunk. Values that are no strings are ignored."""
+    """Text and encrypted value of one block of a message or chunk. Values that are not strings are ignored."""
 
     text: Any = ""
     encrypted: Any = None

@@ -33,13 +33,13 @@ __all__ = [
 ]
 
 UNREADABLE: Sequence[BaseMessage] = []
-"""Stands for what is no list of messages. Recognised by identity: nobody knows what the conversation is, which is not
-the same as an empty one."""
+"""Stands for something that is not a list of messages. Recognised by identity: nobody knows what the conversation is,
+which is not the same as an empty one."""
 
 _NAMESPACE = UUID("6f0e6bd5-7a5b-5d0c-9d3a-5b1f6b8f2d11")
 
 _NO_MESSAGE = (ValueError, TypeError, KeyError, NotImplementedError)
-"""LangChain raises these for what is no message."""
+"""LangChain raises these for something that is not a message."""
 
 _id = attrgetter("id")
 

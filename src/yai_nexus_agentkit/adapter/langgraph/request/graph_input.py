@@ -81,7 +81,7 @@ def _differing(
         if key == MESSAGES or (key not in shape.inputs and key in shape.public):
             continue
         if key not in shape.inputs:
-            _logger.warning("the request's state has %r, which is no input of the graph: ignored", key)
+            _logger.warning("the request's state has %r, which is not an input of the graph: it is ignored", key)
             continue
         if shown is not None and key in shape.public and key in current and key not in shown:
             continue  # kept from clients: not theirs to set
@@ -111,7 +111,7 @@ def second_input(plan: Resume, messages: Sequence[BaseMessage], run_input: RunAg
     now.
 
     Calls of the turn that are still open get an error result. None: there is nothing to give, or the model asked
-    something of the client only now, which the client shall answer first.
+    something of the client only now, which the client must answer first.
     """
     if not plan.later:
         return None

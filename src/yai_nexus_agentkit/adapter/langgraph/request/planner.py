@@ -149,7 +149,7 @@ class Planner:
         return with_saver(self._graph, front, loud=answering)
 
     async def _read(self) -> Thread:
-        """The thread. If the user says no at a breakpoint, the turn ends there: what waits shall not run."""
+        """The thread. If the user says no at a breakpoint, the turn ends there: what waits must not run."""
         thread = await read_thread(self._graph, self._shape, self.config, self._hold)
         if not self._resuming or not leaves(self._run.run_input, thread.breakpoints):
             return thread
@@ -375,7 +375,7 @@ class Planner:
 
     async def _changed_since(self, history: History, place: Place) -> dict[str, Any]:
         """The state that the user changed. A tab that goes back in its branch sends the state of a later place:
-        values that were shown anywhere since are no change."""
+        values that were shown anywhere since are not changes."""
         state = self._changed_state(place.values)
         if state:
             async with aclosing(history.since(place)) as later:

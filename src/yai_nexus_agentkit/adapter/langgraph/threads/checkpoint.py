@@ -144,7 +144,7 @@ def _from_state(
         if hold is not None and isinstance(found, list):
             found = list(with_marks(found, inner.next, hold, paused=asks, graph=None))
         for message in found if isinstance(found, list) else ():
-            # What a subgraph was given to do is no message of the user's.
+            # What a subgraph was given to do is not a message of the user's.
             if isinstance(message, AIMessage | ToolMessage) and message.id and message.id not in known:
                 known.add(message.id)
                 nested.append(message)

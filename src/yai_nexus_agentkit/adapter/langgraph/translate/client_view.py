@@ -207,8 +207,8 @@ class ClientView:
         return message_id in self._base
 
     def holds_result(self, message_id: str) -> bool:
-        """The client had this tool message before the run, or got it with a snapshot. A placeholder is no result: the
-        real one may come under its id."""
+        """The client had this tool message before the run, or got it with a snapshot. A placeholder is not a result:
+        the real one may come under its id."""
         if (position := self._base.get(message_id)) is not None:
             return is_shown(self._before[position])
         return message_id in self._nested or message_id in self._foreign

@@ -29,7 +29,7 @@ class NodeSteps:
         """Root nodes that ended and whose updates have not come yet."""
 
     def start(self, run: NativeRun) -> list[BaseEvent]:
-        """A node began. Silent and hidden nodes are no steps."""
+        """A node began. Silent and hidden nodes are not steps."""
         name = None if run.silent or is_hidden(run) else self._name(run)
         if not name:
             return []
