@@ -214,6 +214,16 @@ async def test_answers_on_a_thread_that_asked_nothing(peer: Peer) -> None:
     assert tab.state == {"runs": 1}
 
 
+async def test_an_answer_on_a_thread_that_is_gone_runs_nothing_again(peer: Peer) -> None:
+    """The client has the whole turn, and the server has nothing: what the turn did must not be done twice."""
+    tab = Tab(tool_asks("done"), peer)
+    await tab.say("hi")
+    tab.graph.checkpointer.delete_thread(tab.thread)  # type: ignore[attr-defined]
+    await tab.answer("yes", in_step=False)
+    assert tab.outcome == "INVALID_RESUME"
+    assert (await stored(tab))[1] == {}
+
+
 async def test_an_answer_to_nothing_with_a_new_message_is_a_new_message(peer: Peer) -> None:
     tab = Tab(one_question(), peer)
     await tab.say("hi", resume=[{"interruptId": "0" * 32, "status": "resolved", "payload": "yes"}])

@@ -37,7 +37,7 @@ from yai_nexus_agentkit.adapter.langgraph.threads.branches import History, Place
 from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import ANSWERS_KEY, Thread, read_thread, settle, with_saver
 from yai_nexus_agentkit.adapter.langgraph.threads.savers import GivenIds, RunSaver, SaverInFront
 from yai_nexus_agentkit.adapter.run_context import RunContext
-from yai_nexus_agentkit.errors import RunInputError
+from yai_nexus_agentkit.errors import ResumeError, RunInputError
 from yai_nexus_agentkit.protocol.calls import Call, ThreadCalls
 from yai_nexus_agentkit.protocol.linked_media import has_links, unlink_media
 
@@ -69,6 +69,8 @@ class Planner:
         if saver is None:
             return self._without_thread()
         thread = await self._read()
+        if self._resuming and thread.saved is None and self._request and self._request[-1].role != "user":
+            raise ResumeError("the request answers questions of a thread that does not exist, or no longer")
         self._run.linkable = self._shape.messages
         if (attempt := self._run.attempt) is not None and attempt.number > 1 and thread.is_of(attempt.key):
             return await self._gone_on(saver, thread)  # an earlier try stored something; else the request is as new
@@ -336,8 +338,7 @@ class Planner:
     async def _forked(self, thread: Thread, found: Reconciliation, state: dict[str, Any]) -> Run:
         """The user went back: a branch from before that message, or, where no checkpoint fits, a cut at the head."""
         at = found.fork or ""
-        start = next(n for n, m in enumerate(thread.messages) if m.id == at)
-        before = thread.messages[:start]
+        before = thread.messages[: next(n for n, m in enumerate(thread.messages) if m.id == at)]
         known = replace(self._known(thread, self._calls(before), found), nested=(), lacking=True)
         parts = (self._written, self._shape, self.config)
         head = cast("CheckpointTuple", thread.saved)
