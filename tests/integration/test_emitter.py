@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 import pytest
-from ag_ui.core import ActivitySnapshotEvent
+from ag_ui.core import ActivitySnapshotEvent, BaseEvent, CustomEvent
 from dirty_equals import IsPartialDict
 from langchain_core.callbacks import adispatch_custom_event
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -24,7 +24,7 @@ from pydantic import BaseModel
 
 from tests.conftest import Judge
 from tests.support.emitting import PLACES, Place, State, assert_all_arrived, between_tokens, graph_of
-from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, EventEmitter
+from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, EventEmitter, Hooks, RunContext
 from yai_nexus_agentkit.adapter.run_context import Attempt
 from yai_nexus_agentkit.testing import (
     Run,
@@ -247,6 +247,31 @@ async def test_any_value_arrives_as_json(source: Source) -> None:
     }
     assert "cycle" in str(cut)
     assert b64decode(values["file"]["data"]) == b"\xff\xfb\xef"
+
+
+@both_sources
+async def test_a_hook_changes_no_other_event(source: Source) -> None:
+    """Events of one place are alike, but share nothing; neither do an event and what the node emitted."""
+    payload = {"rows": [{"n": 1}]}
+
+    async def node(state: State) -> State:
+        for _ in range(3):
+            UI.emit("row", payload)
+        return {"number": 1}
+
+    def change(event: BaseEvent, run: RunContext) -> list[BaseEvent]:
+        if isinstance(event, CustomEvent) and event.metadata and event.metadata["langgraph"].pop("path", None):
+            event.value["rows"][0]["n"] += 1
+        return [event]
+
+    changing = adapter(graph_of(node)).replace(hooks=Hooks(on_event=change), options=AdapterOptions(source=source))
+    changed = of(await collect(changing, "hi"), "CUSTOM")
+    assert [(one["value"], one["metadata"]) for one in changed] == [
+        ({"rows": [{"n": 2}]}, {"langgraph": {"node": "n0"}})
+    ] * 3
+    plain = of(await collect(adapter(graph_of(node), source), "hi"), "CUSTOM")
+    place = {"langgraph": {"node": "n0", "path": "n0"}}
+    assert [(one["value"], one["metadata"]) for one in plain] == [({"rows": [{"n": 1}]}, place)] * 3
 
 
 @both_sources

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -172,6 +173,37 @@ def test_fields_changed_after_the_first_frame_are_written() -> None:
     event.metadata = {"late": True}
     event.delta = "b"
     assert encoder.encode(event) == written(event)
+
+
+ORIGINS: list[Any] = [
+    None,
+    {},
+    {"langgraph": {"node": "work", "path": "work"}},
+    {"langgraph": {"path": "work", "node": "work"}},
+    *({"app": {"n": value}} for value in (1, True, 1.0, "1", None, ["1"], float("nan"), Decimal(1))),
+    {"1": "1"},
+]
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | words | st.just(UUID(int=1)),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["a", "b"]), st.sampled_from(ORIGINS), values, st.sampled_from(VARIANTS))))
+def test_events_of_an_application_are_what_the_model_writes(
+    rows: list[tuple[str, Any, Any, dict[str, Any]]],
+) -> None:
+    encoder = SSEEncoder()
+    for name, origin, value, variant in rows:
+        event = CustomEvent(name=name, value=value).model_copy(update={"metadata": copy.deepcopy(origin)})
+        for one in (event, event, varied(event, variant), event):
+            assert encoder.encode(one) == written(one)
+        if event.metadata:  # a hook changes it in place: frames of other events stay as they are
+            for own in event.metadata.values():
+                if isinstance(own, dict):
+                    own.clear()
+            assert encoder.encode(event) == written(event)
 
 
 def test_more_messages_than_templates_are_kept() -> None:

@@ -65,6 +65,7 @@ STATE: Final = "state"
 STATE_PATCH: Final = "state_patch"
 TOOL_OUTPUT: Final = "tool_output"
 KINDS: Final = (CUSTOM, ACTIVITY, ACTIVITY_PATCH, STATE, STATE_PATCH, TOOL_OUTPUT)
+_ACTIVITIES: Final = (ACTIVITY, ACTIVITY_PATCH)
 
 DISPATCHED: Final = "agent_custom_event"
 """The event name under which releases before 1.0 dispatched ``{"event_id": str, "name": str, "payload": ...}``."""
@@ -84,15 +85,15 @@ def is_envelope(value: object) -> TypeGuard[Envelope]:
     """Whether `value` is an event of the emitter: it has the mark and the fields. Never raises."""
     if not isinstance(value, dict):
         return False
-    version = value.get("agentkit")
-    if type(version) is not int or version != ENVELOPE_VERSION:
+    try:
+        version, kind, _ = value["agentkit"], value["kind"], value["value"]
+        if type(version) is not int or version != ENVELOPE_VERSION or not isinstance(kind, str) or kind not in KINDS:
+            return False
+        if kind in _ACTIVITIES and not isinstance(value["activity_id"], str):
+            return False
+        return isinstance(value["id"], str) and isinstance(value["name"], str)
+    except KeyError:
         return False
-    kind = value.get("kind")
-    if not isinstance(kind, str) or kind not in KINDS:
-        return False
-    if kind in (ACTIVITY, ACTIVITY_PATCH) and not isinstance(value.get("activity_id"), str):
-        return False
-    return "value" in value and isinstance(value.get("id"), str) and isinstance(value.get("name"), str)
 
 
 def custom_envelope(name: str, payload: Any, mime_type: str | None, keep: bool | str = False) -> Envelope:

@@ -1,4 +1,5 @@
-"""Pure. Events made without checking their fields: the deltas of a message, of which a run has thousands, and ends."""
+"""Pure. Events made without checking their fields, where these are known to be right: the deltas of a message, of which
+a run has thousands, ends, and what an application emits."""
 
 from __future__ import annotations
 
@@ -8,11 +9,11 @@ from typing import Any
 
 from ag_ui.core import BaseEvent
 
-__all__ = ["deltas", "ending"]
+__all__ = ["deltas", "ending", "unchecked"]
 
 _SOURCE = """
-def maker(bare, event_class, fields_set, {fields}):
-    def event_with(delta):
+def maker(bare, event_class, fields_set, {fixed}):
+    def event_with({given}):
         event = bare()
         {stores}
         event.__pydantic_fields_set__ = {{*fields_set}}
@@ -32,29 +33,31 @@ def deltas(event_class: type[BaseEvent], **fields: Any) -> Callable[[str], BaseE
     """
     known = {name: value for name, value in fields.items() if value is not None}
     first = event_class.model_validate({**known, "delta": ""})
-    return _maker(event_class)(first.__pydantic_fields_set__, **first.__dict__)
+    fixed = {name: value for name, value in first.__dict__.items() if name != "delta"}
+    return _maker(event_class, ("delta",))(first.__pydantic_fields_set__, **fixed)
+
+
+@cache
+def unchecked(event_class: type[BaseEvent], *given: str) -> Callable[..., Any]:
+    """A function from the values of these fields, in this order, to an event of this class. It checks nothing."""
+    fixed = {name: field.default for name, field in event_class.model_fields.items() if name not in given}
+    return _maker(event_class, given)(set(given), **fixed)
 
 
 def ending(event_class: type[BaseEvent], **fields: Any) -> BaseEvent:
     """The event that ends what an event with the same fields began. Checks nothing: the beginning was checked."""
-    defaults, fields_set = _defaults(event_class)
-    return _maker(event_class)(fields_set, **{**defaults, **fields})("")
+    event: BaseEvent = unchecked(event_class, *fields)(*fields.values())
+    return event
 
 
 @cache
-def _defaults(event_class: type[BaseEvent]) -> tuple[dict[str, Any], set[str]]:
-    """The fields that an end leaves alone, and those that it sets."""
-    fields = event_class.model_fields.items()
-    return {n: f.default for n, f in fields}, {n for n, f in fields if f.is_required()} | {"subagent_run_id"}
-
-
-@cache
-def _maker(event_class: type[BaseEvent]) -> Callable[..., Callable[[str], BaseEvent]]:
+def _maker(event_class: type[BaseEvent], given: tuple[str, ...]) -> Callable[..., Callable[..., Any]]:
     # Events are made as instances of a subclass that pydantic's Python code is taken out of, then become their class's.
     plain = {name: getattr(object, name) for name in ("__init__", "__setattr__", "__delattr__")}
     bare = type(event_class)(f"_{event_class.__name__}", (event_class,), {**plain, "__module__": __name__})  # type: ignore[misc]
     names = list(event_class.model_fields)
-    stores = "\n        ".join(f"event.{name} = {name}" for name in names)
     made: dict[str, Any] = {}
-    exec(_SOURCE.format(fields=", ".join(names), stores=stores), made)
+    fixed = ", ".join(name for name in names if name not in given)
+    stores = "\n        ".join(f"event.{name} = {name}" for name in names)
+    exec(_SOURCE.format(fixed=fixed, given=", ".join(given), stores=stores), made)
     return lambda fields_set, **values: made["maker"](bare, event_class, fields_set, **values)

@@ -34,6 +34,7 @@ from ag_ui.core import (
 from yai_nexus_agentkit.errors import Code
 from yai_nexus_agentkit.protocol.activities import Activities
 from yai_nexus_agentkit.protocol.calls import CallEvents, ThreadCalls
+from yai_nexus_agentkit.protocol.deltas import unchecked
 from yai_nexus_agentkit.protocol.endings import failed, finished, questions
 from yai_nexus_agentkit.protocol.entities import Closer, OpenEntities, Spans, Steps, Subagents
 from yai_nexus_agentkit.protocol.lanes import Lane, Lanes
@@ -44,6 +45,7 @@ __all__ = ["RunLifecycle", "run_started"]
 
 Metadata = dict[str, Any]
 P = ParamSpec("P")
+_custom = unchecked(CustomEvent, "name", "value", "subagent_run_id", "metadata")
 Fact = Callable[Concatenate["RunLifecycle", P], list[BaseEvent]]
 
 
@@ -362,8 +364,11 @@ class RunLifecycle:
         if self.ended:  # here, since an application may emit thousands: the decorator costs as much as the rest
             return []
         owner = usable(owner)
-        event = CustomEvent(name=name, value=value, subagent_run_id=owner, metadata=metadata)
-        return [*self._subagents.introduce(owner), event]
+        if type(name) is str:  # nothing else can be wrong
+            event = _custom(name, value, owner, metadata)
+        else:
+            event = CustomEvent(name=name, value=value, subagent_run_id=owner, metadata=metadata)
+        return [event] if owner is None else [*self._subagents.introduce(owner), event]
 
     @_while_live
     def activity(

@@ -2,7 +2,8 @@
 
 One frame per event: ``data: <JSON>`` and a blank line, LF only, UTF-8. A client splits the stream at LF LF and parses
 each frame by itself (AG-UI 1.0, HTTP and SSE). Text and arguments come in thousands of small deltas, so their frames
-are made from a template: the part before the delta is encoded once per message.
+are made from a template: the part before the delta is encoded once per message. So are the frames of events that an
+application emits.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from functools import partial
 from json.encoder import encode_basestring
 from typing import Any
 
-from ag_ui.core import BaseEvent, Message
-from pydantic_core import to_json
+from ag_ui.core import BaseEvent, CustomEvent, Message
+from pydantic_core import from_json, to_json
 
 from yai_nexus_agentkit.errors import EncodingError, RunInputError, TooLargeError
 from yai_nexus_agentkit.protocol.events import TOKENS
@@ -76,6 +77,10 @@ class SSEEncoder:
         """Class of the newest delta. The next one mostly has the same class, id, owner and head."""
         self._id_field = self._id = self._head = ""
         self._owner: str | None = None
+        self._place: tuple[Any, ...] = ()
+        """Name, owner and metadata of the newest event of the application; empty if there is no head for it."""
+        self._emitted = b""
+        """The frame of such an event up to the value."""
 
     def encode(self, event: BaseEvent) -> bytes:
         """One frame.
@@ -103,9 +108,11 @@ class SSEEncoder:
                 and not event.__pydantic_extra__
             ):
                 frame = f"{self._head}{encode_basestring(fields['delta'])}}}\n\n".encode()
+            elif type(event) is CustomEvent and self._is_placed(event, fields):
+                frame = b"%b%b}\n\n" % (self._emitted, to_json(fields["value"], inf_nan_mode="null"))
             else:
                 frame = b"data: %b\n\n" % _json(event)
-        except (TypeError, UnicodeEncodeError):  # no text, or half of a surrogate pair
+        except Exception:  # no text, half of a surrogate pair, or a value that is no JSON
             frame = b"data: %b\n\n" % _json(event)
         if self._event_lines:
             frame = self._numbered(event) + frame
@@ -143,6 +150,22 @@ class SSEEncoder:
             self._id, self._owner = fields[id_field], fields["subagent_run_id"]
         return True
 
+    def _is_placed(self, event: BaseEvent, fields: dict[str, Any]) -> bool:
+        """Whether all but the value of an application's event is in `_emitted`, which changes with the place."""
+        if fields["raw_event"] is not None or fields["timestamp"] is not None or event.__pydantic_extra__:
+            return False
+        name, owner, metadata = place = fields["name"], fields["subagent_run_id"], fields["metadata"]
+        if place == self._place:
+            return True
+        known = {"type": _type(event), "metadata": metadata, "subagentRunId": owner, "name": name}
+        head = to_json({key: value for key, value in known.items() if value is not None})
+        read = from_json(head)  # a copy, since hooks may change the event
+        if not _is_text(read):  # 1 and True are equal, but not the same
+            return False
+        self._place = read["name"], read.get("subagentRunId"), read.get("metadata")
+        self._emitted = b'data: %b,"value":' % head[:-1]
+        return True
+
 
 @dataclass(frozen=True, slots=True)
 class AGUIWire:
@@ -172,6 +195,10 @@ class AGUIWire:
         }
         headers = {"content-type": "application/json", **refusal.headers}
         return Answer(refusal.status, headers, to_json({"detail": detail}))
+
+
+def _is_text(value: Any) -> bool:
+    return type(value) is str or (type(value) is dict and all(map(_is_text, value.values())))
 
 
 def _json(event: BaseEvent) -> bytes:

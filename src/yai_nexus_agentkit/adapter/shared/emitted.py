@@ -38,6 +38,8 @@ class Emitted:
         skip one that does not apply."""
         self._outputs: set[str] = set()
         """Tool calls whose output has an activity."""
+        self._place: tuple[NativeRun | None, str | None, str] = None, None, ""
+        """The run of the newest event, with the name and path of its node: an application may emit thousands there."""
 
     def custom(self, name: str, data: Any, run: NativeRun | None = None, call: str | None = None) -> list[BaseEvent]:
         """An envelope of `EventEmitter`, or a custom event of the framework's own, which the options may hide. `call`:
@@ -53,8 +55,8 @@ class Emitted:
     def _envelope(self, envelope: Envelope, run: NativeRun | None, call: str | None) -> list[BaseEvent]:
         kind, name, value = envelope["kind"], clean_text(envelope["name"]), envelope["value"]
         if kind == CUSTOM:
-            metadata, keep = self._origin(run), envelope.get("keep")
-            if isinstance(keep, str):
+            metadata = self._origin(run)
+            if "keep" in envelope and isinstance(keep := envelope["keep"], str):
                 metadata = {**(metadata or {}), KEPT: clean_text(keep)}
             return self._life.custom(name, json_safe(value), owner=_owner(run), metadata=metadata)
         if kind == STATE:
@@ -96,10 +98,13 @@ class Emitted:
 
     def _origin(self, run: NativeRun | None, call: str | None = None) -> dict[str, Any] | None:
         """Node and subgraph of an event, as a path, and the tool call around it."""
-        node = run.node if run is not None else None
-        if node is None:
+        if run is not self._place[0]:
+            node = run.node if run is not None else None
+            self._place = (run, None, "") if node is None else (run, node.name, "/".join(node.path))
+        _, name, path = self._place
+        if name is None:
             return None
-        place = {"node": node.name, "path": "/".join(node.path)}
+        place = {"node": name, "path": path}
         if call is not None:
             place["toolCallId"] = call
         return {self._source: place}

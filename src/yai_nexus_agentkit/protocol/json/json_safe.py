@@ -84,6 +84,8 @@ def json_safe(value: Any) -> Any:
     if kind in _SCALARS and kind is not float:
         return value
     try:
+        if _room_after(value, _MANY) > 0:
+            return from_json(to_json(value, inf_nan_mode="null"))
         way = _way(value)
         if way == "copy":
             return to_jsonable_python(value, by_alias=False, inf_nan_mode="null")
@@ -97,7 +99,7 @@ def json_safe(value: Any) -> Any:
 def json_text(value: Any) -> str:
     """`json_safe(value)` as compact JSON text; characters outside ASCII stand for themselves."""
     try:
-        if _way(value) != "walk":
+        if _room_after(value, _MANY) > 0 or _way(value) != "walk":
             return to_json(value, by_alias=False, inf_nan_mode="null").decode()
     except Exception:  # as above, or half of a surrogate pair
         pass
@@ -149,6 +151,24 @@ def _way(value: Any) -> _Way:
         if longer > _SHARED:
             return "walk"
     return "walk"
+
+
+def _room_after(value: Any, room: int) -> int:
+    """What is left of `room` after a place for each value inside of this one; negative if there are too many, or if not
+    all are in the plainest containers. Most values fit, and looking for the way would take several times as long."""
+    kind = type(value)
+    if kind is dict:
+        inside = value.values()
+    elif kind is list or kind is tuple:
+        inside = value
+    else:
+        return -1
+    room -= len(inside)
+    if room > 0:
+        for item in inside:
+            if type(item) not in _LEAVES and (room := _room_after(item, room)) < 0:
+                break
+    return room
 
 
 def _fields(item: Any) -> list[Any] | None:

@@ -299,7 +299,7 @@ class LangGraphTranslator:
         if kind == TOOL_OUTPUT and is_envelope(data):
             return [*events, *self._tool_output(data["value"], run)]
         call = self._calls.call_of(self._tool_around(run)) if kind == ACTIVITY else None
-        return [*events, *self.reports.emitted.custom(str(native.get("name")), data, run, call)]
+        return events + self.reports.emitted.custom(str(native.get("name")), data, run, call)
 
     def _chain_stream(self, native: Mapping[str, Any]) -> list[BaseEvent]:
         root = self._tree.root
