@@ -148,7 +148,7 @@ class Planner:
     def _in_front(self, saver: BaseCheckpointSaver[Any], thread: Thread, *, answering: bool = False) -> Graph:
         """The graph with the checkpointer of this run."""
         front = RunSaver(saver, thread.saved, self._given_ids, answering=answering)
-        return with_saver(self._graph, front, loud=answering)
+        return with_saver(self._graph, front)
 
     async def _read(self) -> Thread:
         """The thread. If the user says no at a breakpoint, the turn ends there: what waits must not run."""

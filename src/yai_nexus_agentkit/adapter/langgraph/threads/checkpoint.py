@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -208,13 +209,8 @@ def _own_breakpoints(graph: Graph, state: StateSnapshot) -> list[Breakpoint]:
     return [Breakpoint(task.id, task.name, is_before) for task in state.tasks]
 
 
-def with_saver(graph: Graph, saver: BaseCheckpointSaver[Any], *, loud: bool = False) -> Graph:
-    """The graph with another checkpointer. A graph that cannot be copied is left as it is; `loud`: as a warning."""
-    try:
-        return graph.copy({"checkpointer": saver})
-    except Exception:
-        message = (
-            "a %s cannot be copied: its threads are read twice, and an answer over which a task failed stays stored"
-        )
-        _logger.log(logging.WARNING if loud else logging.DEBUG, message, type(graph).__name__, exc_info=True)
-        return graph
+def with_saver(graph: Graph, saver: BaseCheckpointSaver[Any]) -> Graph:
+    """The same graph with another checkpointer. Its own `copy` would check all its nodes once more."""
+    made = copy.copy(graph)
+    made.checkpointer = saver
+    return made

@@ -9,7 +9,7 @@ import math
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, lru_cache, partial
 from inspect import signature
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -77,13 +77,10 @@ class SaverInFront(BaseCheckpointSaver[Any]):
         self._under = under  # no super().__init__: it would set a serializer
 
     def __getattribute__(self, name: str) -> Any:
-        own = partial(object.__getattribute__, self)
-        if name.startswith("__") or name in own("__dict__"):
-            return own(name)
-        classes = type(self).__mro__
-        if any(name in vars(one) for one in classes[: classes.index(BaseCheckpointSaver)]):
-            return own(name)
-        return getattr(own("_under"), name)
+        own = object.__getattribute__
+        if name.startswith("__") or name in own(self, "__dict__") or name in _in_front(type(self)):
+            return own(self, name)
+        return getattr(own(self, "_under"), name)
 
     async def aput(
         self,
@@ -121,14 +118,27 @@ class SaverInFront(BaseCheckpointSaver[Any]):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
     ) -> None:
         """Store writes in `under`, which may be older than the parameter `task_path`."""
-        takes_path = "task_path" in signature(self._under.aput_writes).parameters
-        await self._under.aput_writes(config, writes, task_id, **({"task_path": task_path} if takes_path else {}))
+        store = self._under.aput_writes
+        more = {"task_path": task_path} if _takes_path(getattr(store, "__func__", store)) else {}
+        await store(config, writes, task_id, **more)
 
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> BaseCheckpointSaver[Any]:
         """LangGraph asks for this when it restricts what a serializer may load."""
         clone = copy.copy(self)
         clone._under = self._under.with_allowlist(extra_allowlist)
         return clone
+
+
+@cache
+def _in_front(kind: type[SaverInFront]) -> frozenset[str]:
+    """The names that a class in front defines."""
+    classes = kind.__mro__
+    return frozenset(name for one in classes[: classes.index(BaseCheckpointSaver)] for name in vars(one))
+
+
+@lru_cache(maxsize=16)
+def _takes_path(put_writes: Callable[..., Any]) -> bool:
+    return "task_path" in signature(put_writes).parameters
 
 
 class GivenIds:
