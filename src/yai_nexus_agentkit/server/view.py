@@ -1,8 +1,8 @@
 """Edge. One client's view of a run: events go in as they come, bytes go out to a sink.
 
-Two tasks share this. One writes: everything that waits when it comes round goes out as one piece. One waits for the
-client to leave. A timer sends keep-alive bytes and gives up clients that take nothing. It looks at the last write when
-it fires, so it costs nothing per event and never interrupts a wait for the agent.
+Two tasks share this. That of the request writes: everything that waits when it comes round goes out as one piece. One
+waits for the client to leave. A timer sends keep-alive bytes and gives up clients that take nothing. It looks at the
+last write when it fires, so it costs nothing per event and never interrupts a wait for the agent.
 """
 
 from __future__ import annotations
@@ -112,39 +112,24 @@ class View:
 
     async def show(self, left: Callable[[View], None]) -> None:
         """Write until the run or the client's connection ends, whichever is first. `left` is called then."""
-        gone = self._loop.create_task(self._sink.gone(), name="agui-disconnect")
-        tasks: list[asyncio.Task[None]] = [gone]
+        # By the task of the request: each request of a burst is answered in its turn, not all at the burst's end.
+        gone, control = self._loop.create_task(self._sink.gone(), name="agui-disconnect"), RunControl()
+        gone.add_done_callback(lambda _: control.stop())
+        self._give_up = control.stop
+        self._beat()
         try:
-            # By the task of the request: each request of a burst is answered in its turn, not all at the burst's end.
-            await self._write_first(gone)
-            tasks.append(writer := self._write())
-            await asyncio.wait((writer, gone), return_when=asyncio.FIRST_COMPLETED)
+            await control.wait(self._writing)
         except Exception as broken:
-            _note_broken("the first write", broken)
+            _note_broken("the writer", broken)
         finally:
+            self._give_up = None
             if self._timer is not None:
                 self._timer.cancel()
             left(self)
-            for task in tasks:
-                task.cancel()
-            await asyncio.wait(tasks)
-            for task in tasks:
-                if not task.cancelled() and (error := task.exception()) is not None:
-                    _note_broken(task.get_name(), error)
-
-    async def _write_first(self, gone: asyncio.Task[None]) -> None:
-        """Write what is there. Raises what the sink raises, and `Stopped` if the client is gone or takes nothing."""
-        control = RunControl()
-        self._give_up = control.stop
-        gone.add_done_callback(lambda _: control.stop())
-        self._beat()
-        await control.wait(self._flush)
-
-    def _write(self) -> asyncio.Task[None]:
-        """A task that writes the rest as it comes, until the view is complete or the client takes nothing."""
-        writer = self._loop.create_task(self._writing(), name="agui-writer")
-        self._give_up = writer.cancel
-        return writer
+            gone.cancel()
+            await asyncio.wait((gone,))
+            if not gone.cancelled() and (error := gone.exception()) is not None:
+                _note_broken(gone.get_name(), error)
 
     def _wake(self) -> None:
         if self._idle is not None and not self._idle.done():
@@ -152,6 +137,7 @@ class View:
         self._idle = None
 
     async def _writing(self) -> None:
+        """Write what comes, until the view is complete."""
         while True:
             if not self.outbox and not self._complete:
                 idle = self._idle = self._loop.create_future()

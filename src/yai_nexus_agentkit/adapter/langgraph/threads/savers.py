@@ -77,8 +77,8 @@ class SaverInFront(BaseCheckpointSaver[Any]):
         self._under = under  # no super().__init__: it would set a serializer
 
     def __getattribute__(self, name: str) -> Any:
-        own = object.__getattribute__
-        if name.startswith("__") or name in own(self, "__dict__") or name in _in_front(type(self)):
+        own, kind = object.__getattribute__, type(self)
+        if name.startswith("__") or name in own(self, "__dict__") or name in _in_front(kind):  # type: ignore[arg-type]
             return own(self, name)
         return getattr(own(self, "_under"), name)
 

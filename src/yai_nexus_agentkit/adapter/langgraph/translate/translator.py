@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from asyncio import CancelledError
 from collections.abc import Callable, Mapping, Sequence
-from types import MethodType
 from typing import Any
 
 from ag_ui.core import BaseEvent
@@ -76,9 +75,10 @@ class LangGraphTranslator:
             reports.unfinished = {"unfinished": True}
         self._output: Any = None
         """The root run's return value."""
-        self._handlers: dict[str, Handler] = {kind: MethodType(handle, self) for kind, handle in _HANDLERS.items()}
-        self._handlers[Kind.ON_CHAT_MODEL_STREAM.value] = self._models.stream  # no step between, for every token
-        self._handlers[Kind.ON_LLM_STREAM.value] = self._models.stream_text
+        self._chunks: dict[str, Handler] = {  # no step between, for every token
+            Kind.ON_CHAT_MODEL_STREAM.value: self._models.stream,
+            Kind.ON_LLM_STREAM.value: self._models.stream_text,
+        }
 
     # ------------------------------------------------------------------ the run
 
@@ -101,11 +101,11 @@ class LangGraphTranslator:
 
     def feed(self, native: Mapping[str, Any], /) -> list[BaseEvent]:
         """The AG-UI events of one native event."""
-        try:
-            handler = self._handlers[native["event"]]
-        except KeyError:
-            return _skip(native)
-        return handler(native)
+        kind = native["event"]
+        if (chunk := self._chunks.get(kind)) is not None:
+            return chunk(native)
+        handle = _HANDLERS.get(kind)
+        return handle(self, native) if handle is not None else _skip(native)
 
     def raw(self, native: Mapping[str, Any], /) -> dict[str, Any]:
         """The event without the ids of the runs around it."""
@@ -372,5 +372,4 @@ _HANDLERS: Mapping[str, Callable[[LangGraphTranslator, Mapping[str, Any]], list[
     )
     for kind in kinds
 }
-"""The handler of each kind of event; a run has those of its models' chunks beside them. Keys are plain strings, which a
-dict finds in half the time."""
+"""The handler of each kind of event but models' chunks. Keys are plain strings, which a dict finds in half the time."""
