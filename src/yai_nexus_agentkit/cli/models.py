@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from math import ceil
@@ -43,21 +42,19 @@ VARIABLES = (
 """The environment variables of ``--openai``."""
 
 
-def port_of(args: argparse.Namespace, environment: Mapping[str, str] = os.environ) -> int:
+def port_of(args: argparse.Namespace) -> int:
     """The port to listen on. Raises `CommandError`."""
     if args.port is not None:
         return int(args.port)
     if not args.openai:
         return _PORT
-    port = _number("PORT", environment)
+    port = _number("PORT")
     if not port.is_integer() or port > 65535:
-        raise CommandError(f"PORT must be a port, not {environment['PORT']!r}")
+        raise CommandError(f"PORT must be a port, not {os.environ['PORT']!r}")
     return int(port)
 
 
-def model_settings(
-    args: argparse.Namespace, identity: Identity, environment: Mapping[str, str] = os.environ
-) -> OpenAISettings | None:
+def model_settings(args: argparse.Namespace, identity: Identity) -> OpenAISettings | None:
     """The settings of the models, if they are served. `identity`: what the owners of keys have beside their names.
     Raises `CommandError`."""
     if not args.openai:
@@ -65,38 +62,38 @@ def model_settings(
     from yai_nexus_agentkit.server import OpenAISettings
     from yai_nexus_agentkit.server.openai_keys import name_of
 
-    if environment.get("ADK_HOST") and not any(_REMOTE in spec for spec in args.agents):
+    if os.environ.get("ADK_HOST") and not any(_REMOTE in spec for spec in args.agents):
         warn(f"ADK_HOST is ignored: agents run in this process; {_REMOTE}:from_environment is the one there")
     return OpenAISettings(
         path=MODELS,
-        keys={key: replace(identity, user=user or name_of(key)) for key, user in _keys(environment).items()} or None,
-        default_model=environment.get("ADK_APP_NAME") or None,
+        keys={key: replace(identity, user=user or name_of(key)) for key, user in _keys().items()} or None,
+        default_model=os.environ.get("ADK_APP_NAME") or None,
     )
 
 
-def server_settings(args: argparse.Namespace, environment: Mapping[str, str] = os.environ) -> dict[str, Any]:
+def server_settings(args: argparse.Namespace) -> dict[str, Any]:
     """Settings of the server that follow. Raises `CommandError`."""
     if not args.openai:
         return {}
     from yai_nexus_agentkit.server import Fetcher
 
-    size = _number("MAX_FILE_SIZE_MB", environment) * _MB
+    size = _number("MAX_FILE_SIZE_MB") * _MB
     one = ceil(size)
-    fetcher = Fetcher(size=one, request_size=4 * one, memory=16 * one, timeout=_number("DOWNLOAD_TIMEOUT", environment))
+    fetcher = Fetcher(size=one, request_size=4 * one, memory=16 * one, timeout=_number("DOWNLOAD_TIMEOUT"))
     fetches = find_spec("httpx") is not None
     if not fetches:
         warn("files that requests name by URL are not fetched: pip install 'yai-nexus-agentkit[media]'")
     return {
         "max_body": ceil(one * 4 / 3) + 4 * _MB,  # as base64, and what is beside the file
-        "idle_timeout": _number("TIMEOUT", environment),
+        "idle_timeout": _number("TIMEOUT"),
         "media": "fetch" if fetches else "pass",
         "fetcher": fetcher,
     }
 
 
-def _keys(environment: Mapping[str, str]) -> dict[str, str]:
+def _keys() -> dict[str, str]:
     """The names of users by their keys. Raises `CommandError`, which shows no key."""
-    text, users = environment.get("API_KEYS", ""), dict[str, str]()
+    text, users = os.environ.get("API_KEYS", ""), dict[str, str]()
     for entry in filter(None, map(str.strip, text.split(","))):
         key, _, user = map(str.strip, entry.partition("="))
         if not key:
@@ -109,9 +106,9 @@ def _keys(environment: Mapping[str, str]) -> dict[str, str]:
     return users
 
 
-def _number(name: str, environment: Mapping[str, str]) -> float:
+def _number(name: str) -> float:
     [variable] = [one for one in VARIABLES if one.name == name]
-    text = environment.get(name) or str(variable.default)
+    text = os.environ.get(name) or str(variable.default)
     try:
         value = float(text)
     except ValueError:

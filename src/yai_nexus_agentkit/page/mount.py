@@ -21,9 +21,9 @@ _CONFIG = "config.json"
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-def first_parts(folder: Path = STATIC) -> set[str]:
-    """First parts of the paths of a page at the root: no agent beside it can have these names."""
-    return {_CONFIG, *(entry.name for entry in folder.iterdir())} if folder.is_dir() else set()
+def first_parts() -> set[str]:
+    """First parts of the paths of the page at the root: no agent beside it can have these names."""
+    return {_CONFIG, *(entry.name for entry in STATIC.iterdir())} if STATIC.is_dir() else set()
 
 
 def config_of(

@@ -24,6 +24,9 @@ __all__ = ["MIGRATIONS", "Database", "SqlJournal", "SqlLocks", "SqlLog", "SqlThr
 CANCELS, APPENDS = "agui_cancel", "agui_log"
 """Channels of news: keys of locks whose holder must stop, and runs with new entries."""
 
+_POLL = 0.05
+"""Seconds between two attempts of who waits for a lock."""
+
 MIGRATIONS: Sequence[str] = (
     """
     CREATE TABLE agui_locks (key TEXT PRIMARY KEY, holder TEXT NOT NULL, fence BIGINT NOT NULL,
@@ -81,8 +84,8 @@ def _named(text: str) -> str:
 class SqlLocks:
     """`ThreadLocks` in a table."""
 
-    def __init__(self, database: Database, *, poll: float = 0.05) -> None:
-        self._database, self._poll = database, poll
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     async def acquire(self, key: str, holder: str, *, lease: float, wait: float = 0.0) -> int | None:
         deadline = time.monotonic() + wait
@@ -100,7 +103,7 @@ class SqlLocks:
                 return int(found[0][0])
             if time.monotonic() >= deadline:
                 return None
-            await asyncio.sleep(min(self._poll, max(0.0, deadline - time.monotonic())))
+            await asyncio.sleep(min(_POLL, max(0.0, deadline - time.monotonic())))
 
     async def renew(self, key: str, holder: str, *, lease: float) -> Lease:
         found = await self._database.rows(
