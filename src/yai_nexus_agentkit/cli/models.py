@@ -93,7 +93,8 @@ def server_settings(args: argparse.Namespace) -> dict[str, Any]:
 
 def _keys() -> dict[str, str]:
     """The names of users by their keys. Raises `CommandError`, which shows no key."""
-    text, users = os.environ.get("API_KEYS", ""), dict[str, str]()
+    text = os.environ.get("API_KEYS", "")
+    users: dict[str, str] = {}
     for entry in filter(None, map(str.strip, text.split(","))):
         key, _, user = map(str.strip, entry.partition("="))
         if not key:

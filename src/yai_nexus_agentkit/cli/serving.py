@@ -47,17 +47,17 @@ _NAMED = re.compile(r"([A-Za-z0-9._~-]+)=(.+)")
 
 def named_specs(args: argparse.Namespace) -> dict[str | None, str]:
     """``name=module:attribute``, or one spec without a name (None). Raises `CommandError`."""
-    given, named = args.agents, dict[str | None, str]()
+    named: dict[str | None, str] = {}
     paths = [COPILOTKIT] * args.copilotkit + [MODELS] * args.openai + [AI_SDK] * args.ai_sdk + [LIVE] * args.live
     taken = {INSPECTOR, *(path.split("/")[1] for path in paths)}
     if page_wanted(args):
         from yai_nexus_agentkit.page.mount import first_parts
 
         taken |= first_parts()
-    for text in given:
+    for text in args.agents:
         match = _NAMED.fullmatch(text)
         name, spec = (match[1], match[2]) if match else (None, text)
-        if name is None and len(given) > 1:
+        if name is None and len(args.agents) > 1:
             raise CommandError(f"several agents need names: write name={text}")
         if name in named or name in taken:
             raise CommandError(f"the name {name!r} is taken")

@@ -5,17 +5,39 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import aclosing, asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from yai_nexus_agentkit.adapter.hook_calls import being_cancelled
 from yai_nexus_agentkit.runs.outage import Outage
 
-__all__ = ["listening", "meanwhile", "repeated"]
+__all__ = ["Broadcast", "listening", "meanwhile", "repeated"]
 
 _RETRY = 1.0
 """Seconds after a failure until the next attempt."""
 
 T = TypeVar("T")
+
+
+class Broadcast(Generic[T]):
+    """News within one process."""
+
+    def __init__(self) -> None:
+        self._listening: list[asyncio.Queue[T]] = []
+
+    def send(self, news: T) -> None:
+        """Send to all who listen now."""
+        for queue in self._listening:
+            queue.put_nowait(news)
+
+    async def heard(self) -> AsyncGenerator[T, None]:
+        """The news from now on."""
+        queue: asyncio.Queue[T] = asyncio.Queue()
+        self._listening.append(queue)
+        try:
+            while True:
+                yield await queue.get()
+        finally:
+            self._listening.remove(queue)
 
 
 @asynccontextmanager

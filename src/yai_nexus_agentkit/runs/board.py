@@ -6,11 +6,12 @@ nothing of a worker that died stays.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
+
+from yai_nexus_agentkit.runs.background import Broadcast
 
 __all__ = ["Board", "MemoryBoard"]
 
@@ -42,7 +43,7 @@ class MemoryBoard:
     most: int = 100_000
     _notes: dict[tuple[str, str], dict[str, tuple[float, str]]] = field(default_factory=dict)
     """By kind and owner, then by name: until when it is kept, and the note."""
-    _listening: list[asyncio.Queue[str]] = field(default_factory=list)
+    _broadcast: Broadcast[str] = field(default_factory=Broadcast)
 
     async def put(self, kind: str, owner: str, name: str, note: str, *, keep: float) -> None:
         mine = self._notes[kind, owner] = self._notes.pop((kind, owner), {})
@@ -63,14 +64,7 @@ class MemoryBoard:
         return {name: note for name, (_, note) in mine.items()}
 
     async def publish(self, news: str) -> None:
-        for queue in self._listening:
-            queue.put_nowait(news)
+        self._broadcast.send(news)
 
-    async def news(self) -> AsyncGenerator[str, None]:
-        queue: asyncio.Queue[str] = asyncio.Queue()
-        self._listening.append(queue)
-        try:
-            while True:
-                yield await queue.get()
-        finally:
-            self._listening.remove(queue)
+    def news(self) -> AsyncGenerator[str, None]:
+        return self._broadcast.heard()

@@ -83,7 +83,7 @@ class MemoryThreadIndex:
     """The index of one process; empty after a restart, whatever the checkpointer holds.
 
     Beyond `most` threads the least recently used one is forgotten, never a running or paused one. It is the user's own
-    where he has more than a hundredth of them: nobody can push out everybody else's.
+    where they have more than a hundredth of them: nobody can push out everybody else's.
     """
 
     clock: Callable[[], float] = time.time

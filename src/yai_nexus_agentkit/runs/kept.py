@@ -200,7 +200,8 @@ class Kept:
     def placed(self, snapshot: MessagesSnapshotEvent) -> MessagesSnapshotEvent:
         """The snapshot with the activities where they stood; those of turns that the user took back are left out. It
         has all the activities that there are."""
-        messages, behind = snapshot.messages, dict[int, list[Message]]()
+        messages = snapshot.messages
+        behind: dict[int, list[Message]] = {}
         for index, what in self._found(messages):
             if isinstance(what, ActivityMessage):
                 behind.setdefault(index, []).append(what)
@@ -215,7 +216,8 @@ class Kept:
     def restated(self, snapshot: MessagesSnapshotEvent) -> list[BaseEvent]:
         """The snapshot with the activities, in its order for the page, and the custom events behind it, which say where
         they stood."""
-        messages, customs = snapshot.messages, list[BaseEvent]()
+        messages = snapshot.messages
+        customs: list[BaseEvent] = []
         newest: dict[int, str] = {}
         """Of the activities behind each message, the id of the last one so far."""
         for index, what in self._found(messages):
@@ -247,7 +249,8 @@ class Kept:
     def _found(self, messages: Sequence[Message]) -> list[tuple[int, ActivityMessage | CustomEvent]]:
         """The entries to show with these messages, by the index of the message that they stand behind; -1 is the start.
         What is behind a message that is not there stands at the end of its turn."""
-        indexes, ends, turn = {"": -1}, {"": -1}, ""
+        indexes, ends = {"": -1}, {"": -1}
+        turn = ""
         for index, message in enumerate(messages):
             if message.role == "user":
                 turn = message.id

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
+from yai_nexus_agentkit.runs.background import Broadcast
+
 __all__ = ["Lease", "MemoryThreadLocks", "ThreadLocks"]
 
 
@@ -74,8 +76,7 @@ class MemoryThreadLocks:
     """By key; gone when released, kept when a lease ran out until somebody takes the lock."""
     _fence: int = 0
     """The last fencing number that was given out."""
-    _listening: list[asyncio.Queue[str]] = field(default_factory=list)
-    """Queues of those who want to know of cancellations."""
+    _cancellations: Broadcast[str] = field(default_factory=Broadcast)
     _waiting: dict[str, deque[asyncio.Future[None]]] = field(default_factory=dict)
     """The waiting requests by key; a key without any has no entry."""
 
@@ -103,8 +104,7 @@ class MemoryThreadLocks:
         held = self._current(key)
         if held is not None:
             held.cancelling = True
-            for queue in self._listening:
-                queue.put_nowait(key)
+            self._cancellations.send(key)
         return held is not None
 
     async def state(self, key: str) -> Lease:
@@ -113,14 +113,8 @@ class MemoryThreadLocks:
             return Lease.FREE
         return Lease.CANCELLING if held.cancelling else Lease.HELD
 
-    async def cancellations(self) -> AsyncGenerator[str, None]:
-        queue: asyncio.Queue[str] = asyncio.Queue()
-        self._listening.append(queue)
-        try:
-            while True:
-                yield await queue.get()
-        finally:
-            self._listening.remove(queue)
+    def cancellations(self) -> AsyncGenerator[str, None]:
+        return self._cancellations.heard()
 
     def _take(self, key: str, holder: str, until: float) -> int:
         self._held[key] = _Held(holder, until)

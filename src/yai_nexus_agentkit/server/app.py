@@ -218,7 +218,8 @@ def add_copilotkit_routes(
 
     Raises TypeError for other applications, and for dependencies without FastAPI; ValueError for no agents.
     """
-    path, (served, running) = checked_path(path, settings), _served(app, agents, settings, service)
+    path = checked_path(path, settings)
+    served, running = _served(app, agents, settings, service)
     shown = served if isinstance(agents, Mapping) else {"default": served[_ONLY]}
     add_routes_of(app, CopilotKit(shown, running, settings).routes(path), dependencies)
     return running

@@ -155,7 +155,8 @@ class OpenAI:
     @answered
     async def models(self, request: Request) -> Response:
         """The agents that the caller may use."""
-        identity, shown = await self._identity(request), list[dict[str, Any]]()
+        identity = await self._identity(request)
+        shown: list[dict[str, Any]] = []
         for name in self._models:
             try:
                 shown.append(await self._described(request, name, identity))
@@ -343,7 +344,8 @@ class OpenAI:
             if store is None or not await store.exists(thread.key) or not await store.waits(thread.key):
                 return ()
         asked = empty_request(thread_id)
-        facts, found = caller.facts(thread), list[Interrupt]()
+        facts = caller.facts(thread)
+        found: list[Interrupt] = []
         async with aclosing(
             restored(adapter, asked, caller.identity, thread, facts, limit, lambda event: event)
         ) as events:

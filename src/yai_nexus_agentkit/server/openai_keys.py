@@ -88,7 +88,8 @@ class KeyLimits:
     def _count(self, user: str) -> None:
         if self._most is None:
             return
-        now, asked = self._now(), self._asked.pop(user, None) or deque[float]()
+        now = self._now()
+        asked: deque[float] = self._asked.pop(user, deque())
         self._asked[user] = asked
         while asked and asked[0] <= now - _MINUTE:
             asked.popleft()

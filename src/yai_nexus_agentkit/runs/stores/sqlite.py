@@ -129,7 +129,8 @@ class _SQLite:
     async def news(self, channel: str) -> AsyncGenerator[str, None]:
         # The version of the data changes with writes by other connections, so this needs one of its own.
         async with _connection(self._path) as watching:
-            seen, asked = None, set[str]()
+            seen = None
+            asked: set[str] = set()
             [(last,)] = await watching.execute_fetchall("SELECT coalesce(max(seq), 0) FROM agui_news")
             yield ""
             while True:

@@ -125,7 +125,8 @@ class _Reading:
 
     def _answered(self, own: str, parts: Sequence[dict[str, Any]]) -> None:
         """An answer is as many messages of the agent as its parts name, or one for each step."""
-        step, made = 0, dict[str, dict[str, Any]]()
+        step = 0
+        made: dict[str, dict[str, Any]] = {}
         for n, part in enumerate(parts):
             kind, facts = part["type"], _facts(part)
             maker = facts.pop("messageId", None)

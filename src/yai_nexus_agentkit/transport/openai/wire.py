@@ -133,8 +133,10 @@ class OpenAIWire:
         if limits.messages is not None and len(posted.messages) > limits.messages:
             text = f"{len(posted.messages)} messages; at most {limits.messages} are accepted"
             raise Refusal(400, "INVALID_INPUT", text, path="/messages")
-        placed, warnings = place(posted, history, thread_id, tail=data.tail), list[str]()
-        messages, resume = list(placed.messages), list[Mapping[str, Any]]()
+        placed = place(posted, history, thread_id, tail=data.tail)
+        messages = list(placed.messages)
+        resume: list[Mapping[str, Any]] = []
+        warnings: list[str] = []
         if placed.answer and not (resume := _resumed(data.questions, posted)):
             data, messages = replace(data, shown=replace(data.shown, again=_again(data, history))), list(history)
             resume = list(data.given.resume) if data.given is not None and not data.questions else []

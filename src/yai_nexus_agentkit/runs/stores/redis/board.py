@@ -32,7 +32,8 @@ class RedisBoard:
         await self._client.hdel(_notes(kind, owner), json.dumps(name))
 
     async def notes(self, kind: str, owner: str) -> Mapping[str, str]:
-        kept, now = dict[str, str](), time.time()
+        now = time.time()
+        kept: dict[str, str] = {}
         for name, written in (await self._client.hgetall(_notes(kind, owner))).items():
             until, note = json.loads(written)
             if until >= now:
