@@ -323,7 +323,7 @@ async def test_a_part_becomes_what_its_file_is(files: FileServer, path: str, kin
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        ("/page.png", "it is text/html, and no image"),
+        ("/page.png", "it is text/html, not of the type image"),
         ("/large.png", "it is larger than 100000 bytes"),
         ("/nothing.png", "its host answered with the status 404"),
         ("/inside.png", "its host has no public address"),

@@ -343,7 +343,7 @@ FAULTS: dict[str, tuple[Any, str]] = {
     "/500.png": (answer(b"no", 500), "the status 500"),
     "/no-http": (b"SSH-2.0-OpenSSH_9.6\r\n", "did not answer as it should"),
     "/loop": (answer(status=302, location="/loop"), "more than 5 redirects"),
-    "/no-location": (answer(status=302), "no URL"),
+    "/no-location": (answer(status=302), "not a URL"),
 }
 
 

@@ -135,7 +135,7 @@ def read_environment(args: argparse.Namespace) -> None:
     try:
         _read("--env-file", args.env_file).decode()
     except UnicodeDecodeError as error:
-        raise CommandError(f"--env-file: {args.env_file} is no UTF-8 text") from error
+        raise CommandError(f"--env-file: {args.env_file} is not UTF-8 text") from error
     for name, value in Config(args.env_file).file_values.items():
         os.environ.setdefault(name.removeprefix("export ").strip(), value)
 

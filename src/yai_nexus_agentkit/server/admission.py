@@ -162,7 +162,7 @@ class Admission:
         for one in wanted:
             file = files.by_url[one.part.source.value]
             if one.part.type != "document" and not file.mime_type.startswith(_SHOWN):
-                raise MediaError(f"it is {file.mime_type}, and no {one.part.type}", path=self._place(one))
+                raise MediaError(f"it is {file.mime_type}, not of the type {one.part.type}", path=self._place(one))
             number, place = one.at
             parts = contents.setdefault(number, list(one.message.content))  # type: ignore[arg-type]
             parts[place] = with_file(one.part, file.value, file.mime_type)

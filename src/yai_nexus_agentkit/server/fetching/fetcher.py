@@ -229,9 +229,9 @@ class Fetcher:
         try:
             url = httpx.URL(text) if before is None else before.join(text)
         except (httpx.InvalidURL, ValueError) as error:
-            raise MediaError("it is no URL", detail=repr(error)) from error
+            raise MediaError("it is not a URL", detail=repr(error)) from error
         if not _URL.fullmatch(text) or not url.raw_host:
-            raise MediaError("it is no URL")
+            raise MediaError("it is not a URL")
         if url.scheme not in self.schemes:
             raise MediaError(f"its scheme is not {' or '.join(self.schemes)}")
         if url.userinfo:

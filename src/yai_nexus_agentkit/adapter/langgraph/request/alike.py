@@ -109,14 +109,10 @@ def text_of(content: Any) -> str | None:
         return None
     texts: list[str] = []
     for part in content:
-        kind, text = (
-            (part.get("type"), part.get("text"))
-            if isinstance(part, Mapping)
-            else (
-                getattr(part, "type", None),
-                getattr(part, "text", None),
-            )
-        )
+        if isinstance(part, Mapping):
+            kind, text = part.get("type"), part.get("text")
+        else:
+            kind, text = getattr(part, "type", None), getattr(part, "text", None)
         if kind != "text" or not isinstance(text, str):
             return None
         texts.append(text)

@@ -143,7 +143,7 @@ def _decision(payload: Mapping[str, Any], name: Any) -> dict[str, Any]:
     if edited is None:
         return {"type": "approve"}
     if not isinstance(edited, Mapping):
-        raise ResumeError("editedArgs is no JSON object, so the call would not run as the user wants it")
+        raise ResumeError("editedArgs must be a JSON object: else the call would not run as the user wants it")
     return {"type": "edit", "edited_action": {"name": name, "args": dict(edited)}}
 
 
