@@ -28,7 +28,7 @@ from uuid import UUID
 from pydantic import BaseModel
 from pydantic_core import from_json, to_json, to_jsonable_python
 
-__all__ = ["CYCLE", "MAX_DEPTH", "REPEATED", "TOO_DEEP", "clean_text", "json_safe", "json_text"]
+__all__ = ["CYCLE", "MAX_DEPTH", "REPEATED", "TOO_DEEP", "Joiner", "clean_text", "json_safe", "json_text"]
 
 MAX_DEPTH = 200
 """Levels of nesting that are kept. Below the limits of pydantic's serialiser (255) and of common JSON parsers."""
@@ -319,3 +319,28 @@ def _describe(value: Any) -> str:
         return clean_text(_ADDRESS.sub("", repr(value)))
     except Exception:  # whatever __repr__ raises
         return f"<{type(value).__name__}>"
+
+
+class Joiner:
+    """Joins surrogate pairs that a provider split across chunks; a half that stays alone becomes a replacement
+    character."""
+
+    __slots__ = ("half",)
+
+    def __init__(self) -> None:
+        self.half = ""
+        """The first half of a pair, which waits for the second."""
+
+    def join(self, text: str) -> str:
+        """The text with the half before it, without a half at its end."""
+        if text.isascii() and not self.half:
+            return text
+        text, self.half = self.half + text, ""
+        if text and "\ud800" <= text[-1] <= "\udbff":
+            self.half, text = text[-1], text[:-1]
+        return clean_text(text)
+
+    def rest(self) -> str:
+        """The half that nothing followed."""
+        half, self.half = self.half, ""
+        return clean_text(half)

@@ -37,7 +37,6 @@ from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_text
 from yai_nexus_agentkit.protocol.parts import MediaPart
 
 __all__ = [
-    "Joiner",
     "Text",
     "Whole",
     "calls_made",
@@ -63,29 +62,6 @@ _OUTPUTS = "tool_outputs"
 """Member of ``additional_kwargs`` that has the provider's calls of OpenAI's ``output_version`` v0."""
 _BESIDE = ("refusal", "audio", _OUTPUTS, *(shape.where for shape in OUTSIDE))
 """Members of ``additional_kwargs`` in which a client sees something. Providers leave them without a value, too."""
-
-
-class Joiner:
-    """Joins surrogate pairs that a provider split across chunks; a half that stays alone becomes a replacement
-    character."""
-
-    __slots__ = ("half",)
-
-    def __init__(self) -> None:
-        self.half = ""
-        """The first half of a pair, which waits for the second."""
-
-    def join(self, text: str) -> str:
-        if text.isascii() and not self.half:
-            return text
-        text, self.half = self.half + text, ""
-        if text and "\ud800" <= text[-1] <= "\udbff":
-            self.half, text = text[-1], text[:-1]
-        return clean_text(text)
-
-    def rest(self) -> str:
-        half, self.half = self.half, ""
-        return clean_text(half)
 
 
 class Text(NamedTuple):

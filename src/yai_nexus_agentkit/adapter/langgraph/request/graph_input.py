@@ -12,7 +12,7 @@ from langchain_core.messages import BaseMessage
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Resume
 from yai_nexus_agentkit.adapter.langgraph.request.reconcile import open_calls, unanswered
 from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, GraphShape
-from yai_nexus_agentkit.adapter.langgraph.threads.savers import storable_text
+from yai_nexus_agentkit.adapter.langgraph.threads.storable import storable_text
 from yai_nexus_agentkit.adapter.shared.state import client_changes
 from yai_nexus_agentkit.errors import RunInputError
 

@@ -19,7 +19,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, Graph, GraphShape, saver_of
-from yai_nexus_agentkit.adapter.langgraph.threads.savers import at_head, at_place, storable_text
+from yai_nexus_agentkit.adapter.langgraph.threads.savers import at_head, at_place
+from yai_nexus_agentkit.adapter.langgraph.threads.storable import storable_text
 
 __all__ = ["MESSAGE_KEY", "History", "Place", "cut", "fork_thread", "start_branch"]
 

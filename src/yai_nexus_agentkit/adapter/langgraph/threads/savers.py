@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import logging
-import math
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -28,7 +27,7 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.base.id import uuid6
 
 from yai_nexus_agentkit.adapter.hook_calls import being_cancelled
-from yai_nexus_agentkit.protocol.json.json_safe import clean_text
+from yai_nexus_agentkit.adapter.langgraph.threads.storable import storable, unstorable
 
 __all__ = [
     "GivenIds",
@@ -39,7 +38,6 @@ __all__ = [
     "at_place",
     "at_root",
     "renewed",
-    "storable_text",
 ]
 
 T = TypeVar("T")
@@ -93,10 +91,10 @@ class SaverInFront(BaseCheckpointSaver[Any]):
         try:
             return await self._under.aput(config, checkpoint, metadata, new_versions)
         except Exception:
-            if not (odd := _unstorable(checkpoint)):
+            if not (odd := unstorable(checkpoint)):
                 raise
             before = await self._under.aget_tuple(config) if config["configurable"].get("checkpoint_id") else None
-            return await self._under.aput(config, _storable(checkpoint, odd, before), metadata, new_versions)
+            return await self._under.aput(config, storable(checkpoint, odd, before), metadata, new_versions)
 
     def put(
         self,
@@ -109,10 +107,10 @@ class SaverInFront(BaseCheckpointSaver[Any]):
         try:
             return self._under.put(config, checkpoint, metadata, new_versions)
         except Exception:
-            if not (odd := _unstorable(checkpoint)):
+            if not (odd := unstorable(checkpoint)):
                 raise
             before = self._under.get_tuple(config) if config["configurable"].get("checkpoint_id") else None
-            return self._under.put(config, _storable(checkpoint, odd, before), metadata, new_versions)
+            return self._under.put(config, storable(checkpoint, odd, before), metadata, new_versions)
 
     async def _put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
@@ -337,39 +335,6 @@ class StagedSaver(SaverInFront):
         at = config["configurable"]["checkpoint_id"]
         self._writes.setdefault(at, []).extend((task_id, channel, value) for channel, value in writes)
         self._stored.append(partial(self._put_writes, config, writes, task_id, task_path))
-
-
-def _unstorable(checkpoint: Checkpoint) -> list[str]:
-    """Channels whose value is text or a number that PostgreSQL's JSON has no place for. Savers for it keep such values
-    as JSON, and all others as bytes."""
-    return [
-        name
-        for name, value in checkpoint["channel_values"].items()
-        if (isinstance(value, str) and storable_text(value) != value)
-        or (isinstance(value, float) and not math.isfinite(value))
-    ]
-
-
-def _storable(checkpoint: Checkpoint, odd: Sequence[str], before: CheckpointTuple | None) -> Checkpoint:
-    """A copy with other values in these channels: text without NUL and half pairs. In place of NaN or infinity the
-    channel keeps its value of `before`, or is empty as at first."""
-    values, versions = dict(checkpoint["channel_values"]), dict(checkpoint["channel_versions"])
-    for name in odd:
-        value = values.pop(name)
-        if isinstance(value, str):
-            values[name] = storable_text(value)
-        elif before is not None and name in before.checkpoint["channel_values"]:
-            values[name] = before.checkpoint["channel_values"][name]
-        else:  # LangGraph would look for the value of a channel with a version among earlier writes
-            versions.pop(name, None)
-    _logger.warning("the storage cannot hold the values of %s: they are stored changed", ", ".join(map(repr, odd)))
-    stored: Checkpoint = {**checkpoint, "channel_values": values, "channel_versions": versions}
-    return stored
-
-
-def storable_text(text: str) -> str:
-    """The text without NUL, and with U+FFFD for halves of surrogate pairs."""
-    return clean_text(text).replace("\0", "")
 
 
 def renewed(checkpoint: Checkpoint, *, step: int) -> Checkpoint:

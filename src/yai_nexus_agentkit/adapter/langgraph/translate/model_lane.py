@@ -16,7 +16,6 @@ from pydantic_core import from_json
 
 from yai_nexus_agentkit.adapter.langgraph.messages.answer import answer_facts
 from yai_nexus_agentkit.adapter.langgraph.messages.content import (
-    Joiner,
     Text,
     Whole,
     minted_call_id,
@@ -35,7 +34,7 @@ from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientVie
 from yai_nexus_agentkit.adapter.langgraph.translate.provider_work import ProviderWork
 from yai_nexus_agentkit.adapter.native_run import NativeRun
 from yai_nexus_agentkit.protocol.calls import Call
-from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_text
+from yai_nexus_agentkit.protocol.json.json_safe import Joiner, clean_text, json_text
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
 
 __all__ = ["ModelLane"]
