@@ -12,12 +12,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FILE", "Budgets", "Finding", "updated"]
+__all__ = ["COUNTED", "FILE", "Budgets", "Finding", "updated"]
 
 FILE = Path(__file__).with_name("budgets.toml")
 
 _EXACT = ("events", "bytes", "tasks", "jsonpatch")
-_COUNTED = ("translator", "adapter")
+COUNTED = ("translator", "adapter", "endpoint")
+"""The parts whose instructions are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +82,9 @@ class Budgets:
         return self._at_most("overhead", case, "max_us", measured)
 
     def instructions(self, case: str, measured: Mapping[str, float]) -> list[Finding]:
-        """Instructions per native event, within the margin of the versions that are installed. A case may have no
-        budget for the translator alone."""
-        return [self._near(case, what, measured[what]) for what in _COUNTED if what in self.cases("instructions")[case]]
+        """Instructions per native event, or per run, within the margin of the versions that are installed. A case has
+        budgets for some of the parts."""
+        return [self._near(case, what, measured[what]) for what in COUNTED if what in self.cases("instructions")[case]]
 
     @property
     def machine(self) -> str:

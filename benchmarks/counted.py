@@ -5,7 +5,8 @@
 The functions make an adapter from the agent that replays.
 
 Nothing is awaited for real in a replay, so the coroutines are driven by hand, without an event loop: what is left
-repeats to the instruction, but for memory addresses.
+repeats to the instruction, but for memory addresses. A case of several turns is not replayed: its runs go on at once,
+in an event loop with a clock of its own, through the bare loop, the adapter and the endpoint.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncGenerator, Callable, Coroutine
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from importlib import import_module
 from typing import Any, cast
 
-from benchmarks.registry import AgentCase, all_cases
+from benchmarks import virtual_time
+from benchmarks.contenders import BARE, Stream, endpoint_of
+from benchmarks.registry import AgentCase, Graph, Scene, all_cases
 from benchmarks.valgrind import counted
 from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.testing.recording import Make, Recording, record_natives
@@ -28,18 +31,44 @@ _WARM_UPS = 3
 
 
 def main() -> None:
-    """Count, and print the number of native events of each case as JSON; the counts are in valgrind's files."""
+    """Count, and print the number of native events (or of runs) of each case as JSON; the counts are in valgrind's
+    files."""
     recordings: dict[str, Recording] = {}
+    numbers: dict[str, int] = {}
     for adapter, cases in json.loads(sys.argv[1]).items():
         for name, size in cases.items():
+            scene = cast(AgentCase, all_cases()[name]).scene(size)
+            numbers[name] = len(scene.turns)
+            if numbers[name] > 1:
+                _count_runs(name, adapter, size)
+                continue
             if name not in recordings:
-                recordings[name] = _recorded(name, size)
+                recordings[name] = _recorded(name, scene)
             _count(name, adapter, recordings[name])
-    json.dump({name: recording.natives for name, recording in recordings.items()}, sys.stdout)
+            numbers[name] = recordings[name].natives
+    json.dump(numbers, sys.stdout)
 
 
-def _recorded(name: str, size: int) -> Recording:
-    scene = cast(AgentCase, all_cases()[name]).scene(size)
+def _count_runs(name: str, adapter: str, size: int) -> None:
+    make, case = _found(adapter), cast(AgentCase, all_cases()[name])
+
+    def streamed(graph: Graph) -> Stream:
+        made = make(graph)
+        return lambda turn: made.stream_sse(turn.request)
+
+    for label, open_ in {"base": BARE.open, "adapter": streamed, "endpoint": endpoint_of(make)}.items():
+        for n in range(_WARM_UPS + 1):
+            scene = case.scene(size)
+            full = f"{name} {label}" if label == "base" else f"{name} {label} {adapter}"
+            virtual_time.run(_at_once(scene, open_(scene.graph), full if n == _WARM_UPS else None))
+
+
+async def _at_once(scene: Scene, stream: Stream, label: str | None) -> None:
+    with counted(label) if label is not None else nullcontext():
+        await asyncio.gather(*(_drained(stream(turn)) for turn in scene.turns))
+
+
+def _recorded(name: str, scene: Scene) -> Recording:
     recording = asyncio.run(record_natives(scene.graph, scene.turns[0].request))
     _counted(f"{name} base", lambda: _drained(recording.bare()))
     return recording

@@ -23,7 +23,7 @@ from types import FrameType
 from typing import Any, Literal, TypeAlias, cast
 
 from benchmarks import sockets
-from benchmarks.budgets import Budgets, Finding
+from benchmarks.budgets import COUNTED, Budgets, Finding
 from benchmarks.contenders import BARE, Contender, Stream, ai_sdk, endpoint_of, socket_of
 from benchmarks.registry import AgentCase, Graph, Scene, all_cases
 from benchmarks.timing import measure
@@ -209,7 +209,7 @@ def _calls(module: str, function: str) -> Iterator[list[str]]:
 
 Counting: TypeAlias = Callable[[], dict[str, dict[str, dict[str, float]]]]
 """Waits for the figures: by adapter and case, instructions per native event of the translator and of the whole adapter,
-the replay alone taken off."""
+the replay alone taken off; of several runs at once those per run of adapter and endpoint, without the bare loop's."""
 
 
 @contextmanager
@@ -246,9 +246,12 @@ def instructions(sizes: Mapping[str, Mapping[str, int]]) -> Iterator[Counting]:
 def _per_event(
     adapter: str, cases: Iterable[str], natives: Mapping[str, int], found: Mapping[str, int]
 ) -> dict[str, dict[str, float]]:
-    parts = ("translator", "adapter")
     return {
-        case: {part: (found[f"{case} {part} {adapter}"] - found[f"{case} base"]) / natives[case] for part in parts}
+        case: {
+            part: (found[label] - found[f"{case} base"]) / natives[case]
+            for part in COUNTED
+            if (label := f"{case} {part} {adapter}") in found
+        }
         for case in cases
     }
 

@@ -62,9 +62,11 @@ def parse_request(
     *,
     warnings: list[str] | None = None,
     limits: RequestLimits = _UNLIMITED,
+    clean: bool = False,
 ) -> RunAgentInput:
     """The request, cleaned and validated; a `RunAgentInput` is returned as it is.
 
+    `clean`: the data was read from JSON, strictly and with all text whole, so nobody looks for bad text or numbers.
     `warnings`: a list that gets a text for each loss, up to twenty. Raises `RunInputError` with the JSON Pointer of the
     first thing beyond `limits`, or of the first fault; the text has up to ten faults, at most one item of each list.
     """
@@ -76,7 +78,7 @@ def parse_request(
             data = read_json(data, max_depth=MAX_DEPTH)
         except ValueError as error:
             raise RunInputError(f"the request {error}") from None
-    if isinstance(data, Mapping) and not _is_clean(data):
+    if isinstance(data, Mapping) and not clean and not _is_clean(data):
         data = json_safe(data)
     if not isinstance(data, Mapping):
         raise RunInputError("the request is not a JSON object")

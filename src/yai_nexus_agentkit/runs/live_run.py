@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -66,8 +66,9 @@ class RunRequest:
     """The thread's, if it has none yet."""
     alone: bool = False
     """The locks are this process's own: a thread that another process writes is warned of."""
-    admit: Callable[[RunAgentInput], AbstractAsyncContextManager[RunAgentInput]] | None = None
-    """Makes of `run_input` the request as the agent gets it, before the thread is held. The block ends with the run."""
+    admit: Callable[[RunAgentInput, AsyncExitStack], Awaitable[RunAgentInput]] | None = None
+    """Makes of `run_input` the request as the agent gets it, before the thread is held. The stack is closed at the end
+    of the run."""
     stored: str = "{}"
     """The sender's facts that another worker needs, as JSON text."""
     source: str = ""
@@ -116,7 +117,7 @@ class LiveRun:
         self._begun: AsyncGenerator[None, None] | None = None
         self._entered = self._abandoned = False
         """The task took its first step; it must only clean up."""
-        self._started = asyncio.Event()
+        self._started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """``RUN_STARTED`` was sent, or never will be: no further viewer can do without it."""
         self._orphan: asyncio.TimerHandle | None = None
         self._freeing: asyncio.Task[None] | None = None
@@ -140,9 +141,8 @@ class LiveRun:
             if self.request.adapter.hooks.before_run is None and not self._abandoned:
                 self._begun = self._events()
                 await anext(self._begun)
-                self.record.note_first()
+                self._first()
                 self.record.events += 1
-                self._started.set()
         except Exception as early:
             failure = early
         task = self.task = asyncio.get_running_loop().create_task(self._work(failure), name="agui-run")
@@ -153,7 +153,7 @@ class LiveRun:
         if self._orphan is not None:
             self._orphan.cancel()
             self._orphan = None
-        await self._started.wait()
+        await asyncio.wait((self._started,))
         self.feed.join(viewer)
 
     def stop(self) -> None:
@@ -214,8 +214,7 @@ class LiveRun:
                 async with aclosing(self._begun or self._events()) as events:
                     async for _ in events:
                         if not record.events:
-                            record.note_first()
-                            self._started.set()
+                            self._first()
                             await asyncio.sleep(0)  # let the writer write before the agent begins its work
                         record.events += 1
                         if record.ended:
@@ -228,14 +227,20 @@ class LiveRun:
             if self._orphan is not None:
                 self._orphan.cancel()
             self.ending = True
-            self._started.set()
+            if not self._started.done():
+                self._started.set_result(None)
             await self._give_back()
             if self.handed_over:
                 self.feed.drop()
             self.feed.cut(_cut_off())
             self.feed.complete()
-            if self._freeing is not None:
+            if self._freeing is not None and not self._freeing.done():
                 await asyncio.wait((self._freeing,))
+
+    def _first(self) -> None:
+        """``RUN_STARTED`` was sent."""
+        self.record.note_first()
+        self._started.set_result(None)
 
     async def _give_back(self) -> None:
         """Free the thread, if it is not free yet. Viewers do not wait long for a store that does not answer; the thread
@@ -243,7 +248,8 @@ class LiveRun:
         if self._freeing is None:
             self._freeing = asyncio.get_running_loop().create_task(self._free(), name="agui-free")
             self._freeing.add_done_callback(self._freed)
-        await asyncio.wait((self._freeing,), timeout=_FREE_WITHIN)
+        if not self._freeing.done():
+            await asyncio.wait((self._freeing,), timeout=_FREE_WITHIN)
 
     def _freed(self, freeing: asyncio.Task[None]) -> None:
         if not freeing.cancelled() and isinstance(error := freeing.exception(), Exception):

@@ -158,10 +158,10 @@ class RunService:
         thread, resources = request.thread, AsyncExitStack()
         try:
             resources.enter_context(self.capacity.place(thread.user))
-            if request.admit is not None:
-                admitted = await resources.enter_async_context(request.admit(request.run_input))
-                request = replace(request, run_input=admitted)
-            held = await resources.enter_async_context(self.hold(thread, busy=self.settings.busy))
+            if request.admit is not None:  # it holds the body, which the run does not need
+                request = replace(request, run_input=await request.admit(request.run_input, resources), admit=None)
+            held = await self._hold(thread, self.settings.busy)
+            resources.push_async_callback(self.leases.give_back, held)
             await self.connections.check(request)
             run = await self._made(request, held, resources)
             await self.connections.started(request)
@@ -188,7 +188,8 @@ class RunService:
         began."""
         kept, text, ended = self.settings.kept, self._failure_text, self.connections.ended
         run = LiveRun(request, held, free=resources.aclose, ended=ended, failure_text=text, kept=kept, past=past)
-        await resources.enter_async_context(self._listed(run))
+        resources.push_async_callback(self._unlist, run)
+        await self._list(run)
         if self._shared is not None:
             await resources.enter_async_context(self._shared.recorded(run, head=head))
         resources.push_async_callback(self._keep_shown, run)  # first at the end: who finds no run finds what it kept
@@ -229,14 +230,18 @@ class RunService:
     async def hold(self, thread: ThreadRef, *, busy: Busy = "reject") -> AsyncIterator[Held]:
         """Hold a thread's lock, as its run would, and keep it alive. `busy`: how to meet a run that the thread has.
         Raises `ThreadBusyError`."""
-        self.check_open()
-        held = await self._acquire(thread.key, busy)
-        if held is None:
-            raise ThreadBusyError("the thread has a run under way", retry_after=self.settings.ending_wait)
+        held = await self._hold(thread, busy)
         try:
             yield held
         finally:
             await self.leases.give_back(held)
+
+    async def _hold(self, thread: ThreadRef, busy: Busy) -> Held:
+        self.check_open()
+        held = await self._acquire(thread.key, busy)
+        if held is None:
+            raise ThreadBusyError("the thread has a run under way", retry_after=self.settings.ending_wait)
+        return held
 
     @asynccontextmanager
     async def operation(self, thread: ThreadRef, *, limit: float) -> AsyncIterator[None]:
@@ -276,6 +281,11 @@ class RunService:
     async def busy(self, key: str) -> bool:
         """The thread has a run, in this process or another one."""
         return await self.locks.state(key) is not Lease.FREE
+
+    @property
+    def shares_runs(self) -> bool:
+        """Other workers see the runs of this one, and go on with them."""
+        return self._shared is not None
 
     @property
     def shares_locks(self) -> bool:
@@ -357,22 +367,20 @@ class RunService:
             await log.drop(key)
         await self.index.remove(key)  # last: what could not be deleted is still listed
 
-    @asynccontextmanager
-    async def _listed(self, run: LiveRun) -> AsyncIterator[None]:
-        """The run is its thread's, here and in the index, for as long as the block lasts."""
+    async def _list(self, run: LiveRun) -> None:
+        """The run is its thread's from now on, here and in the index."""
         thread = run.request.thread
-        indexed = run.request.adapter.threads() is not None
         self._live[thread.key] = run
-        try:
-            if indexed:
-                await self.index.touch(thread, ThreadStatus.RUNNING, title=run.request.title)
-            yield
-        finally:
-            if self._live.get(thread.key) is run:  # not of whoever took a lost lock over
-                del self._live[thread.key]
-            run.record.report(self._meter)
-            if indexed and not run.handed_over:
-                await self.index.touch(thread, run.record.status)
+        if run.request.adapter.threads() is not None:
+            await self.index.touch(thread, ThreadStatus.RUNNING, title=run.request.title)
+
+    async def _unlist(self, run: LiveRun) -> None:
+        thread = run.request.thread
+        if self._live.get(thread.key) is run:  # not of whoever took a lost lock over
+            del self._live[thread.key]
+        run.record.report(self._meter)
+        if not run.handed_over and run.request.adapter.threads() is not None:
+            await self.index.touch(thread, run.record.status)
 
     def _noticed(self, held: Held, lease: Lease) -> None:
         """A lock of this process was lost, or somebody in another one cancels."""

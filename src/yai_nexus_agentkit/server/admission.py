@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -54,22 +54,17 @@ class Admission:
         self._added = adapter.source.added
         self._held: dict[str, Message] | None = None
 
-    @asynccontextmanager
-    async def admitted(self, asked: RunAgentInput) -> AsyncIterator[RunAgentInput]:
-        """The request as the agent gets it. Its files count towards the fetcher's memory while the block lasts.
+    async def admitted(self, asked: RunAgentInput, resources: AsyncExitStack) -> RunAgentInput:
+        """The request as the agent gets it. Its files count towards the fetcher's memory until `resources` is closed.
 
         Raises `RunInputError`, `MediaError` among them, and `OverloadedError`.
         """
         messages = await self._instructed(asked, list(map(_unmarked, asked.messages)))
-        wanted = await self._judged(messages)
-        files = await self._fetched(asked, wanted) if wanted else None
-        try:
-            if files is not None:
-                messages = self._with_files(messages, wanted, files)
-            yield asked if messages == asked.messages else asked.model_copy(update={"messages": messages})
-        finally:
-            if files is not None:
-                files.release()
+        if wanted := await self._judged(messages):
+            files = await self._fetched(asked, wanted)
+            resources.callback(files.release)
+            messages = self._with_files(messages, wanted, files)
+        return asked if messages == asked.messages else asked.model_copy(update={"messages": messages})
 
     # ------------------------------------------------------------------ instructions
 

@@ -88,7 +88,7 @@ class Endpoints:
     async def wanted(self, caller: Caller, posted: Posted, source: str = "") -> RunRequest:
         """The run that a request asks for. `source`: the web socket that it came by."""
         adapter, thread = await caller.adapter(), caller.thread(posted.run_input.thread_id)
-        disconnect = self._disconnect(caller.request)
+        disconnect, shared = self._disconnect(caller.request), self.service.shares_runs
         return RunRequest(
             adapter=adapter,
             run_input=posted.run_input,
@@ -101,13 +101,13 @@ class Endpoints:
             alone=not self.service.shares_locks,
             title=title_of(self.settings, posted.run_input),
             admit=Admission(caller, posted, adapter, self._in_time).admitted,
-            stored=stored_of(caller.identity, disconnect, self.settings.orphaned, source),
+            stored=stored_of(caller.identity, disconnect, self.settings.orphaned, source) if shared else "{}",
             source=source,
         )
 
     def _disconnect(self, request: HTTPConnection) -> Disconnect:
         """The fate of a run whose viewers have left: by the settings, or by ``?disconnect=``."""
-        wanted = request.query_params.get("disconnect")
+        wanted = request.query_params.get("disconnect") if request.scope["query_string"] else None
         if wanted is None:
             return self.settings.disconnect
         if not self.settings.disconnect_by_request:

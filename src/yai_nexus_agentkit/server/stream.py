@@ -123,6 +123,7 @@ class RunResponse(_Streamed):
                 return
             await refusal(scope, receive, send)
             return
+        del self._start  # it holds the request as it was posted
         view = View(self.encoder, sink, self.settings, run.too_slow)
         try:
             if self.encoder.keep_alive:
@@ -138,7 +139,7 @@ async def show(run: LiveRun, view: View, launch: Launch, viewer: Viewer | None =
     run.record.written = lambda: view.outbox.total
     task = await launch(run, watching)
     await view.show(lambda _: run.feed.leave(watching))
-    if run.ending:
+    if run.ending and not task.done():
         await asyncio.wait((task,))
 
 

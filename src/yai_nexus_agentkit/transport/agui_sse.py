@@ -181,7 +181,7 @@ class AGUIWire:
         warnings: list[str] = []
         if not isinstance(data, Mapping):
             raise RunInputError("the body is not a JSON object")
-        run_input = parse_request(data, warnings=warnings, limits=limits)
+        run_input = parse_request(data, warnings=warnings, limits=limits, clean=True)
         return Posted(run_input, partial(SSEEncoder, event_lines=self.event_lines), warnings)
 
     def refuse(self, refusal: Refusal, *, trace_id: str, now: datetime) -> Answer:

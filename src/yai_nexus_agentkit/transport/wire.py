@@ -94,8 +94,8 @@ class Wire(Protocol):
         """The id of the thread whose stored messages `parse` needs for this body; None for most bodies."""
 
     def parse(self, data: Any, history: Sequence[Message], limits: RequestLimits) -> Posted:
-        """Read a posted body: `data` is JSON data, `history` the messages that `needs_history` asked for. May be called
-        in a thread.
+        """Read a posted body: `data` is JSON data without halves of surrogate pairs, NaN or infinities, `history` the
+        messages that `needs_history` asked for. May be called in a thread.
 
         Raises `RunInputError` or `Refusal`, also for more than `limits` allow.
         """

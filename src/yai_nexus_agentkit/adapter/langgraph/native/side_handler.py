@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid4
@@ -49,7 +48,7 @@ class RunNotes:
     """Chain -> whether somebody wrote its name (``run_name``, ``with_config``); missing if that cannot be seen."""
     structured: set[str] = field(default_factory=set)
     """Model calls whose output is data for the program, not words for the user."""
-    failed_models: deque[str] = field(default_factory=deque)
+    failed_models: list[str] = field(default_factory=list)
     """Model calls that failed, until the translator takes them out."""
     errors: dict[str, BaseException] = field(default_factory=dict)
     """Chains, graphs, nodes and model calls that failed."""

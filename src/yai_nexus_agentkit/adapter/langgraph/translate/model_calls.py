@@ -33,7 +33,7 @@ class ModelCalls:
         """A model call began. An attempt before it that failed beside it (a retry, a fallback) is over."""
         failed = self._notes.failed_models
         while failed:
-            if (lane := self._lanes.get(failed.popleft())) is not None:
+            if (lane := self._lanes.get(failed.pop(0))) is not None:
                 self._failed.setdefault(lane.run.parent, []).append(lane.key)
         events = [event for attempt in self._failed.pop(run.parent, ()) for event in self.abandon(attempt)]
         if run.id in self._notes.structured:
