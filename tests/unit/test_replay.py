@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ag_ui.core import BaseEvent, Event, MessagesSnapshotEvent, StateSnapshotEvent, UserMessage
-from pydantic import TypeAdapter
+from ag_ui.core import BaseEvent, CustomEvent, Event, MessagesSnapshotEvent, StateSnapshotEvent, UserMessage
+from pydantic import BaseModel, TypeAdapter, field_serializer
 
+from yai_nexus_agentkit.errors import EncodingError
 from yai_nexus_agentkit.protocol.replay import Replay, in_its_order
 from yai_nexus_agentkit.testing import run_input
+from yai_nexus_agentkit.transport.agui_sse import SSEEncoder
 
 _EVENT: TypeAdapter[BaseEvent] = TypeAdapter(Event)
 
@@ -128,6 +130,43 @@ def test_what_is_open_can_be_closed_from_the_inside_out() -> None:
     for event in events(started(), step, call, done, begun("m1")):
         replay.put(event)
     assert [event.type.value for event in replay.closing()] == ["TEXT_MESSAGE_END", "STEP_FINISHED"]
+
+
+class _Twice(BaseModel):
+    n: int
+
+    @field_serializer("n")
+    def twice(self, n: int) -> int:
+        return 2 * n
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"metadata": {"agent": {"node": "work"}, "n": None}, "subagent_run_id": "s"},
+        {"timestamp": 1},
+        {"raw_event": {"n": None}},
+        {"value": [None, True, 1.0, 10**30, float("nan"), "\ud800", {"é": []}]},
+        {"value": {"model": _Twice(n=2)}},
+        {"value": object()},
+    ],
+    ids=lambda changes: "+".join(changes) or "plain",
+)
+def test_an_event_of_the_application_says_to_a_later_viewer_what_it_said(changes: dict[str, Any]) -> None:
+    event = CustomEvent(name="row", value=None).model_copy(update=changes)
+    extra = CustomEvent(name="row", value={"n": 1}, more="fields")
+    replay = Replay(run_input("hi"))
+    for one in (event, extra):
+        replay.put(one)
+
+    def frame(one: BaseEvent) -> bytes | str:
+        try:
+            return SSEEncoder().encode(one)
+        except EncodingError as error:
+            return str(error)
+
+    assert [frame(one) for one in replay.sent()[-2:]] == [frame(event), frame(extra)]
 
 
 def test_its_size_follows_the_text_and_not_the_number_of_pieces() -> None:

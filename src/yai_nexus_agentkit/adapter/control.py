@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
-from typing import Any, Generic, TypeVar
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import Generic, TypeVar
 
 from yai_nexus_agentkit.adapter.options import AdapterOptions
 from yai_nexus_agentkit.errors import AGUIAdapterError, Code, RunTimeoutError
@@ -17,6 +17,8 @@ from yai_nexus_agentkit.errors import AGUIAdapterError, Code, RunTimeoutError
 __all__ = ["Controlled", "RunControl", "Stopped", "Watch"]
 
 T = TypeVar("T")
+N = TypeVar("N")
+R = TypeVar("R")
 
 
 class Stopped(Exception):
@@ -51,34 +53,58 @@ class RunControl:
         if self._waiting is not None:
             self._waiting.cancel()
 
-    async def wait(self, step: Callable[[], Awaitable[T]]) -> T:
-        """Await one step of the agent. Raises `Stopped`."""
+    def listen(self) -> None:
+        """The current task begins to wait for the agent. Raises `Stopped`."""
         if self._stop is not None:
             raise self._stop
-        task = self._waiting = asyncio.current_task()
+        self._waiting = asyncio.current_task()
+
+    def hear(self) -> None:
+        """The wait is over: the agent has given something."""
+        self._waiting, self.heard = None, time.monotonic()
+
+    def hearing(self, feed: Callable[[N], R]) -> Callable[[N], R]:
+        """`feed`, which gets what the agent gives: each call of it is the end of a wait."""
+
+        def heard(native: N) -> R:
+            self._waiting, self.heard = None, time.monotonic()
+            return feed(native)
+
+        return heard
+
+    def cause(self, error: BaseException) -> BaseException:
+        """The error that ended a wait, `Stopped` for the cancellation that `stop` made; any other error as it is."""
+        task, self._waiting = self._waiting, None
+        if isinstance(error, asyncio.CancelledError) and self._stop is not None and task is not None:
+            return self._stop if task.uncancel() == 0 else error
+        return error
+
+    async def wait(self, step: Callable[[], Awaitable[T]]) -> T:
+        """Await one step of the agent. Raises `Stopped`."""
+        self.listen()
         try:
             result = await step()
-            self.heard = time.monotonic()
-            return result
-        except asyncio.CancelledError:
-            if self._stop is not None and task is not None and task.uncancel() == 0:
-                raise self._stop from None
-            raise
-        finally:
-            self._waiting = None
+        except BaseException as error:
+            if (cause := self.cause(error)) is error:
+                raise
+            raise cause from None
+        self.hear()
+        return result
 
 
 class Controlled(Generic[T]):
-    """An agent's native events. Waiting for the next one raises `Stopped` if the run is stopped."""
+    """An agent's native events, without a coroutine of ours around each. Asking for the next one raises `Stopped` if
+    the run is stopped; the reader calls what `RunControl.hearing` returns when it has it, or `cause` if that failed."""
 
     def __init__(self, natives: AsyncGenerator[T, None], control: RunControl) -> None:
-        self._next, self._wait = natives.__anext__, control.wait
+        self._next, self._listen = natives.__anext__, control.listen
 
     def __aiter__(self) -> Controlled[T]:
         return self
 
-    def __anext__(self) -> Coroutine[Any, Any, T]:
-        return self._wait(self._next)
+    def __anext__(self) -> Awaitable[T]:
+        self._listen()
+        return self._next()
 
 
 class Watch:

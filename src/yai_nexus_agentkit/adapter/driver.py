@@ -103,7 +103,7 @@ class Driver:
                     yield sent
                 outlet.check()
             except BaseException as error:
-                failure = _inside(error)
+                failure = _inside(error if self._control is None else self._control.cause(error))
             for sent in self._failed(failure, outlet):
                 yield sent
         finally:
@@ -147,9 +147,9 @@ class Driver:
             feed = partial(self._feed_replaced, feed, hooks.on_native)
         if hooks.translate is not None or hooks.on_native is not None:
             feed = partial(self._with_sent, feed)
-        if hooks.on_event is None and hooks.record is None:
-            return feed
-        return lambda native: outlet.hooked(feed(native))
+        if hooks.on_event is not None or hooks.record is not None:
+            feed = partial(_hooked, feed, outlet)
+        return feed if self._control is None else self._control.hearing(feed)
 
     def _with_sent(self, feed: Callable[[Any], list[BaseEvent]], native: Any) -> list[BaseEvent]:
         return [*feed(native), *self._run.take_sent()]
@@ -192,6 +192,8 @@ class Driver:
         return partial(_with_raw, feed, translator) if self._run.options.raw_events else feed
 
     def _finished(self, translator: Translator, outlet: Outlet[T]) -> list[T]:
+        if self._control is not None:
+            self._control.hear()
         try:
             events = translator.finish()
         except AGUIAdapterError:
@@ -300,6 +302,10 @@ async def _refused(event: BaseEvent, wire: Callable[[BaseEvent], T]) -> AsyncGen
 
 def _run_started(run: RunContext) -> BaseEvent:
     return run_started(run.run_input.thread_id, run.run_input.run_id, run.run_input.parent_run_id)
+
+
+def _hooked(feed: Callable[[Any], list[BaseEvent]], outlet: Outlet[Any], native: Any) -> list[BaseEvent]:
+    return outlet.hooked(feed(native))
 
 
 def _predicted(feed: Callable[[Any], list[BaseEvent]], predictor: Predictor, native: Any) -> list[BaseEvent]:

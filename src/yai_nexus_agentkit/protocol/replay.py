@@ -22,7 +22,7 @@ from ag_ui.core import (
     StateDeltaEvent,
     StateSnapshotEvent,
 )
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from yai_nexus_agentkit.errors import StatePatchError
 from yai_nexus_agentkit.protocol.events import EVENTS, REASONING, RUN, Entity, EventRow, row_of, type_of
@@ -58,9 +58,12 @@ class Compacted:
     """Events of a run in order. All pieces of a text are one event; values that a later snapshot replaced are left
     out."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, packed: bool = False) -> None:
+        """`packed`: keep what an application emits as JSON, for as long as a run lasts. An event consists of six
+        objects, which each garbage collection visits."""
+        self._packed = packed
         self._count = 0
-        self._events: dict[_Position, BaseEvent] = {}
+        self._events: dict[_Position, BaseEvent | bytes] = {}
         self._pieces: dict[_Position, list[str]] = {}
         """The text of each event that stands for several."""
         self._growing: dict[tuple[type[BaseEvent], str, str | None], list[str]] = {}
@@ -89,6 +92,11 @@ class Compacted:
             self.size += len(delta)
             return
         if kind not in _VALUES:
+            if self._packed and kind is CustomEvent and (json := _pack(event)) is not None:
+                self._events[self._count] = json
+                self._count += 1
+                self.size += _OVERHEAD + len(json)
+                return
             if kind is MessagesSnapshotEvent:
                 self._growing.clear()  # what it removed must not come back behind it
             self._add(event)
@@ -119,7 +127,7 @@ class Compacted:
 
     def _drop(self, positions: Iterable[_Position]) -> None:
         for position in positions:
-            self.size -= _weight(self._events.pop(position))
+            self.size -= _weight(cast(BaseEvent, self._events.pop(position)))
 
     def _replace(self, value: str, event: BaseEvent) -> None:
         self._drop(self._values.get(value, ()))
@@ -130,11 +138,14 @@ class Compacted:
         positions.append(self._add(event))
         if len(positions) < _FOLD:
             return
-        folded = _folded([self._events[position] for position in positions])
+        folded = _folded([cast(BaseEvent, self._events[position]) for position in positions])
         if folded is not None:
             self._replace(value, folded)
 
-    def _whole(self, position: _Position, event: BaseEvent) -> BaseEvent:
+    def _whole(self, position: _Position, event: BaseEvent | bytes) -> BaseEvent:
+        if isinstance(event, bytes):
+            name, value, owner, metadata = from_json(event)
+            return CustomEvent(name=name, value=value, subagent_run_id=owner, metadata=metadata)
         pieces = self._pieces.get(position)
         return event if pieces is None or len(pieces) == 1 else event.model_copy(update={"delta": "".join(pieces)})
 
@@ -145,7 +156,7 @@ class Replay:
     def __init__(self, run_input: RunAgentInput) -> None:
         """`run_input`: the request, with the messages and the state of the client that started the run."""
         self._base = messages_as_sent(run_input.messages)
-        self._events = Compacted()
+        self._events = Compacted(packed=True)
         self._open: dict[tuple[Entity, str, str | None], None] = {}
         self.thoughts: list[str] = []
         """Ids of the run's reasoning messages."""
@@ -221,6 +232,19 @@ def _folded(events: Sequence[BaseEvent]) -> BaseEvent | None:
     try:
         return first.model_copy(update={name: apply_patch(getattr(first, name), operations)})
     except (StatePatchError, TypeError, AttributeError):
+        return None
+
+
+def _pack(event: BaseEvent) -> bytes | None:
+    """An event of the application as JSON, which clients get anyway; None where it has more than these fields, or a
+    value that JSON does not have."""
+    fields = event.__dict__
+    if fields["raw_event"] is not None or fields["timestamp"] is not None or event.__pydantic_extra__:
+        return None
+    try:
+        said = fields["name"], fields["value"], fields["subagent_run_id"], fields["metadata"]
+        return to_json(said, inf_nan_mode="null")
+    except Exception:  # user code runs in here
         return None
 
 

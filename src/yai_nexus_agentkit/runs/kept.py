@@ -99,6 +99,10 @@ class Keeper:
     def note(self, event: BaseEvent) -> None:
         """Take an event of a type in `NOTED`, in the run's order."""
         match event:
+            case CustomEvent():  # first, since there may be thousands
+                own = (event.metadata or {}).get(KEPT)
+                if isinstance(own, str):
+                    self._keep(own, event.model_copy(update={"subagent_run_id": None, "timestamp": None}))
             case ActivityDeltaEvent():
                 if (known := self._shown.get(event.message_id)) is not None:
                     known.patch(event.patch)
@@ -111,10 +115,6 @@ class Keeper:
                         metadata=event.metadata,
                     )
                     self._keep(event.message_id, message)
-            case CustomEvent():
-                own = (event.metadata or {}).get(KEPT)
-                if isinstance(own, str):
-                    self._keep(own, event.model_copy(update={"subagent_run_id": None, "timestamp": None}))
             case MessagesSnapshotEvent():
                 self._restate([message.id for message in event.messages if message.role != "activity"])
             case TextMessageStartEvent() | TextMessageChunkEvent() | ToolCallResultEvent():

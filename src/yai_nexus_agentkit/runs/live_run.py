@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ag_ui.core import (
     BaseEvent,
+    CustomEvent,
     RunAgentInput,
     RunErrorEvent,
     RunFinishedEvent,
@@ -319,6 +320,8 @@ class LiveRun:
 
     def _note(self, event: BaseEvent) -> None:
         self.keeper.note(event)
+        if type(event) is CustomEvent:  # an application may emit thousands: nothing below looks at them
+            return
         if isinstance(event, ToolCallStartEvent | ToolCallChunkEvent | ToolCallResultEvent):
             self.record.note_call(event)
 
