@@ -210,7 +210,8 @@ def _left(asked: list[_Turn], held: list[_Turn]) -> tuple[int, list[_Turn]]:
     if not held or _same(asked[0].asked, held[0].asked):
         return 0, held
     last = len(asked) - 1
-    kept = held[next((n for n, turn in enumerate(held) if any(_same(a.asked, turn.asked) for a in asked)), len(held)) :]
+    first = next((n for n, turn in enumerate(held) if any(_same(a.asked, turn.asked) for a in asked)), len(held))
+    kept = held[first:]
     for gone in (last - len(kept), last + 1 - len(kept)):  # a further message; the newest one again
         if 0 < gone < last and all(map(_alike, asked[gone:last], kept)):
             return gone, [*asked[:gone], *kept]
@@ -230,11 +231,19 @@ def _alike(turn: _Turn, held: _Turn) -> bool:
 
 def _shows(answer: str, texts: Sequence[str]) -> bool:
     """The answer has all these texts in their order, among others that are not stored; or only some of them."""
-    at, rest = 0, answer
+    rest = answer
     for text in texts:
-        found = answer.find(text, at) if at >= 0 else -1
-        at, rest = found + len(text) if found >= 0 else -1, rest.removeprefix(text)
-    return at > 0 or not rest
+        rest = rest.removeprefix(text)
+    return not rest or _has_in_order(answer, texts)
+
+
+def _has_in_order(answer: str, texts: Sequence[str]) -> bool:
+    at = 0
+    for text in texts:
+        if (found := answer.find(text, at)) < 0:
+            return False
+        at = found + len(text)
+    return at > 0
 
 
 def _bare(text: str) -> str:
