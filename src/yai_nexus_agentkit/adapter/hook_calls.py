@@ -13,8 +13,9 @@ from ag_ui.core import ActivityMessage, BaseEvent, Message, ReasoningMessage, Ru
 from ag_ui.core import BaseMessage as TextualMessage
 from pydantic import BaseModel
 
+from yai_nexus_agentkit.adapter.error_places import raised_at
 from yai_nexus_agentkit.adapter.run_context import RunContext
-from yai_nexus_agentkit.errors import UNEXPECTED, AGUIAdapterError, HookError, own_text, place_of
+from yai_nexus_agentkit.errors import UNEXPECTED, AGUIAdapterError, HookError, own_text
 from yai_nexus_agentkit.protocol.json.json_safe import json_safe
 
 __all__ = [
@@ -139,7 +140,7 @@ def error_text(error: BaseException, run: RunContext) -> str:
             # With a hook, the exception itself is in the log only.
             level = logging.WARNING if run.hooks.on_error is None else logging.ERROR
             cause = error.__cause__ if isinstance(error, AGUIAdapterError) else None  # what a hook raised
-            where = place_of(cause or error) or "an unknown place"
+            where = raised_at(cause or error) or "an unknown place"
             name = run.run_input.run_id
             _logger.log(level, "error in run %s at %s; the client reads %r", name, where, text, exc_info=error)
     return text

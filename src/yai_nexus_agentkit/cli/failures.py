@@ -9,7 +9,8 @@ import sys
 import traceback
 from collections.abc import Iterator
 
-from yai_nexus_agentkit.errors import AGUIAdapterError, place_of
+from yai_nexus_agentkit.adapter.error_places import raised_at
+from yai_nexus_agentkit.errors import AGUIAdapterError
 
 __all__ = ["LOG_FORMAT", "PROGRAM", "CommandError", "report", "summary", "warn", "warnings_shown"]
 
@@ -41,7 +42,7 @@ def summary(error: BaseException) -> str:
     """``ValueError: no key (my_agent.py:12, in build)``, in one line."""
     text = " ".join(str(error.msg if isinstance(error, SyntaxError) else error).split())
     named = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    where = place_of(error)
+    where = raised_at(error)
     return f"{named} ({where})" if where else named
 
 
@@ -66,7 +67,7 @@ class _OneLine(logging.Handler):
 def _location(error: BaseException) -> str:
     if isinstance(error, AGUIAdapterError) and error.__cause__ is not None:
         error = error.__cause__  # what a hook raised
-    return f"{type(error).__name__} at {place_of(error) or 'an unknown place'}; use --traceback for the full traceback"
+    return f"{type(error).__name__} at {raised_at(error) or 'an unknown place'}; use --traceback for the full traceback"
 
 
 @contextlib.contextmanager
