@@ -88,7 +88,7 @@ class Activities:
     def snapshot(self, messages: Sequence[Message], *, declared: bool) -> list[BaseEvent]:
         """``MESSAGES_SNAPSHOT``. The activities of answers follow it, where the client lacks them, if it must not have
         some of the activities and not all (peers from before 1.0), or if their media are many."""
-        own = [message for message in messages if isinstance(message, ActivityMessage)]
+        own = [message for message in messages if message.role == "activity"]
         theirs = any(one.activity_type not in _OF_ANSWERS for one in own)
         if theirs or not (own or self._of_answers):
             self._restate(messages)

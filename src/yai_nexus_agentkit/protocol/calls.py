@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any
 
 from ag_ui.core import (
-    AssistantMessage,
     BaseEvent,
     Message,
     ToolCallArgsEvent,
@@ -19,7 +18,6 @@ from ag_ui.core import (
     ToolCallEndEvent,
     ToolCallResultEvent,
     ToolCallStartEvent,
-    ToolMessage,
 )
 
 from yai_nexus_agentkit.protocol.deltas import deltas, ending
@@ -355,12 +353,12 @@ class CallEvents:
         message the client has already belongs to another call of the same id (call ids recur).
         """
         events: list[BaseEvent] = []
-        for message in messages:
-            if isinstance(message, AssistantMessage):
+        for message in messages:  # by their roles: for its class a message takes as long as for the rest
+            if message.role == "assistant":
                 for call in message.tool_calls or ():
                     scope = "" if message.subagent_run_id is None else None
                     self._thread.shown(call.id, message.id, scope=scope, name=call.function.name)
-            elif isinstance(message, ToolMessage):
+            elif message.role == "tool":
                 call_id = message.tool_call_id
                 if call_id in self.announced and self._ids.kind(message.id) != "tool":
                     events += self.result(

@@ -1,5 +1,5 @@
-"""Pure. Events made without checking their fields, where these are known to be right: the deltas of a message, of which
-a run has thousands, ends, and what an application emits."""
+"""Pure. Models of the protocol made without checking their fields, where these are known to be right: the deltas of a
+message, of which a run has thousands, ends, what an application emits, and the messages of a long thread."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from ag_ui.core import BaseEvent
+from pydantic import BaseModel
 
 __all__ = ["deltas", "ending", "unchecked"]
 
@@ -38,10 +39,10 @@ def deltas(event_class: type[BaseEvent], **fields: Any) -> Callable[[str], BaseE
 
 
 @cache
-def unchecked(event_class: type[BaseEvent], *given: str) -> Callable[..., Any]:
-    """A function from the values of these fields, in this order, to an event of this class. It checks nothing."""
-    fixed = {name: field.default for name, field in event_class.model_fields.items() if name not in given}
-    return _maker(event_class, given)(set(given), **fixed)
+def unchecked(model: type[BaseModel], *given: str) -> Callable[..., Any]:
+    """A function from the values of these fields, in this order, to an instance of this class. It checks nothing."""
+    fixed = {name: field.default for name, field in model.model_fields.items() if name not in given}
+    return _maker(model, given)(set(given), **fixed)
 
 
 def ending(event_class: type[BaseEvent], **fields: Any) -> BaseEvent:
@@ -51,8 +52,8 @@ def ending(event_class: type[BaseEvent], **fields: Any) -> BaseEvent:
 
 
 @cache
-def _maker(event_class: type[BaseEvent], given: tuple[str, ...]) -> Callable[..., Callable[..., Any]]:
-    # Events are made as instances of a subclass that pydantic's Python code is taken out of, then become their class's.
+def _maker(event_class: type[BaseModel], given: tuple[str, ...]) -> Callable[..., Callable[..., Any]]:
+    # They are made as instances of a subclass that pydantic's Python code is taken out of, then become their class's.
     plain = {name: getattr(object, name) for name in ("__init__", "__setattr__", "__delattr__")}
     bare = type(event_class)(f"_{event_class.__name__}", (event_class,), {**plain, "__module__": __name__})  # type: ignore[misc]
     names = list(event_class.model_fields)

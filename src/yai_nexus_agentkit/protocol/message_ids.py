@@ -66,6 +66,9 @@ class MessageIds:
 
     def restate(self, messages: Iterable[Message]) -> None:
         """Take over what a snapshot says: it replaces messages, owners included (AG-UI 1.0, subagents)."""
+        kinds, owners = self._kinds, self._owners
         for message in messages:
             own_id, role = message.id, message.role
-            self.own(own_id, role if self._kinds.get(own_id, role) == role else CONFLICT, message.subagent_run_id)
+            if kinds.setdefault(own_id, role) != role:
+                kinds[own_id] = CONFLICT
+            owners[own_id] = message.subagent_run_id

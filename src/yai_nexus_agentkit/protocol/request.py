@@ -87,13 +87,14 @@ def parse_request(
     if warnings is not None:
         warnings += found
     faults: list[tuple[str, str]] = []
+    lists: dict[str, list[Any]] = {}
     for key, adapter in _LISTS.items():
         if isinstance(items := cleaned.get(key), list):
+            cleaned[key] = []  # put back below: the class would look at each item once more
             try:
-                cleaned[key] = adapter.validate_python(items)
+                lists[key] = adapter.validate_python(items)
             except ValidationError as error:
                 faults += _faults(error, items, key, origins)
-                cleaned[key] = []
     try:
         parsed = RunAgentInput.model_validate(cleaned)
     except ValidationError as error:
@@ -101,7 +102,7 @@ def parse_request(
     if faults:
         (path, reason), *others = faults[:_FAULTS]
         raise RunInputError("; ".join((reason, *(f"{place}: {text}" for place, text in others))), path=path)
-    return parsed
+    return parsed.model_copy(update=lists)
 
 
 def empty_request(thread_id: str, version: str | None = "1.0") -> RunAgentInput:
@@ -134,7 +135,9 @@ def _check_limits(data: Mapping[str, Any], limits: RequestLimits) -> None:
         check(f"/{key}", data.get(key), limits.messages if key == "messages" else limits.entries, "entries")
     messages = data.get("messages")
     for index, message in enumerate(messages if isinstance(messages, list) else ()):
-        for key in ("content", "toolCalls", "tool_calls") if isinstance(message, dict) else ():
+        if not isinstance(message, dict) or list not in map(type, message.values()):  # most messages
+            continue
+        for key in ("content", "toolCalls", "tool_calls"):
             if isinstance(message.get(key), list):
                 check(f"/messages/{index}/{key}", message[key], limits.entries, "entries")
 
@@ -185,10 +188,10 @@ def _clean(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], list[int]
     cleaned = _without_nulls(raw)
     messages = cleaned.get("messages")
     if isinstance(messages, list | tuple):
-        found = [(index, _message(message, index, warnings)) for index, message in enumerate(messages)]
-        kept = _unique([(index, message) for index, message in found if message is not _DROPPED], warnings)
-        cleaned["messages"] = [message for _, message in kept]
-        origins = [index for index, _ in kept]
+        found = [_message(message, index, warnings) for index, message in enumerate(messages)]
+        origins = [index for index, message in enumerate(found) if message is not _DROPPED]
+        origins = _unique(found, origins, warnings)
+        cleaned["messages"] = [found[index] for index in origins]
     for key in ("tools", "context", "resume"):
         entries = cleaned.get(key)
         if isinstance(entries, list | tuple):
@@ -272,20 +275,18 @@ def _source(part: Any) -> tuple[str, str] | None:
     return (str(part["type"]), value) if isinstance(value, str) else None
 
 
-def _unique(messages: list[tuple[int, Any]], warnings: list[str]) -> list[tuple[int, Any]]:
-    """Of several messages with one id only the last."""
-    ids = [_id(message) for _, message in messages]
+def _unique(messages: Sequence[Any], places: list[int], warnings: list[str]) -> list[int]:
+    """Of these places of messages, those of the last message with its id."""
+    ids = [_id(messages[index]) for index in places]
     if len(set(ids)) == len(ids):
-        return messages
-    last = {own: position for position, own in enumerate(ids)}
-    kept: list[tuple[int, Any]] = []
-    for position, (index, message) in enumerate(messages):
-        if last[ids[position]] == position:
-            kept.append((index, message))
-        else:
-            shown = str(ids[position])[:100]
+        return places
+    last = dict(zip(ids, places, strict=True))
+    kept = set(last.values())
+    for index in places:
+        if index not in kept:
+            shown = str(_id(messages[index]))[:100]
             _warn(warnings, f"/messages/{index}: id {shown!r} occurs again, the last message with it counts")
-    return kept
+    return [index for index in places if index in kept]
 
 
 def _id(message: Any) -> str | int:

@@ -59,8 +59,9 @@ class Admission:
 
         Raises `RunInputError`, `MediaError` among them, and `OverloadedError`.
         """
-        messages = await self._instructed(asked, list(map(_unmarked, asked.messages)))
-        if wanted := await self._judged(messages):
+        parted = any(message.content.__class__ is list for message in asked.messages)  # few threads have files
+        messages = await self._instructed(asked, list(map(_unmarked, asked.messages)) if parted else asked.messages)
+        if parted and (wanted := await self._judged(messages)):
             files = await self._fetched(asked, wanted)
             resources.callback(files.release)
             messages = self._with_files(messages, wanted, files)

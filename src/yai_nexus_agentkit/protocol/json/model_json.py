@@ -70,7 +70,7 @@ def _members(model: BaseModel, shape: _Shape) -> dict[str, Any]:
     members = {wire[name]: value for name, value in values.items() if value is not None or name in kept}
     for name, convert in converted:
         value = values[name]
-        if value is not None:
+        if value is not None and value.__class__ is not str:
             members[wire[name]] = convert(value)
     if extra := model.__pydantic_extra__:
         members.update(extra)
@@ -78,10 +78,10 @@ def _members(model: BaseModel, shape: _Shape) -> dict[str, Any]:
 
 
 def _value(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        shape = _shape(type(value))
-        return value if shape is None else _members(value, shape)
-    return [_value(item) for item in value] if type(value) is list else value
+    if type(value) is list:
+        return [_value(item) for item in value]
+    shape = _shape(value.__class__)
+    return value if shape is None else _members(value, shape)
 
 
 def _text(value: Any) -> Any:
@@ -90,9 +90,9 @@ def _text(value: Any) -> Any:
 
 
 @cache
-def _shape(kind: type[BaseModel]) -> _Shape | None:
-    """None for a class that is not the protocol's own: it may have a serialiser of its own."""
-    if not kind.__module__.startswith(_PACKAGE):
+def _shape(kind: type) -> _Shape | None:
+    """None for a class that is no model of the protocol's own: it may have a serialiser of its own."""
+    if not kind.__module__.startswith(_PACKAGE) or not issubclass(kind, BaseModel):
         return None
     fields = kind.model_fields
     return _Shape(

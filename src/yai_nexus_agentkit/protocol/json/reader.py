@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 __all__ = ["TooManyValuesError", "read_json"]
 
+_CONTAINERS = frozenset({dict, list})
 _DIGITS = 1_000
 """Characters of a number. Python reads whole numbers in time by the square of their length."""
 
@@ -96,7 +97,7 @@ def _is_deeper(data: Any, limit: int) -> bool:
         inside: list[Any] = []
         for item in level:
             inside.extend(item.values() if type(item) is dict else item)
-        level = [item for item in inside if type(item) is dict or type(item) is list]
-        if not level:
+        if _CONTAINERS.isdisjoint(map(type, inside)):
             return False
+        level = [item for item in inside if type(item) is dict or type(item) is list]
     return True

@@ -13,6 +13,7 @@ Left out: reasoning that does not say its provider's form, activities, subagents
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ag_ui.core import (
@@ -52,6 +53,7 @@ from yai_nexus_agentkit.adapter.options import AdapterOptions
 from yai_nexus_agentkit.orchestration.approvals import APPROVAL
 from yai_nexus_agentkit.orchestration.client_tools import PENDING
 from yai_nexus_agentkit.protocol.calls import ThreadCalls
+from yai_nexus_agentkit.protocol.deltas import unchecked
 from yai_nexus_agentkit.protocol.fetched_media import as_sent, has_fetched
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe, json_text
 from yai_nexus_agentkit.protocol.parts import for_old_peer, part_from_block, parts_text
@@ -63,6 +65,8 @@ KEPT = "agui"
 
 DEVELOPER = "__openai_role__"
 """LangChain's own mark of a developer message, in ``additional_kwargs`` of a system message."""
+_user, _assistant = unchecked(UserMessage, "id", "content"), unchecked(AssistantMessage, "id", "content")
+"""Most messages of a long thread have no more than text, which is known to be text."""
 
 
 def to_agui(
@@ -84,7 +88,7 @@ def to_agui(
     for position, message in enumerate(messages):
         convert = _TO_AGUI.get(message.type)
         if convert is not None and not (message.additional_kwargs and is_withheld(message)):
-            if convert is not _ToAGUI.tool:
+            if pass_.behind and convert is not _ToAGUI.tool:
                 pass_.flush()
             convert(pass_, message, message_id(message, position))
     pass_.flush()
@@ -163,7 +167,7 @@ class _ToAGUI:
     def __init__(self, declared: bool, reasoning: bool, marked: str, calls: ThreadCalls) -> None:
         self.out: list[Message] = []
         self._marked = marked
-        self._behind: list[Message] = []
+        self.behind: list[Message] = []
         """Activities of an answer, which stand behind it and the results of its calls."""
         self._declared = declared
         self._reasoning = reasoning
@@ -175,7 +179,9 @@ class _ToAGUI:
             self.out.append(DeveloperMessage(id=own_id, content=_plain(message), **_named(message)))
             return
         if isinstance(content, str):
-            self.out.append(UserMessage(id=own_id, content=clean_text(content), **_named(message)))
+            fields = _named(message) if message.additional_kwargs or message.name else None
+            make = partial(UserMessage, **fields) if fields else _user
+            self.out.append(make(id=own_id, content=clean_text(content)))
             return
         found = [part for part in map(part_from_block, content) if part is not None]
         parts = _with_kept(found, _kept(message).get("parts"))
@@ -190,7 +196,8 @@ class _ToAGUI:
 
     def ai(self, message: lc.BaseMessage, own_id: str) -> None:
         if _is_plain(message) and not (message.response_metadata or _calls(message)):
-            self.out.append(AssistantMessage(id=own_id, content=_plain(message), **_named(message)))
+            make = partial(AssistantMessage, **_named(message)) if message.name else _assistant
+            self.out.append(make(id=own_id, content=_plain(message)))
             return
         whole, fields = read_whole(message), _named(message)
         if self._reasoning and whole.blocks:
@@ -216,13 +223,12 @@ class _ToAGUI:
         if whole.text or calls:  # else it would be an empty bubble (AG-UI 1.0, section 5)
             self.out.append(AssistantMessage(id=own_id, content=clean_text(whole.text) or None, **fields))
         self.out += results
-        self._behind += extras
+        self.behind += extras
 
     def flush(self) -> None:
         """The results of the last answer's calls are complete."""
-        if self._behind:
-            self.out += self._behind
-            self._behind = []
+        self.out += self.behind
+        self.behind = []
 
     def _served(self, whole: Whole, message: lc.BaseMessage, own_id: str) -> tuple[list[ToolCall], list[ToolMessage]]:
         """The calls of the provider's tools, and their results."""
