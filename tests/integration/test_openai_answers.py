@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessageChunk
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import MessagesState
+from langgraph.graph import START, MessagesState, StateGraph
 from starlette.applications import Starlette
 
 from benchmarks.cases.functions import chat_chunks
@@ -32,7 +32,7 @@ from tests.support.chats import (
     streamed,
     text_of,
 )  # fmt: skip
-from tests.support.graphs import in_a_row, tool_loop
+from tests.support.graphs import chat_node, in_a_row, tool_loop, turns
 from tests.support.serving import JSON, Exchange, call, failing, talker
 from yai_nexus_agentkit import AGUIAdapter
 from yai_nexus_agentkit.runs.identity import Identity
@@ -74,6 +74,27 @@ async def test_every_character_arrives_in_lines_that_nobody_cuts() -> None:
     text = stream.body.decode()
     assert [line for line in text.splitlines() if line] == [line for line in text.split("\n") if line]
     assert "\r" not in text
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_messages_that_come_at_once_are_written_one_after_another(stream: bool) -> None:
+    def lane(name: str, pieces: int) -> Any:
+        said = [part for n in range(pieces) for part in (reasoning_part(f"{name}? "), *turns(2))]
+        said += [part for n in range(pieces) for part in (f"{name}{n} ", *turns(2))]
+        return chat_node(ScriptedChatModel(script=[said, said]))
+
+    builder = StateGraph(MessagesState)
+    for name, pieces in (("a", 6), ("b", 2), ("c", 9)):
+        builder.add_node(name, lane(name, pieces)).add_edge(START, name)
+    app = chats_with(builder.compile(InMemorySaver()))
+    answer = await chat(app, "hi", HERE, stream=stream)
+    text = streamed(answer) if stream else message_of(answer)["content"]
+    thought = streamed(answer, "reasoning_content") if stream else message_of(answer)["reasoning_content"]
+    whole = {"".join(f"{name}{n} " for n in range(pieces)) for name, pieces in (("a", 6), ("b", 2), ("c", 9))}
+    assert set(text.split("\n\n")) == whole
+    assert set(thought.split("\n\n")) == {"a? " * 6, "b? " * 2, "c? " * 9}
+    await chat(app, said("hi", text, "and"), HERE)
+    assert len((await call(app, "GET", "/model/threads")).json) == 1, "whatever order the thread has them in"
 
 
 async def test_texts_are_parted_and_reasoning_is_beside_them() -> None:

@@ -1,9 +1,10 @@
 """Pure. What a chat's reader is shown of a run's AG-UI events: the answer, its reasoning, the calls of tools that the
-caller declared, and questions. A second message of the answer is parted from the first by a blank line."""
+caller declared, and questions. A second message of the answer is parted from the first by a blank line, and one that is
+streamed at the same time comes behind it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,12 +13,14 @@ from ag_ui.core import (
     BaseEvent,
     MessagesSnapshotEvent,
     ReasoningMessageContentEvent,
+    ReasoningMessageEndEvent,
     RunErrorEvent,
     RunFinishedEvent,
     RunFinishedInterruptOutcome,
     RunFinishedSuccessOutcome,
     RunStartedEvent,
     TextMessageContentEvent,
+    TextMessageEndEvent,
     TextMessageStartEvent,
     TokenUsage,
     ToolCallArgsEvent,
@@ -72,6 +75,37 @@ class _Call:
         self.begun = self.ended = False
 
 
+class _InTurn:
+    """Pieces of several messages that come at once: those of the first are written until it ends, then the others'."""
+
+    def __init__(self) -> None:
+        self._first: str | None = None
+        self._behind: dict[str, list[str]] = {}
+        self._ended: set[str] = set()
+        """Those behind that are complete."""
+
+    def put(self, own: str, delta: str) -> bool:
+        """Take a piece: whether to write it now. Otherwise it waits."""
+        if self._first is None:
+            self._first = own
+        if own == self._first:
+            return True
+        self._behind.setdefault(own, []).append(delta)
+        return False
+
+    def end(self, own: str) -> Iterator[tuple[str, str]]:
+        """A message is complete: what waited for that, as (message, text)."""
+        if own != self._first:
+            self._ended.update({own} & self._behind.keys())
+            return
+        self._first = None
+        while self._first is None and self._behind:
+            other = next(iter(self._behind))
+            yield other, "".join(self._behind.pop(other))
+            if other not in self._ended:
+                self._first = other
+
+
 class ChatAnswer:
     """The facts that a reader is shown, from a run's events. Subclasses write them."""
 
@@ -83,6 +117,7 @@ class ChatAnswer:
         """Characters of the answer."""
         self._messages: dict[str, bool] = {}
         """Messages of the agent itself that are shown: whether something of them was written."""
+        self._texts, self._thoughts = _InTurn(), _InTurn()
         self._thought: str | None = None
         """The reasoning message that was written last."""
         self._calls: dict[str, _Call] = {}
@@ -143,21 +178,31 @@ class ChatAnswer:
 
     def _said(self, event: TextMessageContentEvent) -> bytes:
         own = event.message_id
-        written = self._messages.get(own)
-        if written is None:
-            return b""
-        self._messages[own] = True
-        self.length += len(event.delta)
+        shown = own in self._messages and self._texts.put(own, event.delta)
+        return self._write(own, event.delta) if shown else b""
+
+    def _write(self, own: str, delta: str) -> bytes:
+        written, self._messages[own] = self._messages[own], True
+        self.length += len(delta)
         parted = not written and sum(self._messages.values()) > 1
-        return self.text(_PARTED + event.delta if parted else event.delta)
+        return self.text(_PARTED + delta if parted else delta)
+
+    def _text_ended(self, event: TextMessageEndEvent) -> bytes:
+        return b"".join(self._write(own, text) for own, text in self._texts.end(event.message_id))
 
     def _thinks(self, event: ReasoningMessageContentEvent) -> bytes:
         if not self.shown.reasoning or event.subagent_run_id is not None:
             return b""
-        self.length += len(event.delta)
-        parted = self._thought not in (None, event.message_id)
-        self._thought = event.message_id
-        return self.reasoning(_PARTED + event.delta if parted else event.delta)
+        own = event.message_id
+        return self._reason(own, event.delta) if self._thoughts.put(own, event.delta) else b""
+
+    def _reason(self, own: str, delta: str) -> bytes:
+        self.length += len(delta)
+        parted, self._thought = self._thought not in (None, own), own
+        return self.reasoning(_PARTED + delta if parted else delta)
+
+    def _thought_ended(self, event: ReasoningMessageEndEvent) -> bytes:
+        return b"".join(self._reason(own, text) for own, text in self._thoughts.end(event.message_id))
 
     def _called(self, event: ToolCallStartEvent) -> bytes:
         theirs = event.tool_call_name in self.shown.tools
@@ -294,7 +339,9 @@ _HANDLERS: Mapping[type[BaseEvent], Callable[[Any, Any], bytes]] = {
     RunStartedEvent: ChatAnswer._started,
     TextMessageStartEvent: ChatAnswer._text_started,
     TextMessageContentEvent: ChatAnswer._said,
+    TextMessageEndEvent: ChatAnswer._text_ended,
     ReasoningMessageContentEvent: ChatAnswer._thinks,
+    ReasoningMessageEndEvent: ChatAnswer._thought_ended,
     ToolCallStartEvent: ChatAnswer._called,
     ToolCallArgsEvent: ChatAnswer._argued,
     ToolCallEndEvent: ChatAnswer._call_ended,

@@ -230,20 +230,12 @@ def _alike(turn: _Turn, held: _Turn) -> bool:
 
 
 def _shows(answer: str, texts: Sequence[str]) -> bool:
-    """The answer has all these texts in their order, among others that are not stored; or only some of them."""
+    """The answer has all these texts, among others that are not stored; or only some of them. Messages that came at
+    once may be stored in another order."""
     rest = answer
     for text in texts:
-        rest = rest.removeprefix(text)
-    return not rest or _has_in_order(answer, texts)
-
-
-def _has_in_order(answer: str, texts: Sequence[str]) -> bool:
-    at = 0
-    for text in texts:
-        if (found := answer.find(text, at)) < 0:
-            return False
-        at = found + len(text)
-    return at > 0
+        rest = rest.replace(text, "", 1)
+    return not rest or (bool(texts) and all(text in answer for text in texts))
 
 
 def _bare(text: str) -> str:
