@@ -18,7 +18,7 @@ import httpx
 from ag_ui.core import Event
 from pydantic import TypeAdapter, ValidationError
 
-from yai_nexus_agentkit.adapter.control import Controlled, RunControl, Stopped
+from yai_nexus_agentkit.adapter.control import RunControl, Stopped
 from yai_nexus_agentkit.cli.failures import CommandError
 from yai_nexus_agentkit.errors import own_text
 from yai_nexus_agentkit.protocol.json.reader import read_json
@@ -107,8 +107,10 @@ class RemoteAgent:
         """The events until they end, or until `control` stops them: the run on the server then, too."""
         try:
             async with aclosing(events):
-                async for event in Controlled(events, control):
-                    yield event
+                while True:
+                    yield await control.wait(events.__anext__)
+        except StopAsyncIteration:
+            return
         except Stopped:
             await self._cancel(asked)
 
