@@ -16,6 +16,10 @@ LARGEST = 350_000
 """Bytes of JavaScript, compressed, until the first message."""
 LOADED = """performance.getEntriesByType("resource").filter(({name}) => name.endsWith(".js")).map(
     ({name, encodedBodySize}) => encodedBodySize)"""
+MANY = """Promise.all(Array.from({ length: 55 }, (_, n) => fetch("showcase", {
+    method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({
+        threadId: `many-${n}`, runId: `r-${n}`, messages: [{ id: "u", role: "user", content: "hello" }] }),
+}).then((answer) => answer.text())))"""
 BEGINS = """new Promise((see) => setTimeout(() => see(document.scrollingElement.scrollTop === 0 &&
     document.querySelector(".question h3").getBoundingClientRect().top >=
     document.querySelector(".scroll").getBoundingClientRect().top), 300))"""
@@ -60,6 +64,42 @@ def test_what_cannot_be_drawn_does_not_take_the_page(page: Browser, address: str
     say(page, "Quoted:\n\n" + ">" * 6000)
     page.see(f"{ANSWER} .plain")
     page.open(address)  # React reports in the console what was caught.
+
+
+DEEP = "\n".join("  " * n + "- item" for n in range(16))
+ARABIC = "مرحبا بالعالم"
+ODD = {
+    # What an agent says -> what is asked of the page then, and the answer.
+    f"###### Small\n\n{DEEP}": (
+        "[...document.querySelectorAll('.markdown li')].every((li) => li.getBoundingClientRect().left < 300)",
+        True,
+    ),
+    f"> {ARABIC}": ("getComputedStyle(document.querySelector('article:last-of-type blockquote')).direction", "rtl"),
+}
+
+
+def test_odd_answers_on_a_phone(page: Browser, address: str) -> None:
+    page.open(address)
+    page.resize(*SIZES["desktop"])
+    page.choose("select[aria-label=Agent]", "chat")
+    page.resize(*SIZES["phone"])
+    for text, (question, answer) in ODD.items():
+        say(page, f"Quoted:\n\n{text}\n\n")
+        assert page.evaluate(question) == answer, text
+        assert [*page.violations(), fits(page)] == [True], text
+
+
+def test_a_long_list_of_conversations(page: Browser, address: str) -> None:
+    page.open(address)
+    page.resize(*SIZES["desktop"])
+    page.evaluate(MANY)
+    page.evaluate("location.reload()")
+    page.see("button:has-text('Show more')")
+    page.press("button:has-text('Show more')", "Enter")
+    page.miss("button:has-text('Show more')")
+    links = page.evaluate("[...document.querySelectorAll('nav li a')].map((link) => link.href)")
+    assert len(links) == len(set(links)) >= 55
+    assert page.evaluate("document.activeElement.href") == links[50], "the keyboard goes on where the list did"
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

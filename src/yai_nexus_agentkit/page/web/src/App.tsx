@@ -69,7 +69,9 @@ export function App({ config }: { config: PageConfig }) {
           <span className="phone">
             <IconButton icon={Menu} label="Conversations" labelled aria-expanded={menu} onClick={() => setMenu(true)} />
           </span>
-          <span className="cut grow title">{title}</span>
+          <span className="cut grow title" dir="auto">
+            {title}
+          </span>
           <IconButton
             icon={theme === "dark" ? Sun : Moon}
             label={theme === "dark" ? "Light colours" : "Dark colours"}

@@ -8,6 +8,7 @@ export function useOthers(hear: (word: Word) => void): (word: Word) => void {
   const listener = useRef(hear);
   listener.current = hear;
   useEffect(() => {
+    if (!("BroadcastChannel" in globalThis)) return undefined;
     const opened = new BroadcastChannel(`chat ${location.pathname}`);
     opened.onmessage = ({ data }: MessageEvent<Word>) => listener.current(data);
     channel.current = opened;

@@ -50,6 +50,26 @@ test("a form begins with the defaults, also of a model that contains itself", ()
   assert.deepEqual(initial(trip, trip), start);
 });
 
+test("what may be left out is not asked for", () => {
+  const pair: JsonSchema = { type: "array", prefixItems: [{ type: "string" }, { type: "integer" }] };
+  const properties: Record<string, JsonSchema> = {
+    pair,
+    preset: { ...pair, default: ["a", 1] },
+    shape: { oneOf: [property("pay").oneOf?.[0] ?? {}, { type: "array", items: {} }] },
+    tags: { type: "array", items: { type: "string" }, minItems: 1 },
+    none: { type: "null" },
+    nothing: { type: ["null"] },
+  };
+  const schema = { ...trip, properties, required: [] };
+  const start = { preset: ["a", 1], none: null, nothing: null };
+  assert.deepEqual(initial(schema, schema), start);
+  assert.deepEqual(problemsOf(schema, start, schema), {});
+  const wanted = { ...schema, required: ["pair", "tags"] };
+  const asked = { pair: [undefined, undefined], tags: [], ...start };
+  assert.deepEqual(initial(wanted, wanted), asked);
+  assert.deepEqual(Object.keys(problemsOf(wanted, asked, wanted)), ["pair/0", "pair/1", "tags"]);
+});
+
 test("the shape of a union is told by its constant", () => {
   const variants = property("pay").oneOf ?? [];
   assert.equal(variantOf(variants, { kind: "invoice" }, trip), 1);

@@ -4,7 +4,10 @@ import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { PAGE_SIZE, type ThreadInfo } from "../src/agent/client.ts";
 import { extended, refreshed } from "../src/panels/threadList.ts";
+import { fileOf } from "../src/chat/parts.tsx";
+import { Markdown } from "../src/ui/Markdown.tsx";
 import { Media } from "../src/ui/Media.tsx";
+import { ValueView } from "../src/ui/ValueView.tsx";
 import { decoded } from "../src/useAddress.ts";
 import { Progress } from "../src/widgets/Progress.tsx";
 
@@ -33,6 +36,32 @@ test("no thread of the same moment is lost or doubled at the border of a page", 
   assert.deepEqual(ids(extended(moment("c", "b"), moment("b", "a"))), ["c", "b", "a"], "the clock was set back");
   const newest = [...threads(...down(99 + PAGE_SIZE, 100)), ...moment("c")];
   assert.deepEqual(ids(refreshed([...newest, ...moment("b")], newest)).slice(-2), ["c", "b"]);
+});
+
+test("an answer has the direction of its language, and headings without gaps", () => {
+  const text = "###### Six\n\n# One\n\nمرحبا\n\n- ✓\n\n#### Four\n\n> ###### In a quote\n\n## Two";
+  const shown = renderToStaticMarkup(createElement(Markdown, { text }));
+  const levels = [...shown.matchAll(/aria-level="(\d)"/g)].map(([, level]) => Number(level));
+  assert.deepEqual(levels, [3, 3, 4, 5, 4]);
+  const directed = [...shown.matchAll(/<(\w+)[^>]* dir="auto"/g)].map(([, name]) => name);
+  assert.deepEqual(directed, ["h6", "h1", "p", "ul", "h4", "blockquote", "h2"]);
+});
+
+test("a value of any size takes a place that can be read", () => {
+  const shown = (value: unknown) => renderToStaticMarkup(createElement(ValueView, { value }));
+  const long = shown(Array.from({ length: 5000 }, (_, n) => n));
+  assert.equal(long.match(/<li>/g)?.length, 50);
+  assert.match(long, /Show all 5000/);
+  let deep: unknown = "end";
+  for (let n = 0; n < 100; n++) deep = { k: deep };
+  assert.equal(shown(deep).match(/<dl/g)?.length, 6);
+  assert.match(shown(deep), /end/);
+});
+
+test("a file may be empty", () => {
+  const part = (value: string) => ({ type: "document", source: { type: "data", value, mimeType: "text/plain" } });
+  assert.equal(fileOf(part(""))?.data, "");
+  assert.equal(fileOf({ type: "document", source: { type: "url", value: "" } }), undefined);
 });
 
 test("a model may write any address", () => {

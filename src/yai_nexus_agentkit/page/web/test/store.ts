@@ -178,6 +178,25 @@ test("a message that came too late goes back into the box, each time", async () 
   assert.equal(store.snapshot().returned?.content, "edited");
 });
 
+test("a message that is too large goes back into the box, so that others can be sent", async () => {
+  const run: Answer[] = [[began(), ...said("a"), ended], 413, [began(), ...said("b"), ended]];
+  const { store, sent } = opened({ run, connect: [[]] });
+  await store.send("hi");
+  await store.send("huge");
+  const { returned, trouble } = store.snapshot();
+  assert.deepEqual([returned?.content, trouble?.retry, texts(store.snapshot())], ["huge", null, ["hi", "a"]]);
+  assert.match(trouble?.message ?? "", /too large/);
+  await store.send("small");
+  assert.deepEqual(sent.at(-1)?.map(({ content }) => content), ["hi", "a", "small"]);
+});
+
+test("a server that has lost the conversation is no answer", async () => {
+  const { store } = opened({ run: [[began(), ...said("a"), ended]], connect: [[]] });
+  await store.send("hi");
+  await store.join();
+  assert.equal(store.snapshot().notice, "The server has nothing of this conversation any more.");
+});
+
 test("a run that has not begun is stopped when it begins", async () => {
   const run = held();
   const { store, asked, until } = opened({ run: [[run]], cancel: [404, 200] });

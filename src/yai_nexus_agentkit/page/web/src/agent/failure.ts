@@ -10,16 +10,21 @@ export function failureOf(error: unknown): Failure {
     const unreachable = error instanceof TypeError || !message;
     return { message: unreachable ? "The server cannot be reached." : message, code: undefined, status };
   }
-  const words = textOf(detail.error_description) ?? OF_STATUS[status] ?? `The server answered with ${status}.`;
+  const given = OWN[status] ?? textOf(detail.error_description);
+  const words = given ?? OF_STATUS[status] ?? `The server answered with ${status}.`;
   return { message: words, code: textOf(detail.error), status };
 }
 
 type Thrown = { status?: number; payload?: unknown; message?: string };
 
+/** Instead of the server's words, which are for programmers. */
+const OWN: Record<number, string> = {
+  413: "The message is too large for the server. Send less, or smaller files.",
+};
+
 const OF_STATUS: Record<number, string> = {
   401: "You are not signed in.",
   403: "You may not do this.",
   404: "The server does not know this agent.",
-  413: "The message is too large for the server.",
   429: "The server is busy. Try again in a moment.",
 };

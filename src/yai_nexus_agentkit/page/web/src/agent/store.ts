@@ -51,6 +51,7 @@ const JOINED_AFTER = 600;
 const LOST = "The connection was lost.";
 const UNSENT = "The message did not reach the server.";
 const UNGIVEN = "The answer did not reach the server.";
+const NOTHING = "The server has nothing of this conversation any more.";
 const UNANSWERED = "A tool of this page gave no result.";
 const WORK = /^(STEP|TEXT|TOOL|REASONING)_/;
 
@@ -151,7 +152,9 @@ export class ThreadStore {
     const waited = setTimeout(() => this.view.status === "loading" && this.set({ status: "running" }), JOINED_AFTER);
     await this.follow("loading", () => this.agent.connectAgent({}));
     clearTimeout(waited);
-    if (notice && !this.view.trouble) this.set({ notice });
+    const { phase, trouble, messages } = this.view;
+    const none = phase === "none" && messages.length > 0 ? NOTHING : null;
+    if (!trouble && (notice ?? none)) this.set({ notice: notice ?? none });
   }
 
   async retry(): Promise<void> {
@@ -178,15 +181,31 @@ export class ThreadStore {
     const work = () => this.agent.runAgent(resume ? { tools, resume } : { tools }, { onRunStartedEvent });
     const failure = await this.follow("running", work);
     if (failure?.code === "THREAD_BUSY" || failure?.code === "ALREADY_ANSWERED") await this.overtaken(failure);
+    if (failure?.status === 413 && this.unsent) await this.refused(failure);
+  }
+
+  /** The message is too large. In the thread it would make all that follow too large. */
+  private async refused({ message, code }: Failure): Promise<void> {
+    this.takeBack();
+    await this.join();
+    this.set({ trouble: { message, code, retry: null } });
   }
 
   /** Another page was faster. Show its run, and keep what was written here. */
   private async overtaken(failure: Failure): Promise<void> {
     const answered = failure.code === "ALREADY_ANSWERED";
-    if (this.unsent) this.set({ returned: { content: this.unsent.content } });
-    this.unsent = null;
+    this.takeBack();
     this.ungiven = [];
     await this.join(answered ? "This was answered in another window." : "Another window was faster. Send it again.");
+  }
+
+  /** The message goes back into the box. */
+  private takeBack(): void {
+    const { unsent } = this;
+    if (!unsent) return;
+    this.set({ returned: { content: unsent.content } });
+    this.agent.setMessages(this.agent.messages.filter(({ id }) => id !== unsent.id));
+    this.unsent = null;
   }
 
   /** The calls of the page's tools that have no result yet. */

@@ -118,6 +118,7 @@ export function Composer({ draft, status, send, stop, returned }: Given) {
         id="message"
         rows={1}
         aria-label="Message"
+        dir="auto"
         placeholder={status === "asked" ? "Answer the question above" : "Write a message…"}
         autoFocus
         value={text}

@@ -92,7 +92,7 @@ function QuestionCard(props: { question: Question; start: unknown; take: (entry:
   );
   if (expired) {
     return (
-      <section className="card question" aria-label={title} tabIndex={-1}>
+      <section role="group" className="card question" aria-label={title} tabIndex={-1}>
         <h3>{title}</h3>
         <p>It is too late for an answer.</p>
         <div className="actions">
@@ -104,7 +104,7 @@ function QuestionCard(props: { question: Question; start: unknown; take: (entry:
     );
   }
   return (
-    <section className="card question" aria-label={title} tabIndex={-1}>
+    <section role="group" className="card question" aria-label={title} tabIndex={-1}>
       <h3>
         <MessageCircleQuestion size={18} aria-hidden />
         <span>{title}</span>

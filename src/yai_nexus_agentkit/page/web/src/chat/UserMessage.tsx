@@ -27,7 +27,11 @@ export function UserMessage({ block, busy, send }: Given) {
             ))}
           </div>
         )}
-        {text && <div className="bubble">{text}</div>}
+        {text && (
+          <div className="bubble" dir="auto">
+            {text}
+          </div>
+        )}
         <div className="tools">
           <CopyButton text={() => text} label="Copy message" />
           <IconButton icon={Pencil} label="Edit message" disabled={busy} onClick={() => setDraft(text)} />
@@ -50,6 +54,7 @@ export function UserMessage({ block, busy, send }: Given) {
     <form className="editing" onSubmit={submit}>
       <textarea
         aria-label="Edit message"
+        dir="auto"
         autoFocus
         value={draft}
         onChange={(event) => setDraft(event.target.value)}

@@ -12,8 +12,9 @@ export function PartView({ part }: { part: JsonObject }) {
 /** The file of a part; undefined for text, and for files that only their provider can open. */
 export function fileOf(part: JsonObject): MediaFile | undefined {
   const source = objectOf(part.source);
-  const value = textOf(source.value);
-  if (!value || source.type === "file") return undefined;
+  const value = typeof source.value === "string" ? source.value : undefined;
+  // Data may be empty: a file without content is one, too.
+  if (value === undefined || source.type === "file" || (value === "" && source.type !== "data")) return undefined;
   const kind = textOf(part.type) ?? "file";
   const mimeType = textOf(source.mimeType) ?? (kind === "document" ? "application/octet-stream" : `${kind}/*`);
   const name = textOf(objectOf(part.metadata).filename) ?? kind;

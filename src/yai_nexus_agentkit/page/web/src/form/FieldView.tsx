@@ -5,7 +5,7 @@ import { Choice, Several } from "./choices.tsx";
 import { NumberBox, TextBox } from "./boxes.tsx";
 import { ListView, MapView, TupleView } from "./lists.tsx";
 import { join } from "./problems.ts";
-import { fieldOf, initial, type JsonSchema, labelOf, variantOf } from "./schema.ts";
+import { fieldOf, initial, isFilled, type JsonSchema, labelOf, variantOf } from "./schema.ts";
 
 export type FieldGiven = {
   form: FormState;
@@ -28,6 +28,9 @@ export function FieldView(given: FieldGiven) {
   const mark = !required && (value === undefined || value === null || value === "" || field.kind === "group");
   const frame = { form, path, label, optional: mark, description: field.description };
   const common = { ...marks(frame), value, change };
+  // An optional list that must not be empty is left out by emptying it.
+  const list = (next: unknown) =>
+    change(!required && isFilled(field) && Array.isArray(next) && next.length === 0 ? undefined : next);
   switch (field.kind) {
     case "fixed":
       return null;
@@ -46,7 +49,7 @@ export function FieldView(given: FieldGiven) {
     case "choice":
       return <Choice {...frame} value={value} change={change} options={field.options} />;
     case "several":
-      return <Several {...frame} options={field.options} value={value} change={change} />;
+      return <Several {...frame} options={field.options} value={value} change={list} />;
     case "flag":
       return (
         <Frame {...frame} optional={false} beside>
@@ -78,9 +81,11 @@ export function FieldView(given: FieldGiven) {
     case "union":
       return <Union {...given} label={label} variants={field.variants} optional={mark} />;
     case "list":
-      return <ListView {...frame} item={field.item} schema={field.schema} value={value} change={change} />;
+      return <ListView {...frame} item={field.item} value={value} change={list} />;
     case "tuple":
-      return <TupleView {...frame} items={field.items} value={value} change={change} />;
+      return (
+        <TupleView {...frame} items={field.items} value={value} change={change} whole={wholeOf(given, required)} />
+      );
     case "map":
       return <MapView {...frame} item={field.value} value={value} change={change} />;
   }

@@ -69,8 +69,11 @@ export function About({ form, path, description }: FrameGiven) {
 type Group = FrameGiven & {
   children: ReactNode;
   bare?: boolean;
-  whole?: { empty: boolean; add: () => void; remove: () => void };
+  whole?: Whole;
 };
+
+/** How something is added and removed as a whole. */
+export type Whole = { empty: boolean; add: () => void; remove: () => void };
 
 /** Several fields under one title. `whole`: it is added and removed as a whole. */
 export function Fieldset({ children, bare, whole, ...given }: Group) {

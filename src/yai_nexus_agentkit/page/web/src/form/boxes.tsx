@@ -29,12 +29,13 @@ export function TextBox({ schema, value, change, ...marks }: Given) {
   // Boxes of one line drop the line breaks of what they are given.
   const [long] = useState(() => maxLength > LONG || format === "textarea" || text.length > LONG || text.includes("\n"));
   if (long) {
-    return <textarea {...marks} rows={3} value={text} onChange={(event) => write(event.target.value)} />;
+    return <textarea {...marks} dir="auto" rows={3} value={text} onChange={(event) => write(event.target.value)} />;
   }
   const clock = CLOCKS[format];
   return (
     <input
       {...marks}
+      dir="auto"
       type={INPUTS[format] ?? "text"}
       value={clock ? clock.shown(text) : text}
       onChange={(event) => write(clock && event.target.value ? clock.read(event.target.value) : event.target.value)}

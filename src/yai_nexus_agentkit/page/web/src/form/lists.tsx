@@ -3,18 +3,18 @@ import { useId, useState } from "react";
 import { listOf, objectOf } from "../agent/json.ts";
 import { IconButton } from "../ui/IconButton.tsx";
 import { FieldView } from "./FieldView.tsx";
-import { Fieldset, type FrameGiven } from "./Frame.tsx";
+import { Fieldset, type FrameGiven, type Whole } from "./Frame.tsx";
 import { join } from "./problems.ts";
 import { initial, type JsonSchema } from "./schema.ts";
 
 type Given = FrameGiven & { value: unknown; change: (value: unknown) => void };
 
 /** Items to add and remove. */
-export function ListView({ item, schema, value, change, ...frame }: Given & { item: JsonSchema; schema: JsonSchema }) {
+export function ListView({ item, value, change, ...frame }: Given & { item: JsonSchema }) {
   const items = listOf(value);
   const { form, path, label } = frame;
   return (
-    <Fieldset {...frame} optional={frame.optional && !schema.minItems}>
+    <Fieldset {...frame}>
       {items.map((one, n) => (
         <div key={n} className="item">
           <FieldView
@@ -35,11 +35,11 @@ export function ListView({ item, schema, value, change, ...frame }: Given & { it
 }
 
 /** A fixed number of items, each with a schema of its own. */
-export function TupleView({ items, value, change, ...frame }: Given & { items: JsonSchema[] }) {
+export function TupleView({ items, value, change, whole, ...frame }: Given & { items: JsonSchema[]; whole?: Whole }) {
   const { form, path, label } = frame;
   const values = items.map((_, n) => listOf(value)[n]);
   return (
-    <Fieldset {...frame}>
+    <Fieldset {...frame} whole={whole}>
       {items.map((item, n) => (
         <FieldView
           key={n}

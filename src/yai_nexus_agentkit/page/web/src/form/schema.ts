@@ -57,6 +57,7 @@ export function fieldOf(given: JsonSchema, root: JsonSchema): Field {
   const about = { title: given.title, shape: schema.title, description: schema.description, nullable };
   const options = optionsOf(schema);
   if (schema.const !== undefined) return { ...about, kind: "fixed", value: schema.const };
+  if (schema.type === "null") return { ...about, kind: "fixed", value: null };
   if (options) return { ...about, kind: "choice", options };
   const variants = schema.anyOf ?? schema.oneOf;
   if (variants && !schema.properties) return { ...about, ...ofVariants(variants, root) };
@@ -111,7 +112,8 @@ function resolved(given: JsonSchema, root: JsonSchema): { schema: JsonSchema; nu
     const types = schema.type.filter((type) => type !== "null");
     nullable ||= types.length < schema.type.length;
     const { type: _, ...rest } = schema;
-    schema = types.length === 1 ? { ...rest, type: types[0] } : { ...rest, anyOf: types.map((type) => ({ type })) };
+    const [only = "null", ...others] = types;
+    schema = others.length === 0 ? { ...rest, type: only } : { ...rest, anyOf: types.map((type) => ({ type })) };
   }
   return { schema, nullable };
 }
@@ -158,11 +160,22 @@ export function initial(schema: JsonSchema, root: JsonSchema): unknown {
   if (field.kind === "union") return field.variants[0] && initial(field.variants[0], root);
   if (field.kind !== "group") return undefined;
   const values = field.properties.map(([name, property]) => {
-    const wanted = field.required.includes(name) || fieldOf(property, root).kind !== "group";
-    return [name, wanted ? initial(property, root) : undefined] as const;
+    const wanted = field.required.includes(name) || !hasParts(property, root);
+    return [name, wanted ? initial(property, root) : resolved(property, root).schema.default] as const;
   });
   return Object.fromEntries(values.filter(([, value]) => value !== undefined));
 }
+
+/** Whether the value has parts that must be filled in. An optional one is there when the user adds it. */
+function hasParts(schema: JsonSchema, root: JsonSchema): boolean {
+  const field = fieldOf(schema, root);
+  if (field.kind === "union") return field.variants.slice(0, 1).some((first) => hasParts(first, root));
+  return field.kind === "group" || field.kind === "tuple" || isFilled(field);
+}
+
+/** Whether it is a list that must not be empty. */
+export const isFilled = (field: Field): boolean =>
+  (field.kind === "list" || field.kind === "several") && (field.schema.minItems ?? 0) > 0;
 
 /** Which variant of a union a value is of: by its constants (pydantic's discriminators), else by its type. */
 export function variantOf(variants: JsonSchema[], value: unknown, root: JsonSchema): number {

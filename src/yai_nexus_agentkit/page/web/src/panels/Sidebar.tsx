@@ -21,6 +21,7 @@ type Given = {
 export function Sidebar(given: Given) {
   const { title, agents, agent, setAgent, threads, current, addressOf, create, remove, close } = given;
   const { list, more, kept, trouble, search, setSearch } = threads;
+  const [rows, loadMore] = useMore(threads);
   return (
     <nav className="sidebar" aria-label="Conversations">
       <header className="row">
@@ -54,7 +55,7 @@ export function Sidebar(given: Given) {
           {trouble}
         </p>
       )}
-      <ul>
+      <ul ref={rows}>
         {list.map((thread) => (
           <Item
             key={thread.threadId}
@@ -69,7 +70,7 @@ export function Sidebar(given: Given) {
         {list.length === 0 && <li className="muted none">{noneOf(kept, search)}</li>}
         {more && (
           <li>
-            <button type="button" className="button ghost" onClick={threads.loadMore}>
+            <button type="button" className="button ghost" onClick={loadMore}>
               Show more
             </button>
           </li>
@@ -77,6 +78,22 @@ export function Sidebar(given: Given) {
       </ul>
     </nav>
   );
+}
+
+/** The list, and what shows more of it. The focus goes to the first of them: the button may be gone then. */
+function useMore({ list, loadMore }: Threads) {
+  const rows = useRef<HTMLUListElement>(null);
+  const before = useRef(Infinity);
+  useEffect(() => {
+    if (list.length <= before.current) return;
+    rows.current?.querySelectorAll<HTMLElement>("li > a")[before.current]?.focus();
+    before.current = Infinity;
+  }, [list]);
+  const load = () => {
+    before.current = list.length;
+    loadMore();
+  };
+  return [rows, load] as const;
 }
 
 function noneOf(kept: boolean, search: string): string {
@@ -127,7 +144,9 @@ function Item({ thread, current, address, choose, rename, remove }: ItemGiven) {
   return (
     <li className={current ? "current" : undefined}>
       <a href={address} aria-current={current ? "page" : undefined} onClick={choose}>
-        <span className="cut">{title}</span>
+        <span className="cut" dir="auto">
+          {title}
+        </span>
         <span className={`muted ${thread.status}`}>{aboutOf(thread)}</span>
       </a>
       <IconButton
@@ -167,6 +186,7 @@ function TitleForm({ title, submit, cancel, leave }: TitleGiven) {
       <input
         ref={box}
         aria-label="Title"
+        dir="auto"
         value={text}
         autoFocus
         maxLength={200}

@@ -1,14 +1,17 @@
-import { Lexer } from "marked";
+import { Lexer, type Tokens } from "marked";
 import { lazy, memo, type MouseEvent, Suspense, useId, useMemo } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import remend from "remend";
 import { decoded } from "../useAddress.ts";
+import { ABOVE, levelOf, readable } from "./readable.ts";
 import { CopyButton } from "./CopyButton.tsx";
 import { Guard } from "./Guard.tsx";
 
 const Highlighted = lazy(() => import("./Highlighted.tsx"));
 const plugins = [remarkGfm];
+/** The plugins of a block under a heading of each level: the same objects each time. */
+const UNDER = Array.from({ length: 7 }, (_, level) => [[readable, level] as [typeof readable, number]]);
 
 /** Markdown, also while it is being written. Raw HTML is text, and pictures of other servers are links. */
 export const Markdown = memo(({ text, streaming = false }: Given) => (
@@ -24,24 +27,37 @@ type Given = { text: string; streaming?: boolean };
 
 function Pieces({ text, streaming }: Given) {
   const blocks = useMemo(() => blocksOf(text), [text]);
-  return blocks.map((block, n) => (
-    <Piece key={n} text={streaming && n === blocks.length - 1 ? remend(block) : block} />
+  return blocks.map(({ raw, under }, n) => (
+    <Piece key={n} text={streaming && n === blocks.length - 1 ? remend(raw) : raw} under={under} />
   ));
 }
 
 const DEFINITION = /^ {0,3}\[[^\]]+\]:/m;
 
 /** Only the last block of a text that grows is parsed again. Definitions are for the whole text, so it stays whole. */
-function blocksOf(text: string): string[] {
-  if (DEFINITION.test(text)) return [text];
-  return new Lexer().blockTokens(text).flatMap(({ type, raw }) => (type === "space" ? [] : [raw]));
+function blocksOf(text: string): Block[] {
+  if (DEFINITION.test(text)) return [{ raw: text, under: ABOVE }];
+  let level = ABOVE;
+  return new Lexer().blockTokens(text).flatMap((token) => {
+    const under = level;
+    if (token.type === "heading") level = levelOf((token as Tokens.Heading).depth, under);
+    return token.type === "space" ? [] : [{ raw: token.raw, under }];
+  });
 }
 
-const Piece = memo(({ text }: { text: string }) => {
+/** `under`: the level of the heading before it. */
+type Block = { raw: string; under: number };
+
+const Piece = memo(({ text, under }: { text: string; under: number }) => {
   const id = useId(); // Footnotes of two answers have the same names.
   const options = useMemo(() => ({ clobberPrefix: `${id}-` }), [id]);
   return (
-    <ReactMarkdown remarkPlugins={plugins} remarkRehypeOptions={options} components={components}>
+    <ReactMarkdown
+      remarkPlugins={plugins}
+      rehypePlugins={UNDER[under]}
+      remarkRehypeOptions={options}
+      components={components}
+    >
       {text}
     </ReactMarkdown>
   );
@@ -86,7 +102,7 @@ const components: Components = {
   },
   table: ({ children }) => (
     <div className="table" tabIndex={0} role="group" aria-label="Table">
-      <table>{children}</table>
+      <table dir="auto">{children}</table>
     </div>
   ),
   a: ({ href, children, node: _, ...given }) =>

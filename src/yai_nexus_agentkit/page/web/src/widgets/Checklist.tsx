@@ -9,7 +9,7 @@ export function Checklist({ name, value }: Shown) {
   const title = textOf(value.title);
   const steps = value.steps.map((step) => (typeof step === "string" ? { text: step } : objectOf(step)));
   return (
-    <section className="card checklist" aria-label={title ?? "Checklist"}>
+    <section role="group" className="card checklist" aria-label={title ?? "Checklist"}>
       {title && <h3>{title}</h3>}
       <ul>
         {steps.map((step, n) => (

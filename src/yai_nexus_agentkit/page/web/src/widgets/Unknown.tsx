@@ -5,7 +5,7 @@ import type { Shown } from "./registry.tsx";
 /** An event or activity that has no renderer. */
 export function Unknown({ name, value }: Shown) {
   return (
-    <section className="card unknown" aria-label={name}>
+    <section role="group" className="card unknown" aria-label={name}>
       <h3>
         <Box size={16} aria-hidden /> {name.replaceAll("_", " ")}
       </h3>
