@@ -163,6 +163,50 @@ def test_deltas_in_a_row(states: list[dict[str, Any]]) -> None:
     assert exact(client) == exact(held)
 
 
+def long(item: Any) -> dict[str, Any]:
+    """A part of a large value: it is recognised by itself."""
+    return {"item": item, "text": "long " * 100}
+
+
+EDITS = st.tuples(
+    st.sampled_from(["insert", "remove", "item", "swap", "member", "name", "odd"]), st.integers(0, 7), JSON
+)
+
+
+@given(st.lists(EDITS, min_size=1, max_size=6), st.booleans())
+@example([("item", 0, 1), ("item", 0, True), ("item", 0, 1.0)], True)
+@example([("insert", 0, 1), ("item", 3, 2), ("remove", 0, None)], False)
+def test_edits_of_a_large_value_in_a_row(edits: list[tuple[str, int, Any]], in_place: bool) -> None:
+    live: Any = {
+        "rows": [long(number) for number in range(8)],
+        "more": {str(number): [long(number)] for number in range(8)},
+    }
+    tracker = StateTracker()
+    client = copy.deepcopy(tracker.snapshot({"v": live}))
+    for kind, place, item in edits:
+        live = live if in_place else copy.deepcopy(live)
+        rows, more = live["rows"], live["more"]
+        at = place % len(rows) if rows else 0
+        match kind:
+            case "insert":
+                rows.insert(at, long(item))
+            case "remove" if rows:
+                rows.pop(at)
+            case "item" if rows:
+                rows[at]["item"] = item
+            case "swap" if rows:
+                rows[0], rows[at] = rows[at], rows[0]
+            case "member":
+                more[str(place)] = [long(item)]
+            case "name":
+                more[f"new {place}"] = more.pop(str(place), item)
+            case _:
+                more[str(place)] = ({"a", "b"}, long(item), deque([item]))
+        client = client_apply(client, tracker.delta({"v": live}))
+        assert exact(client) == exact(json_safe({"v": live})) == exact(dict(tracker.current))
+        assert tracker.delta({"v": copy.deepcopy(live)}) == []
+
+
 @pytest.mark.parametrize("new", [True, 1.0, None, "1", [1], {"a": 1}, False, 0])
 def test_every_change_of_type_is_seen(new: Any) -> None:
     for wrap in (lambda x: x, lambda x: [x], lambda x: {"k": x}, lambda x: ["long text " * 9, {"k": [x]}]):
@@ -402,12 +446,20 @@ def test_the_document_shares_nothing_with_the_graph() -> None:
     assert tracker.current["v"] == {"same": {"x": [1]}, "changed": {"x": [1, 2]}}
 
 
+def parts_of(value: Any, wanted: Any) -> list[int]:
+    """The ids of the parts that equal `wanted`."""
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [id(value)] if value == wanted else [found for part in inside for found in parts_of(part, wanted)]
+
+
 def test_members_that_did_not_change_are_not_copied_again() -> None:
-    tracker = StateTracker()
-    tracker.snapshot({"v": {"same": {"x": [1]}, "changed": 1}})
-    before = tracker.current["v"]["same"]
-    tracker.delta({"v": {"same": {"x": [1]}, "changed": 2}})
-    assert tracker.current["v"]["same"] is before
+    same = {"x": [1], "text": "long " * 500}
+    for wrap in (lambda x: {"same": same, "changed": x}, lambda x: [same, x], lambda x: {"in": [[same, x], same]}):
+        tracker = StateTracker()
+        before = tracker.snapshot({"v": wrap(1)})["v"]
+        for changed in (2, 3):
+            tracker.delta({"v": copy.deepcopy(wrap(changed))})
+            assert parts_of(tracker.current["v"], same) == parts_of(before, same)
 
 
 def test_values_are_copies_and_json_safe() -> None:

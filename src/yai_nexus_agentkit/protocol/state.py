@@ -10,8 +10,6 @@ sent; also if making the patch would hold up the event loop.
 
 from __future__ import annotations
 
-import marshal
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -21,16 +19,16 @@ import jsonpatch
 from pydantic_core import to_json
 
 from yai_nexus_agentkit.errors import StatePatchError
-from yai_nexus_agentkit.protocol.json.json_safe import CYCLE, REPEATED, TOO_DEEP, clean_text, json_safe
-from yai_nexus_agentkit.protocol.json.patch import Operation, apply_patch, is_addressable, pointer, same
+from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe
+from yai_nexus_agentkit.protocol.json.patch import Operation, apply_patch, exact, is_addressable, pointer, same
+from yai_nexus_agentkit.protocol.json.renewed import Mark, renewed
 
 __all__ = ["StateTracker", "key_name"]
 
+_ABSENT = object()
 _REWRITTEN = 1_000
 """Changed items above which no patch is looked for: aligning two lists takes time by the square of what changed (2,500
 of 5,000 numbers filtered out: 3 s), for a patch that is mostly longer than the value."""
-
-_CUT = re.compile("|".join(map(re.escape, (CYCLE, REPEATED, TOO_DEEP))).encode())
 
 
 def key_name(key: Any) -> str | None:
@@ -47,6 +45,8 @@ class StateTracker:
     """
 
     _state: dict[str, Any] = field(default_factory=dict)
+    _marks: dict[str, Mark] = field(default_factory=dict)
+    """By which the values are recognised, of keys that changed."""
     sent: bool = False
     """A document was sent, possibly an empty one."""
 
@@ -57,12 +57,13 @@ class StateTracker:
 
     def assume(self, document: Mapping[str, Any]) -> None:
         """The client holds this JSON data already."""
-        self._state = dict(document)
+        self._state, self._marks = dict(document), {}
         self.sent = True
 
     def snapshot(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The whole document for a ``STATE_SNAPSHOT``; remembered as sent."""
         self._state = {name: json_safe(value) for key, value in values.items() if (name := key_name(key)) is not None}
+        self._marks = {}
         self.sent = True
         return dict(self._state)
 
@@ -76,7 +77,7 @@ class StateTracker:
             name = key_name(key)
             if name is None:
                 continue
-            new = _renewed(self._state.get(name), value)
+            new, self._marks[name] = renewed(self._state.get(name), self._marks.get(name), value)
             if name in self._state:
                 operations += _key_changes(pointer(name), self._state[name], new)
             else:
@@ -92,6 +93,7 @@ class StateTracker:
             name = key_name(key)
             if name in self._state:
                 del self._state[name]
+                self._marks.pop(name, None)
                 operations.append({"op": "remove", "path": pointer(name)})
         return operations
 
@@ -106,49 +108,17 @@ class StateTracker:
             self._state = apply_patch(self._state, patch)
         except StatePatchError as error:
             raise ValueError(f"operation {error}") from error
+        self._marks = {}
         self.sent = self.sent or bool(patch)
         return patch
-
-
-def _renewed(old: Any, value: Any) -> Any:
-    """`json_safe(value)`, made of the same objects as `old` where both are the same: copying and comparing a large
-    value that changed in one place would take three times as long."""
-    if type(value) is not dict or type(old) is not dict:
-        return json_safe(value)
-    try:
-        return _reusing(old, value)
-    except Exception:  # user code runs in here (`__eq__`, serialisers), and other threads may change the value
-        return json_safe(value)
-
-
-def _reusing(old: Any, value: Any) -> Any:
-    """Raises something if `json_safe` might make another thing of the value as a whole."""
-    if type(value) is not dict or type(old) is not dict or not {str}.issuperset(map(type, value)):
-        made = json_safe(value)
-        if type(made) in (dict, list) and _CUT.search(to_json(made)):
-            raise ValueError("where a value is cut depends on what is around it")
-        return made
-    same = [name for name, item in old.items() if name in value and item == value[name]]
-    if _exact([old[name] for name in same]) != _exact([value[name] for name in same]):  # 1, True and 1.0
-        same = [name for name in same if to_json(old[name]) == to_json(value[name])]
-    unchanged = set(same)
-    "".join(value).encode()  # no lone surrogates in names
-    return {name: old[name] if name in unchanged else _reusing(old.get(name), value[name]) for name in value}
-
-
-def _exact(value: list[Any]) -> bytes:
-    """Bytes that differ where the types of two equal values do. Python's own format has them in half of the time that
-    JSON takes; it refuses objects of any other class than Python's own."""
-    try:
-        return marshal.dumps(value, 2)  # no references: those depend on which objects are the same
-    except ValueError:
-        return to_json(value)
 
 
 def _key_changes(path: str, old: Any, new: Any) -> list[Operation]:
     """Changes of one top-level key, or of a member inside. Whole values go by ``add``, which also mends a client that
     lost the key."""
     changes: list[Operation] | None = None
+    if old is new:
+        return []
     if isinstance(old, dict) and isinstance(new, dict):
         changes = _member_changes(path, old, new)
     elif same(old, new):
@@ -179,9 +149,12 @@ def _member_changes(path: str, old: dict[str, Any], new: dict[str, Any]) -> list
     """Changes of an object, member by member: jsonpatch walks a value as a whole, which for a large one that changed in
     one place takes a hundred times as long. None where a changed member cannot be addressed by clients."""
     changes: list[Operation] = []
-    for name in [*old, *(name for name in new if name not in old)]:
-        if name in old and name in new and (old[name] is new[name] or same(old[name], new[name])):
-            continue
+    others = [name for name, item in old.items() if new.get(name, _ABSENT) is not item]
+    equal = [name for name in others if name in new and old[name] == new[name]]
+    if exact([old[name] for name in equal]) != exact([new[name] for name in equal]):  # 1, True and 1.0
+        equal = [name for name in equal if same(old[name], new[name])]
+    unchanged = set(equal)
+    for name in [*(name for name in others if name not in unchanged), *(name for name in new if name not in old)]:
         child = path + pointer(name)
         if not is_addressable(child):
             return None
@@ -220,13 +193,22 @@ def _item_changes(path: str, old: list[Any], new: list[Any]) -> list[Operation] 
 
 def _common_ends(old: list[Any], new: list[Any]) -> tuple[int, int]:
     """How many items at the beginning, and how many at the end, are the same."""
-    shorter = min(len(old), len(new))
-    head = next((n for n in range(shorter) if old[n] != new[n]), shorter)
-    tail = next((n for n in range(shorter - head) if old[-1 - n] != new[-1 - n]), shorter - head)
-    same = to_json(old[:head]) == to_json(new[:head]) and (
-        to_json(old[len(old) - tail :]) == to_json(new[len(new) - tail :])
-    )
-    return (head, tail) if same else (0, 0)  # equal, but 1 and True: jsonpatch distinguishes them
+    head = _common(old, new)
+    return head, _common(old[head:][::-1], new[head:][::-1])
+
+
+def _common(old: list[Any], new: list[Any]) -> int:
+    """How many items, from the first on, are the same."""
+    equal, others = 0, []
+    for one, other in zip(old, new, strict=False):
+        if one is not other:
+            if one != other:
+                break
+            others.append((one, other))
+        equal += 1
+    if exact([one for one, _ in others]) == exact([other for _, other in others]):
+        return equal
+    return 0  # equal, but 1 and True: jsonpatch distinguishes them
 
 
 def _moved_on(path: str, by: int) -> str:

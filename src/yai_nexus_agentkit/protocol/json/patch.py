@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+import marshal
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -18,7 +19,7 @@ from pydantic_core import to_json
 
 from yai_nexus_agentkit.errors import StatePatchError
 
-__all__ = ["Operation", "apply_patch", "fault_of", "is_addressable", "pointer", "same"]
+__all__ = ["Operation", "apply_patch", "exact", "fault_of", "is_addressable", "pointer", "same"]
 
 Operation = dict[str, Any]
 """One RFC 6902 operation: ``op``, ``path``, and ``value`` or ``from``."""
@@ -48,7 +49,16 @@ def is_addressable(path: str) -> bool:
 
 def same(old: Any, new: Any) -> bool:
     """Equality of JSON data that distinguishes 1, True and 1.0, and knows no order of members."""
-    return bool(old == new) and (to_json(old) == to_json(new) or _canonical(old) == _canonical(new))
+    return bool(old == new) and (exact(old) == exact(new) or _canonical(old) == _canonical(new))
+
+
+def exact(value: Any) -> bytes:
+    """Bytes that distinguish 1, True and 1.0. Python's own format takes half of the time of JSON, but has none for
+    objects of any other class than Python's own."""
+    try:
+        return marshal.dumps(value, 2)  # no references: those depend on which objects are the same
+    except ValueError:
+        return to_json(value)
 
 
 def apply_patch(
