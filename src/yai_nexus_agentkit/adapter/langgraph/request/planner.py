@@ -10,19 +10,17 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Any, cast
 
-from ag_ui.core import Message
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.types import Command
 
-from yai_nexus_agentkit.adapter.hook_calls import shown_messages, shown_state
 from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of
-from yai_nexus_agentkit.adapter.langgraph.messages.convert import client_form, to_agui
+from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui
 from yai_nexus_agentkit.adapter.langgraph.messages.to_langchain import to_langchain
 from yai_nexus_agentkit.adapter.langgraph.middleware import Hold
 from yai_nexus_agentkit.adapter.langgraph.request.answers import answered_ids, answers, has_answers, leaves
-from yai_nexus_agentkit.adapter.langgraph.request.graph_input import changed_state, graph_input
+from yai_nexus_agentkit.adapter.langgraph.request.graph_input import graph_input
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Held, Idle, Known, Plan, Restate, Resume, Run
 from yai_nexus_agentkit.adapter.langgraph.request.reconcile import (
     Reconciliation,
@@ -32,6 +30,7 @@ from yai_nexus_agentkit.adapter.langgraph.request.reconcile import (
     reconcile,
     stray_result,
 )
+from yai_nexus_agentkit.adapter.langgraph.request.shown import ShownThread
 from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, Graph, GraphShape, saver_of
 from yai_nexus_agentkit.adapter.langgraph.threads.branches import History, Place, cut, fork_thread, start_branch
 from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import ANSWERS_KEY, Thread, read_thread, settle, with_saver
@@ -56,6 +55,7 @@ class Planner:
         self.config = config
         self._request = run.run_input.messages
         self._foreign = [m for m in self._request if m.subagent_run_id is not None]
+        self._shown = ShownThread(run, shape, self._foreign)
         self._resuming = not run.looking and has_answers(run.run_input)
         self._offered = {tool.name for tool in run.run_input.tools or ()}
         self._due = False
@@ -119,7 +119,7 @@ class Planner:
         roles = message_roles(self._request, messages)
         known = Known(request=self._request, calls=calls, roles=roles, resumable=False)
         found = completed(messages, calls)
-        state = self._changed_state({})
+        state = self._shown.changes({})
         stray = stray_result(self._request, calls)
         if stray is not None or self._is_idle(found, state):
             return Idle(known=known, held=Held({}, messages), refused=stray)
@@ -162,7 +162,7 @@ class Planner:
     def _unlink(self, held: Sequence[BaseMessage]) -> None:
         """Media that the client was sent as links are what the thread has."""
         if has_links(self._request):
-            shown = self._redacted(held) or {m.id: m for m in to_agui(held)}
+            shown = self._shown.messages(held) or {m.id: m for m in to_agui(held)}
             self._request = unlink_media(self._request, list(shown.values()), self._run.thread_key)
 
     async def _is_due(self, thread: Thread) -> bool:
@@ -192,7 +192,7 @@ class Planner:
             resuming=resuming,
             is_clients=self._is_clients,
             paused=paused,
-            redacted=self._redacted(held),
+            redacted=self._shown.messages(held),
         )
 
     def _known(self, thread: Thread, calls: ThreadCalls, found: Reconciliation) -> Known:
@@ -209,31 +209,11 @@ class Planner:
 
     def _changed(self, thread: Thread) -> dict[str, Any]:
         """The channels that the client changed. It may not know yet what the finished tasks of a failed step wrote."""
-        state = self._changed_state(thread.values, thread.pending if thread.paused else None)
+        state = self._shown.changes(thread.values, thread.pending if thread.paused else None)
         if state and thread.loose and thread.saved is not None:
-            before = self._changed_state(thread.saved.checkpoint["channel_values"])
+            before = self._shown.changes(thread.saved.checkpoint["channel_values"])
             state = {key: value for key, value in state.items() if key in before}
         return state
-
-    def _changed_state(self, values: Any, pending: Mapping[str, Sequence[Any]] | None = None) -> dict[str, Any]:
-        """The request's changes of these values, compared with them as clients are shown them."""
-        if self._run.hooks.on_state is None:
-            return changed_state(self._run.run_input.state, values, self._shape, None, pending)
-        shown = shown_state(self._run, self._shape.state_of(values))
-        changed = changed_state(self._run.run_input.state, values, self._shape, shown, pending)
-        # A key that the thread lacks yet is the client's to set only if clients would see it.
-        held, sent = values if isinstance(values, Mapping) else {}, self._run.run_input.state or {}
-        fresh = {key: sent[key] for key in changed if key in self._shape.public and key not in held}
-        hidden = fresh.keys() - shown_state(self._run, fresh).keys() if fresh else ()
-        return {key: value for key, value in changed.items() if key not in hidden}
-
-    def _redacted(self, held: Sequence[BaseMessage]) -> dict[str, Message] | None:
-        """These messages as the `on_messages` hook lets clients see them, by id; None without that hook."""
-        if self._run.hooks.on_messages is None:
-            return None
-        form = client_form(self._run.options, declared=self._run.declared)
-        own = to_agui(held, **form, foreign=self._foreign)
-        return {m.id: m for m in shown_messages(self._run, [*own, *(m.model_copy() for m in self._foreign)])}
 
     def _is_clients(self, call: Call) -> bool:
         """The client runs the tool of this call. A tool of the graph's own never is one, whatever a request declares; a
@@ -377,11 +357,11 @@ class Planner:
     async def _changed_since(self, history: History, place: Place) -> dict[str, Any]:
         """The state that the user changed. A tab that goes back in its branch sends the state of a later place:
         values that were shown anywhere since are not changes."""
-        state = self._changed_state(place.values)
+        state = self._shown.changes(place.values)
         if state:
             async with aclosing(history.since(place)) as later:
                 async for other in later:
-                    if not self._changed_state(other.values):
+                    if not self._shown.changes(other.values):
                         return {}
         return state
 
