@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Any
 from uuid import UUID, uuid5
 
-from langchain_core.messages import BaseMessage, ToolMessage, convert_to_messages
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage, convert_to_messages
 from langgraph.func import entrypoint
 from langgraph.types import Command
 from pydantic import BaseModel
@@ -26,6 +26,8 @@ __all__ = [
     "UNREADABLE",
     "are_messages",
     "is_single_call",
+    "last_results",
+    "messages_given",
     "raw_results",
     "read_messages",
     "tool_messages",
@@ -156,3 +158,19 @@ def is_single_call(node_input: Any) -> bool:
     if type(node_input) is not dict and not isinstance(node_input, Mapping):
         return False
     return node_input.get("type") == "tool_call" or node_input.get("__type") == "tool_call_with_context"
+
+
+def messages_given(given: Any) -> Sequence[Any]:
+    """The messages in the input of a node; empty if it has none."""
+    found = given.get("messages") if isinstance(given, Mapping) else getattr(given, "messages", given)
+    return found if isinstance(found, (list, tuple)) else ()
+
+
+def last_results(messages: Sequence[Any]) -> Sequence[ToolMessage]:
+    """The results behind the last calls."""
+    found: list[ToolMessage] = []
+    for message in reversed(messages):
+        if isinstance(message, AIMessage) and message.tool_calls:
+            return found[::-1]
+        found += [message] if isinstance(message, ToolMessage) else []
+    return ()

@@ -8,19 +8,19 @@ thread is long, and is made only when the client's messages really differ.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from operator import attrgetter, is_
 from typing import Any
 
 from ag_ui.core import AssistantMessage, Message
 from ag_ui.core import ToolMessage as ShownResult
-from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolMessage
+from langchain_core.messages import BaseMessage, RemoveMessage
 
 from yai_nexus_agentkit.adapter.langgraph.messages.answer import is_derived
-from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_made, calls_of
-from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, to_agui, tool_content
+from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of
+from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, to_agui
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Known
+from yai_nexus_agentkit.adapter.langgraph.translate.sent import Sent, alike
 from yai_nexus_agentkit.adapter.native_run import NativeRun
 from yai_nexus_agentkit.protocol.calls import ThreadCalls
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
@@ -39,38 +39,6 @@ class Judgement(Enum):
     KNOWN = "known"
     NEW = "new"
     CHANGED = "changed"
-
-
-@dataclass(slots=True)
-class _Sent:
-    """A message that was streamed in this run."""
-
-    run: NativeRun
-    """The run that made it."""
-    message: BaseMessage | None = None
-    """The model's final output, or the tool's message; None while it streams, and for ever if the model failed."""
-    content: Any = None
-    calls: Any = None
-    """The message's content and calls at that time, by identity: a later node may change the message in place."""
-    lost: bool = False
-    """The model failed before its end."""
-    shown: Any = None
-    """The content that was sent of a tool's message. ToolNode rewrites some contents in place, into the same."""
-    speaker: str | None = None
-    """The name that a text started with."""
-
-    def complete(self, message: BaseMessage, speaker: str | None) -> None:
-        self.speaker = speaker
-        self.message, self.content, self.calls = message, message.content, calls_made(message)
-        self.shown = tool_content(message) if isinstance(message, ToolMessage) else None
-
-    def still(self, message: BaseMessage) -> bool:
-        """The client would show this message as it was sent."""
-        if self.shown is not None and isinstance(message, ToolMessage) and isinstance(self.message, ToolMessage):
-            return tool_content(message) == self.shown and message.status == self.message.status
-        if message is not self.message:
-            return _alike(self.message, message)
-        return message.content is self.content and calls_made(message) is self.calls
 
 
 class ClientView:
@@ -94,10 +62,10 @@ class ClientView:
         self._ids: list[str | None] = []
         self._base: dict[str, int] = {}
         """Position by id."""
-        self._sent: dict[str, _Sent] = {}
+        self._sent: dict[str, Sent] = {}
         self._made_in: dict[NativeRun, list[str]] = {}
         """Ids of the agent's own messages that were streamed inside a run."""
-        self._thoughts: dict[str, _Sent] = {}
+        self._thoughts: dict[str, Sent] = {}
         """Messages of this run that are nothing but reasoning."""
         self._hidden: set[str] = set()
         self._written = False
@@ -142,7 +110,7 @@ class ClientView:
             self._sent[message_id].complete(message, speaker)
 
     def _add(self, message_id: str, run: NativeRun) -> None:
-        self._sent[message_id] = _Sent(run)
+        self._sent[message_id] = Sent(run)
         for around in (run, *run.ancestors()) if run.owner is None else ():
             self._made_in.setdefault(around, []).append(message_id)
 
@@ -157,7 +125,7 @@ class ClientView:
     def reasoned(self, message_id: str, run: NativeRun, message: BaseMessage) -> None:
         """The model ended without an answer: nothing of its message is shown but the reasoning."""
         self._sent.pop(message_id, None)
-        self._thoughts[message_id] = _Sent(run, message)
+        self._thoughts[message_id] = Sent(run, message)
 
     def lost(self, message_id: str) -> None:
         """The model failed. No graph will store what was sent of this message."""
@@ -226,7 +194,7 @@ class ClientView:
         elif (position := self._base.get(message_id)) is not None:
             same = self._unchanged(message, position)
         elif (paused := self._nested.get(message_id)) is not None:
-            same = _alike(paused, message)
+            same = alike(paused, message)
         else:
             return Judgement.NEW
         return Judgement.KNOWN if same else Judgement.CHANGED
@@ -304,7 +272,7 @@ class ClientView:
         before = self._before[position]
         if message is before:
             return message.content is self._contents[position]
-        return _alike(before, message)
+        return alike(before, message)
 
     def forget_nested(self) -> None:
         """The run ended. Messages of paused subgraphs that the thread did not get are not part of the conversation."""
@@ -363,7 +331,7 @@ class ClientView:
         self._nested = {i: m for i, m in self._nested.items() if i not in self._base}
 
 
-def _unstored(sent: Mapping[str, _Sent], ids: Collection[str | None], keep: Keep) -> dict[str, _Sent]:
+def _unstored(sent: Mapping[str, Sent], ids: Collection[str | None], keep: Keep) -> dict[str, Sent]:
     return {i: one for i, one in sent.items() if one.run.owner is None and i not in ids and keep(one.run)}
 
 
@@ -378,23 +346,3 @@ def _grouped(ids: Iterable[str | None], results: Collection[str | None]) -> list
         else:
             groups.append(message_id)
     return groups
-
-
-def _alike(one: BaseMessage | None, other: BaseMessage) -> bool:
-    """The client would show both alike."""
-    if one is other:
-        return True
-    if one is None:
-        return False
-    return one.content == other.content and _answers(one) == _answers(other) and _calls(one) == _calls(other)
-
-
-def _answers(message: BaseMessage) -> tuple[str, str] | None:
-    return (message.tool_call_id, message.status) if isinstance(message, ToolMessage) else None
-
-
-def _calls(message: BaseMessage) -> list[tuple[Any, Any, Any]]:
-    if not isinstance(message, AIMessage):
-        return []
-    calls: list[Any] = [*message.tool_calls, *message.invalid_tool_calls]
-    return [(call.get("id"), call.get("name"), call.get("args")) for call in calls]

@@ -18,7 +18,12 @@ from langgraph.types import Command
 from yai_nexus_agentkit.adapter.langgraph.messages.content import given_id, model_calls
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, result_content, to_agui
 from yai_nexus_agentkit.adapter.langgraph.messages.metadata import metadata
-from yai_nexus_agentkit.adapter.langgraph.messages.written import is_single_call, tool_messages
+from yai_nexus_agentkit.adapter.langgraph.messages.written import (
+    is_single_call,
+    last_results,
+    messages_given,
+    tool_messages,
+)
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
 from yai_nexus_agentkit.adapter.langgraph.translate.client_view import ClientView
 from yai_nexus_agentkit.adapter.langgraph.translate.holding import Holding
@@ -236,7 +241,7 @@ class ToolRuns:
         if not self._expected:
             return []
         writers = {m.tool_call_id: run for m, run in self._expected if run.scope == node.scope and run is not node}
-        found = _last_results(_messages_given(node)) if writers else ()
+        found = last_results(messages_given(node.given)) if writers else ()
         return [e for message in found if message.tool_call_id in writers for e in self._arrive(message, writers)]
 
     def _arrive(self, message: ToolMessage, writers: Mapping[str, NativeRun]) -> list[BaseEvent]:
@@ -250,7 +255,7 @@ class ToolRuns:
         """A model of a functional graph reads results. A tool may have run as a plain function, and no thread shows
         them."""
         given = model_input.get("messages") if isinstance(model_input, Mapping) else None
-        found = _last_results(given[0]) if given and isinstance(given[0], list | tuple) else ()
+        found = last_results(given[0]) if given and isinstance(given[0], list | tuple) else ()
         return [event for message in found for event in self.result(message, run)]
 
     def expected(self) -> list[BaseEvent]:
@@ -363,24 +368,7 @@ def _was_given(run: NativeRun, message: ToolMessage) -> bool:
     message_id, node = message.id, run.node
     if message_id is None or node is None:
         return False
-    return message_id in [getattr(m, "id", None) for m in _messages_given(node)]
-
-
-def _messages_given(node: NativeRun) -> Sequence[Any]:
-    """The messages in the input of a node; empty if it has none."""
-    given = node.given
-    found = given.get("messages") if isinstance(given, Mapping) else getattr(given, "messages", given)
-    return found if isinstance(found, (list, tuple)) else ()
-
-
-def _last_results(messages: Sequence[Any]) -> Sequence[ToolMessage]:
-    """The results behind the last calls."""
-    found: list[ToolMessage] = []
-    for message in reversed(messages):
-        if isinstance(message, AIMessage) and message.tool_calls:
-            return found[::-1]
-        found += [message] if isinstance(message, ToolMessage) else []
-    return ()
+    return message_id in [getattr(m, "id", None) for m in messages_given(node.given)]
 
 
 def _mappings(value: Any) -> Iterator[Mapping[str, Any]]:
