@@ -1,4 +1,5 @@
-"""Calls of one message that have one id, as some providers' proxies give it: each gets its own result."""
+"""Calls of one message that have one id, or an empty one, as some providers' proxies give it: each gets its own
+result."""
 
 from __future__ import annotations
 
@@ -39,8 +40,8 @@ async def confirmed(n: int) -> str:
     return f"{interrupt(f'{n}?')} of {n}"
 
 
-def twins(name: str) -> AIMessage:
-    return AIMessage("", tool_calls=[{"name": name, "args": {"n": n}, "id": "c"} for n in (1, 2)])
+def twins(name: str, own: str) -> AIMessage:
+    return AIMessage("", tool_calls=[{"name": name, "args": {"n": n}, "id": own} for n in (1, 2)])
 
 
 def given(view: ClientRun) -> dict[str, Any]:
@@ -53,26 +54,30 @@ def given(view: ClientRun) -> dict[str, Any]:
     return {"message": [*view["messages"], *found], "tools": [PICK]}
 
 
-def agent(name: str, tools: list[Any], **fields: Any) -> Callable[[], Any]:
-    return lambda: create_agent(scripted([twins(name)], ["Done."]), tools, **fields)
+def agent(name: str, tools: list[Any], **fields: Any) -> Callable[[str], Any]:
+    return lambda own: create_agent(scripted([twins(name, own)], ["Done."]), tools, **fields)
 
 
-CASES: dict[str, tuple[Callable[[], Any], list[Any]]] = {
+CASES: dict[str, tuple[Callable[[str], Any], list[Any]]] = {
     "a node for each call": (agent("later", [later], checkpointer=InMemorySaver()), []),
     "without a thread": (agent("later", [later]), []),
-    "one node": (lambda: tool_loop(scripted([twins("later")], ["Done."]), [later]), []),
+    "one node": (lambda own: tool_loop(scripted([twins("later", own)], ["Done."]), [later]), []),
     "questions": (agent("confirmed", [confirmed], checkpointer=InMemorySaver()), [answer("result")]),
-    "the client's": (lambda: chat(scripted([twins("pick")], ["Done."]), checkpointer=InMemorySaver()), [given]),
+    "the client's": (
+        lambda own: chat(scripted([twins("pick", own)], ["Done."]), checkpointer=InMemorySaver()),
+        [given],
+    ),
 }
 
 
 @pytest.mark.parametrize("source", ["events", "callbacks"])
+@pytest.mark.parametrize("own", ["c", ""], ids=["one id", "no id"])
 @pytest.mark.parametrize(("build", "further"), CASES.values(), ids=CASES.keys())
 async def test_each_of_two_calls_with_one_id_has_its_result(
-    judge: Judge, source: Source, build: Callable[[], Any], further: list[Any]
+    judge: Judge, source: Source, build: Callable[[str], Any], further: list[Any], own: str
 ) -> None:
     judge_now = partial(judge, clients=["1.0.0"])  # older ones know no pending calls
-    heard = await hear(build, source, judge_now, "hi", *further)
+    heard = await hear(partial(build, own), source, judge_now, "hi", *further)
 
     messages = heard.views[-1]["messages"]
     made = {call["id"]: json.loads(call["function"]["arguments"])["n"] for call in messages[1]["toolCalls"]}

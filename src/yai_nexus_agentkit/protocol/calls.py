@@ -85,7 +85,7 @@ class ThreadCalls:
     _made: dict[tuple[str, str], Call] = field(default_factory=dict)
     """By message and raw id."""
     _alike: dict[str, list[Call]] = field(default_factory=dict)
-    """By the model's id, oldest first."""
+    """By the model's id, oldest first. Those without one are at ``""`` too."""
     _unanswered: dict[str, Call] = field(default_factory=dict)
     """Those without a result."""
     _idle: dict[str, Call] = field(default_factory=dict)
@@ -151,7 +151,8 @@ class ThreadCalls:
     def _register(self, call: Call, maker: str, raw: str, scope: str | None, given: str = "") -> Call:
         call.raw, call.maker, call.scope, call.given = raw, maker, scope, given
         self._made[maker, raw] = call
-        self._alike.setdefault(given or raw, []).append(call)
+        for known in {given or raw, given}:  # a call without an id has results without one, too
+            self._alike.setdefault(known, []).append(call)
         self.renumbered = self.renumbered or call.id != raw
         return call
 
@@ -178,16 +179,16 @@ class ThreadCalls:
         alike = self._alike.get(raw, ())
         for call in reversed(alike):
             if call.scope == scope:
-                if len(alike) == 1 or not call.given or call.given == call.raw:
+                if len(alike) == 1 or (raw and (not call.given or call.given == call.raw)):
                     return call
-                return self._twin([one for one in alike if one.maker == call.maker], run)
+                twins = [one for one in alike if one.maker == call.maker]
+                return min(twins, key=lambda it: (it.run != run or not run, it.result is not None, it.run is not None))
         return None
 
-    def _twin(self, twins: Sequence[Call], run: str) -> Call:
-        def order(call: Call) -> tuple[bool, bool, bool]:
-            return call.run != run or not run, call.result is not None, call.run is not None
-
-        return min(twins, key=order)
+    def with_args(self, call: Call, args: Any) -> Call:
+        """Of a call and its twins, the one with these arguments that waits for a tool run; else the call."""
+        twins = (one for one in self._alike.get(call.given, ()) if one.maker == call.maker and one.name == call.name)
+        return next((one for one in twins if one.args == args and one.id in self._idle), call)
 
     def meant(
         self, raw: str, scopes: Sequence[str] = ("",), *, name: str = "", hosts: Collection[str] = ()

@@ -105,7 +105,7 @@ class ToolRuns:
         raw = self._notes.calls.get(run.id)
         if raw is None and (run.silent or not self._notes.complete):
             return []
-        call = self._open_call(run, tool_input) if raw is None else self._call_with(raw, run)
+        call = self._open_call(run, tool_input) if raw is None else self._call_with(raw, run, tool_input)
         if run.silent and call is None:
             return []
         events: list[BaseEvent] = []
@@ -116,8 +116,8 @@ class ToolRuns:
         self._works[run.id] = work
         return events
 
-    def _call_with(self, raw: str, run: NativeRun) -> Call | None:
-        call = self.call_meant(raw, run, run.name)
+    def _call_with(self, raw: str, run: NativeRun, tool_input: Any) -> Call | None:
+        call = (meant := self.call_meant(raw, run, run.name)) and self._calls.with_args(meant, tool_input)
         if call is None or not call.announced:
             call = next((one for one in self._hidden() if one.raw == raw and not one.announced), call)
         return call
