@@ -15,7 +15,16 @@ from tests.support.shapes.base import Numbers
 from tests.support.shapes.work import add, tool_loop, weather
 from tests.support.two_sources import Turn, answer, hear, same_entities, same_outcome, same_stream
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter, EventEmitter
-from yai_nexus_agentkit.testing import collect, reasoning_part, run_input, tool_call_parts, tool_calls_part
+from yai_nexus_agentkit.testing import (
+    Part,
+    ScriptedChatModel,
+    collect,
+    reasoning_part,
+    run_input,
+    text_part,
+    tool_call_parts,
+    tool_calls_part,
+)
 
 TURNS: dict[str, tuple[Turn, ...]] = {
     "questions": ("hi", answer("a"), answer("b")),
@@ -111,6 +120,28 @@ async def test_a_text_model_streams_its_answer(judge: Judge) -> None:
     """v2 loses its events where any handler runs inline, ours too (langchain-core 1.8.3)."""
     heard = await hear(lambda: SHAPES["plain_llm"].build().agent, "callbacks", judge)
     assert [event["delta"] for event in heard.events if "delta" in event] == list("Human: hi")
+
+
+@pytest.mark.parametrize("source", ["events", "callbacks"])
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ([text_part("a"), "b", "c"], ["a", "b", "c"]),
+        (["a", text_part("b"), "c", text_part("d"), "e"], ["a", "b", "c", "d", "e"]),
+        ([reasoning_part("hm"), "a", "b"], ["hm", "a", "b"]),
+        ([text_part(""), text_part("a"), text_part("b"), "c"], ["a", "b", "c"]),
+    ],
+    ids=["blocks, text", "turns", "reasoning, text", "blocks"],
+)
+async def test_blocks_and_text_come_piece_by_piece(parts: list[Part], said: list[str], source: Any) -> None:
+    """LangChain merges all chunks of an answer into the first one, perhaps before that is read."""
+    scripted = ScriptedChatModel(script=lambda messages: parts)
+
+    async def talk(state: Any) -> Any:
+        return {"messages": [await scripted.ainvoke(state["messages"])]}
+
+    events = await collect(AGUIAdapter(row(talk), options=AdapterOptions(source=source)), "hi")
+    assert [event["delta"] for event in events if "delta" in event] == said
 
 
 async def test_emitted_events_stand_between_the_tokens(judge: Judge) -> None:

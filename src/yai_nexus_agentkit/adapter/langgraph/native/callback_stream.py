@@ -56,6 +56,8 @@ class _Run:
     input: Any
     """`_MISSING` while the run has only begun to read it."""
     call_id: str | None = None
+    blocks: bool = False
+    """A chunk with blocks of content has come."""
     stream: Event = field(init=False)
     """A stream event of this run, all but its data."""
 
@@ -164,7 +166,9 @@ class StreamHandler(SideHandler, _StreamingCallbackHandler[Any]):
             return
         if run.kind == "chat_model":
             piece = AIMessageChunk(content=token) if chunk is None else chunk.message
-            if type(piece.content) is list:  # LangChain merges the next chunk into this very list, before it is read
+            if type(piece.content) is list and not run.blocks:
+                # LangChain may merge all later chunks into the first one's own list, before it is read.
+                run.blocks = True
                 blocks = [dict(block) if type(block) is dict else block for block in piece.content]
                 piece = piece.model_copy(update={"content": blocks})
         elif chunk is not None:
