@@ -104,9 +104,8 @@ class AGUIAdapter:
         An exception of the run becomes ``RUN_ERROR`` and is not raised. Closing the generator, or cancelling its
         consumer, cancels the agent and leaves no task behind.
         """
-        return self.stream(
-            run_input, lambda event: event, config=config, context=context, request=request, control=control
-        )
+        given = {"config": config, "context": context, "request": request or {}}
+        return self._driver(run_input, control, **given, handed_out=True).stream(lambda event: event)
 
     event_stream_adapter = run
     """`run` under its older name."""
@@ -147,21 +146,14 @@ class AGUIAdapter:
     ) -> AsyncGenerator[T, None]:
         """Like `run`, but yields ``wire(event)``. For custom transports.
 
-        `wire` is called once per event, in order and at once. An `EncodingError` that it raises ends the run with
+        `wire` is called once per event, in order and at once. It may keep an event, but not change the messages of a
+        snapshot: a later one may have the same. An `EncodingError` that it raises ends the run with
         ``ENCODING_ERROR``, after closing what is open. `attempt`: for a run that others may go on with
         (`RunContext.attempt`); the source must be able to (`Source.continues`). `looking`: show the thread as it
         stands, and run nothing.
         """
-        driver = Driver(
-            self.source,
-            run_input,
-            control,
-            options=self.options,
-            hooks=self.effective_hooks,
-            config=config,
-            context=context,
-            request=request or {},
-            attempt=attempt,
-            looking=looking,
-        )
-        return driver.stream(wire)
+        given = {"config": config, "context": context, "request": request or {}, "attempt": attempt, "looking": looking}
+        return self._driver(run_input, control, **given).stream(wire)
+
+    def _driver(self, run_input: RunAgentInput | Mapping[str, Any], control: RunControl | None, **given: Any) -> Driver:
+        return Driver(self.source, run_input, control, options=self.options, hooks=self.effective_hooks, **given)

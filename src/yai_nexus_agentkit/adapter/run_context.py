@@ -113,6 +113,8 @@ class RunContext:
     attempt: Attempt | None = None
     """Set where another worker could go on with the run. From the second try on, the source goes on from what the
     earlier one stored, and the client gets the state and the messages anew."""
+    handed_out: bool = False
+    """The caller gets the events themselves, and may change them."""
     looking: bool = False
     """Nothing runs: the client asks for the thread as it stands. Its request brings nothing."""
     store: ThreadStore | None = None

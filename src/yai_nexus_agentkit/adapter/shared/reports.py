@@ -83,6 +83,11 @@ class Reports:
 
     # ------------------------------------------------------------------ messages
 
+    @property
+    def shares_messages(self) -> bool:
+        """The events are written at once, and nobody else gets them who could change their messages."""
+        return not (self._run.handed_out or self._run.hooks.on_event or self._run.hooks.record)
+
     def shown(self, messages: list[Message]) -> list[Message] | None:
         """The messages as the `on_messages` hook shows them, which may change its copies in place; None if it failed:
         nothing may be sent then."""

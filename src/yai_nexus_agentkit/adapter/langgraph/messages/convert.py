@@ -58,7 +58,17 @@ from yai_nexus_agentkit.protocol.fetched_media import as_sent, has_fetched
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_safe, json_text
 from yai_nexus_agentkit.protocol.parts import for_old_peer, part_from_block, parts_text
 
-__all__ = ["DEVELOPER", "KEPT", "client_form", "is_shown", "result_content", "to_agui", "tool_content", "was_fetched"]
+__all__ = [
+    "DEVELOPER",
+    "KEPT",
+    "Conversion",
+    "client_form",
+    "is_shown",
+    "result_content",
+    "to_agui",
+    "tool_content",
+    "was_fetched",
+]
 
 KEPT = "agui"
 """Key in ``additional_kwargs`` of what LangChain has no field for."""
@@ -84,15 +94,32 @@ def to_agui(
     Left out: removals, placeholders (`PENDING`), what is withheld, answers that say nothing, and kinds of message that
     nobody knows.
     """
-    pass_ = _ToAGUI(declared, reasoning, marked, calls_of((), foreign=foreign))
-    for position, message in enumerate(messages):
-        convert = _TO_AGUI.get(message.type)
-        if convert is not None and not (message.additional_kwargs and is_withheld(message)):
-            if pass_.behind and convert is not _ToAGUI.tool:
-                pass_.flush()
-            convert(pass_, message, message_id(message, position))
-    pass_.flush()
-    return pass_.out
+    return _ToAGUI(declared, reasoning, marked, calls_of((), foreign=foreign)).read(messages)
+
+
+class Conversion:
+    """The messages of one run's client, each time that all are needed. Those that did not change are converted once.
+
+    The results share these messages: nobody may change them. What changed is seen by the fields of the thread's
+    messages, whose values are compared by identity first, so not inside of a value that was changed in place.
+    """
+
+    def __init__(self, form: Mapping[str, Any]) -> None:
+        """`form`: the arguments of `to_agui`."""
+        self._form = form
+        self._foreign: list[Message] = []
+        self._read: list[tuple[Any, ...]] = []
+        """The fields of the messages that `_pass` has read."""
+        self._pass: _ToAGUI | None = None
+
+    def of(self, messages: Sequence[lc.BaseMessage], foreign: Iterable[Message]) -> list[Message]:
+        """As `to_agui`."""
+        foreign, fields = list(foreign), [tuple(message.__dict__.values()) for message in messages]
+        if self._pass is None or foreign != self._foreign or fields[: len(self._read)] != self._read:
+            self._pass, self._read = _ToAGUI(**self._form, calls=calls_of((), foreign=foreign)), []
+        found = self._pass.read(messages[len(self._read) :], start=len(self._read))
+        self._foreign, self._read = foreign, fields
+        return found
 
 
 def client_form(options: AdapterOptions, *, declared: bool) -> dict[str, Any]:
@@ -167,11 +194,22 @@ class _ToAGUI:
     def __init__(self, declared: bool, reasoning: bool, marked: str, calls: ThreadCalls) -> None:
         self.out: list[Message] = []
         self._marked = marked
-        self.behind: list[Message] = []
+        self._behind: list[Message] = []
         """Activities of an answer, which stand behind it and the results of its calls."""
         self._declared = declared
         self._reasoning = reasoning
         self._calls = calls
+
+    def read(self, messages: Iterable[lc.BaseMessage], start: int = 0) -> list[Message]:
+        """All that was read, and these messages; `start`: the place of the first of them."""
+        for position, message in enumerate(messages, start):
+            convert = _TO_AGUI.get(message.type)
+            if convert is not None and not (message.additional_kwargs and is_withheld(message)):
+                if self._behind and convert is not _ToAGUI.tool:  # the results of the last answer's calls are complete
+                    self.out += self._behind
+                    self._behind = []
+                convert(self, message, message_id(message, position))
+        return [*self.out, *self._behind]
 
     def human(self, message: lc.BaseMessage, own_id: str) -> None:
         content = message.content
@@ -223,12 +261,7 @@ class _ToAGUI:
         if whole.text or calls:  # else it would be an empty bubble (AG-UI 1.0, section 5)
             self.out.append(AssistantMessage(id=own_id, content=clean_text(whole.text) or None, **fields))
         self.out += results
-        self.behind += extras
-
-    def flush(self) -> None:
-        """The results of the last answer's calls are complete."""
-        self.out += self.behind
-        self.behind = []
+        self._behind += extras
 
     def _served(self, whole: Whole, message: lc.BaseMessage, own_id: str) -> tuple[list[ToolCall], list[ToolMessage]]:
         """The calls of the provider's tools, and their results."""

@@ -18,7 +18,7 @@ from langchain_core.messages import BaseMessage, RemoveMessage
 
 from yai_nexus_agentkit.adapter.langgraph.messages.answer import is_derived
 from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of
-from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown, to_agui
+from yai_nexus_agentkit.adapter.langgraph.messages.convert import Conversion, is_shown
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Known
 from yai_nexus_agentkit.adapter.langgraph.translate.sent import Sent, alike
 from yai_nexus_agentkit.adapter.native_run import NativeRun
@@ -44,11 +44,12 @@ class Judgement(Enum):
 class ClientView:
     """The messages of one run: the thread's at its beginning, those streamed since, and what only the client holds.
 
-    `reasoning`: the client holds reasoning as messages. `marked`: as in `to_agui`.
+    `form`: as of `Conversion`. `shares`: nobody changes the messages of a snapshot, so the next one may have the same.
     """
 
-    def __init__(self, known: Known, life: RunLifecycle, *, reasoning: bool, marked: str) -> None:
-        self._life, self._reasoning, self._marked = life, reasoning, marked
+    def __init__(self, known: Known, life: RunLifecycle, form: Mapping[str, Any], *, shares: bool) -> None:
+        self._life, self._form = life, form
+        self._conversion = Conversion(form) if shares else None
         self._foreign: dict[str, Message] = {m.id: m for m in known.request if m.subagent_run_id is not None}
         self._nested: dict[str, BaseMessage] = {m.id: m for m in known.nested if m.id}
         """Messages of paused subgraphs. The thread's own list gets them when the subgraph ends."""
@@ -241,6 +242,8 @@ class ClientView:
         and the results there, others at the end."""
         behind = {call.result: call.maker for call in self._life.calls if call.result is not None}
         order = dict.fromkeys(held)
+        if not behind:
+            return list(order | dict.fromkeys(self._sent))
         answers: dict[str, list[str]] = {}
         for message_id in self._sent:
             if (maker := behind.get(message_id)) in order and message_id not in order:
@@ -290,13 +293,9 @@ class ClientView:
         sent = {**self._sent, **self._thoughts}
         inner += [one.message for one in _unstored(sent, ids, keep).values() if one.message is not None]
         # Whole, since a message that is not shown may have reasoning that is.
-        own = to_agui(
-            [*(m for m in self.latest if m.id not in without), *inner, *unsaid],
-            declared=self._life.declared,
-            reasoning=self._reasoning,
-            marked=self._marked,
-            foreign=self._foreign.values(),
-        )
+        messages = [*(m for m in self.latest if m.id not in without), *inner, *unsaid]
+        conversion = self._conversion or Conversion(self._form)
+        own = conversion.of(messages, self._foreign.values())
         taken = {m.id for m in own}
         return [*own, *(m for m in self._foreign.values() if m.id not in taken)]
 

@@ -16,6 +16,7 @@ from ag_ui.core import BaseEvent
 from langchain_core.messages import BaseMessage
 from langgraph.errors import GraphBubbleUp
 
+from yai_nexus_agentkit.adapter.langgraph.messages.convert import client_form
 from yai_nexus_agentkit.adapter.langgraph.middleware import Hold
 from yai_nexus_agentkit.adapter.langgraph.native.run_tree import RunTree, is_hook, is_hook_name, is_node
 from yai_nexus_agentkit.adapter.langgraph.native.side_handler import RunNotes
@@ -59,8 +60,8 @@ class LangGraphTranslator:
         life, options = reports.life, reports.options
         self._plan, self._life, self._notes, self._options, self._shape = plan, life, notes, options, shape
         self._tree = RunTree(options, notes.inside, notes.named)
-        reasoning, marked = options.reasoning == "standard", options.marked_messages
-        self._view = ClientView(plan.known, life, reasoning=reasoning, marked=marked)
+        form = client_form(options, declared=life.declared) | {"reasoning": options.reasoning == "standard"}
+        self._view = ClientView(plan.known, life, form, shares=reports.shares_messages)
         self._hold = hold
         self._holding = holding = Holding(through=hold.through) if hold is not None else None
         answers = plan.input if isinstance(plan, Resume) else None
