@@ -188,6 +188,10 @@ class Browser:
         self._do("shot", file=str(ARTIFACTS / f"{name}.png"))
         return ARTIFACTS / f"{name}.png"
 
+    def printed(self) -> int:
+        """How many pages it takes on paper."""
+        return int(self._do("printed"))
+
     def complaints(self) -> list[str]:
         """The page's errors, and its requests to other hosts, which are not let through."""
         found: list[str] = self._do("complaints")

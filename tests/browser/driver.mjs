@@ -88,6 +88,8 @@ const commands = {
     await page.waitForTimeout(500);
     await page.screenshot({ path: file });
   },
+  // A page object of a PDF: "/Type /Page", not "/Pages".
+  printed: async () => (await page.pdf()).toString("latin1").match(/\/Type\s*\/Page\b/g).length,
   complaints: () => complaints,
 };
 

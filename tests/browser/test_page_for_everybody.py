@@ -87,6 +87,7 @@ def test_odd_answers_on_a_phone(page: Browser, address: str) -> None:
         say(page, f"Quoted:\n\n{text}\n\n")
         assert page.evaluate(question) == answer, text
         assert [*page.violations(), fits(page)] == [True], text
+    assert page.printed() > 1, "on paper nothing scrolls"
 
 
 def test_a_long_list_of_conversations(page: Browser, address: str) -> None:

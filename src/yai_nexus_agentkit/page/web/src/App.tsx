@@ -115,7 +115,7 @@ function useStore(agent: AgentInfo, place: Place, threads: Threads, leave: () =>
   const tell = useOthers(({ thread, what }) => {
     void threads.refresh();
     if (what === "deleted" && thread === place.thread) leave(); // A message would bring it back.
-    if (what === "started" && thread === place.thread && store.snapshot().status === "idle") void store.join();
+    if (what === "started" && thread === place.thread) void store.follows();
   });
   // The list's search changes `refresh`, and must not open the thread again.
   const refresh = useRef(threads.refresh);

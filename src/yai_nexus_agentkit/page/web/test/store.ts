@@ -197,6 +197,19 @@ test("a server that has lost the conversation is no answer", async () => {
   assert.equal(store.snapshot().notice, "The server has nothing of this conversation any more.");
 });
 
+test("a run that another window begins meanwhile is shown afterwards", async () => {
+  const run = held();
+  const { store, asked, until } = opened({ run: [[began(), run]], connect: [thread(user("here"), user("there"))] });
+  const done = store.send("here");
+  await until(({ phase }) => phase === "open");
+  await store.follows();
+  assert.deepEqual(asked, ["run"]);
+  run.finish([...said("a"), ended]);
+  await done;
+  await until(({ messages, status }) => status === "idle" && messages.length === 2);
+  assert.deepEqual(asked, ["run", "connect"]);
+});
+
 test("a run that has not begun is stopped when it begins", async () => {
   const run = held();
   const { store, asked, until } = opened({ run: [[run]], cancel: [404, 200] });

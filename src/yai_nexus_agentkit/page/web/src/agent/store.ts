@@ -82,6 +82,8 @@ export class ThreadStore {
   private connection = 0;
   /** Whether the newest run was sent from here, or only joined. */
   private mine = false;
+  /** Another window has begun a run since this one is busy. */
+  private behind = false;
   /** The user's message that has not begun a run yet. */
   private unsent: UserMessage | null = null;
   /** The user's answers that have not begun a run yet. */
@@ -155,6 +157,12 @@ export class ThreadStore {
     const { phase, trouble, messages } = this.view;
     const none = phase === "none" && messages.length > 0 ? NOTHING : null;
     if (!trouble && (notice ?? none)) this.set({ notice: notice ?? none });
+  }
+
+  /** Another window has begun a run: show it, as soon as the own one is over. */
+  async follows(): Promise<void> {
+    this.behind = this.view.status !== "idle";
+    if (!this.behind) await this.join();
   }
 
   async retry(): Promise<void> {
@@ -286,7 +294,9 @@ export class ThreadStore {
     const tools = !trouble && !stopped && interrupts.length === 0 && this.openCalls().length > 0;
     const status = tools ? "tools" : "idle";
     this.set({ ...this.read(), status, streaming: [], stopped, interrupts, trouble });
-    if (!tools) this.watcher.ended();
+    if (tools) return;
+    this.watcher.ended();
+    if (this.behind) void this.follows();
   }
 
   /** `retry` is null if questions are open: an answer that failed may be given again. */
