@@ -58,7 +58,7 @@ _INCOMPLETE = {SOURCE: {**_MARK, "status": "incomplete"}}
 def is_derived(message: Message) -> bool:
     """The message shows a part of an answer, and is none of the thread's: reasoning, an activity, or the result of a
     provider's tool."""
-    return message.role in ("reasoning", "activity") or (message.role == "tool" and _is_marked(message))
+    return message.role not in _SAID and (message.role != "tool" or _is_marked(message))
 
 
 def own_messages(messages: Sequence[Message]) -> list[Message]:

@@ -76,7 +76,8 @@ KEPT = "agui"
 DEVELOPER = "__openai_role__"
 """LangChain's own mark of a developer message, in ``additional_kwargs`` of a system message."""
 _user, _assistant = unchecked(UserMessage, "id", "content"), unchecked(AssistantMessage, "id", "content")
-"""Most messages of a long thread have no more than text, which is known to be text."""
+_function, _call = unchecked(FunctionCall, "name", "arguments"), unchecked(ToolCall, "id", "function")
+"""Most messages and calls of a long thread have no more than text, which is known to be text."""
 
 
 def to_agui(
@@ -283,12 +284,13 @@ class _ToAGUI:
         for raw_id, call in model_calls(message, own_id):
             args = call.get("args")
             arguments = json_text(args) if isinstance(args, Mapping) else clean_text(args or "")
-            function = FunctionCall(name=clean_text(call.get("name") or ""), arguments=arguments)
+            function = _function(clean_text(call.get("name") or ""), arguments)
             extra = kept.get(raw_id) if isinstance(kept, Mapping) else None
             if extra is None and isinstance(signatures, Mapping) and raw_id in signatures:
                 extra = {"encrypted_value": signatures[raw_id]}
             made = self._calls.made(own_id, raw_id, given=given_id(call))
-            calls.append(ToolCall(id=made.id, function=function, **_extra(extra)))
+            make = partial(ToolCall, **_extra(extra)) if extra else _call
+            calls.append(make(id=made.id, function=function))
         return calls
 
     def tool(self, message: lc.BaseMessage, own_id: str) -> None:

@@ -323,7 +323,7 @@ class ClientView:
     def accept(self, messages: Sequence[Message], keep: Keep) -> None:
         """That snapshot was sent: it is what the client holds now."""
         self._drift, self.restated = None, True
-        self._held = [m.id for m in messages]
+        self._held = list(map(_id, messages))
         self.begin(self.latest)
         self._sent = _unstored(self._sent, self._base.keys(), keep)
         self._thoughts = _unstored(self._thoughts, self._base.keys(), keep)
