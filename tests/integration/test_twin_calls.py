@@ -40,8 +40,15 @@ async def confirmed(n: int) -> str:
     return f"{interrupt(f'{n}?')} of {n}"
 
 
-def twins(name: str, own: str) -> AIMessage:
-    return AIMessage("", tool_calls=[{"name": name, "args": {"n": n}, "id": own} for n in (1, 2)])
+@tool
+async def sooner(n: int) -> str:
+    """Another tool."""
+    return f"result of {n}"
+
+
+def twins(name: str, own: str, other: str = "") -> AIMessage:
+    names = enumerate((name, other or name), 1)
+    return AIMessage("", tool_calls=[{"name": name, "args": {"n": n}, "id": own} for n, name in names])
 
 
 def given(view: ClientRun) -> dict[str, Any]:
@@ -62,6 +69,10 @@ CASES: dict[str, tuple[Callable[[str], Any], list[Any]]] = {
     "a node for each call": (agent("later", [later], checkpointer=InMemorySaver()), []),
     "without a thread": (agent("later", [later]), []),
     "one node": (lambda own: tool_loop(scripted([twins("later", own)], ["Done."]), [later]), []),
+    "two tools": (
+        lambda own: tool_loop(scripted([twins("later", own, "sooner")], ["Done."]), [later, sooner]),
+        [],
+    ),
     "questions": (agent("confirmed", [confirmed], checkpointer=InMemorySaver()), [answer("result")]),
     "the client's": (
         lambda own: chat(scripted([twins("pick", own)], ["Done."]), checkpointer=InMemorySaver()),

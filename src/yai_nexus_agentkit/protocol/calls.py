@@ -185,10 +185,10 @@ class ThreadCalls:
                 return min(twins, key=lambda it: (it.run != run or not run, it.result is not None, it.run is not None))
         return None
 
-    def with_args(self, call: Call, args: Any) -> Call:
-        """Of a call and its twins, the one with these arguments that waits for a tool run; else the call."""
-        twins = (one for one in self._alike.get(call.given, ()) if one.maker == call.maker and one.name == call.name)
-        return next((one for one in twins if one.args == args and one.id in self._idle), call)
+    def with_args(self, call: Call, name: str, args: Any) -> Call:
+        """Of a call and its twins that wait for a tool run: one of this tool, if possible with these arguments."""
+        twins = [one for one in self._alike.get(call.given, ()) if one.maker == call.maker and one.id in self._idle]
+        return min(twins, key=lambda one: (one.name != name, one.args != args), default=call)
 
     def meant(
         self, raw: str, scopes: Sequence[str] = ("",), *, name: str = "", hosts: Collection[str] = ()

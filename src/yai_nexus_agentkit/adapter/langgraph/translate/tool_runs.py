@@ -117,7 +117,7 @@ class ToolRuns:
         return events
 
     def _call_with(self, raw: str, run: NativeRun, tool_input: Any) -> Call | None:
-        call = (meant := self.call_meant(raw, run, run.name)) and self._calls.with_args(meant, tool_input)
+        call = (meant := self.call_meant(raw, run, run.name)) and self._calls.with_args(meant, run.name, tool_input)
         if call is None or not call.announced:
             call = next((one for one in self._hidden() if one.raw == raw and not one.announced), call)
         return call
