@@ -35,9 +35,8 @@ KEEP_ALIVE = b": keep-alive\n\n"
 MAX_FRAME = 10 * 1024 * 1024
 """Characters (UTF-16 code units) of a frame above which the 1.0 client gives up the stream."""
 
-_BARE = {"delta": "", "metadata": None, "raw_event": None, "timestamp": None}
-"""Of a delta all but what every delta of its message has."""
-_NO_DELTA = '""}'
+_BARE = (None, None, None)
+"""Metadata, raw event and time of most deltas."""
 
 _MAX_HEADS = 256
 """Heads kept per response; a run has a few messages open at a time."""
@@ -134,13 +133,15 @@ class SSEEncoder:
     def _turn_to(self, event: BaseEvent, fields: dict[str, Any]) -> bool:
         """Whether the delta has a head, since nothing follows its text. Then `_head` is the one of its message."""
         self._class, kind = None, type(event)
+        if (fields["metadata"], fields["raw_event"], fields["timestamp"]) != _BARE or event.__pydantic_extra__:
+            return False
         id_field, common = _DELTAS[kind]
         key = kind, *[fields[name] for name in common]
         if key not in self._heads:
             if len(self._heads) >= _MAX_HEADS:
                 self._heads.clear()
-            like = _json(event.model_copy(update=_BARE)).decode()
-            self._heads[key] = f"data: {like.removesuffix(_NO_DELTA)}" if like.endswith(_NO_DELTA) else None
+            like, tail = _json(event).decode(), f"{encode_basestring(fields['delta'])}}}"
+            self._heads[key] = f"data: {like.removesuffix(tail)}" if like.endswith(tail) else None
         head = self._heads[key]
         if head is None:
             return False

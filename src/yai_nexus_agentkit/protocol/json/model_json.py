@@ -3,6 +3,9 @@
 The protocol's package leaves out fields without a value by a function in Python around each model, which first makes
 dicts of all that is inside. Here that is looked up once per class, and pydantic's serialiser gets the values as they
 are. An instance of an application's own class, inside of a model, is written by that class.
+
+A model without models inside, as most events are, is written by a serialiser for its class and for the fields that have
+a value: in half the time of a dict of its members.
 """
 
 from __future__ import annotations
@@ -13,13 +16,14 @@ from typing import Any, NamedTuple, get_args
 
 from ag_ui.core import EventType
 from pydantic import BaseModel
-from pydantic_core import to_json
+from pydantic_core import SchemaSerializer, core_schema, to_json
 
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text
 
 __all__ = ["clean_json", "model_json"]
 
 _PACKAGE = "ag_ui."
+_FLAT = frozenset({str, type(None)})
 
 
 class _Shape(NamedTuple):
@@ -32,6 +36,12 @@ class _Shape(NamedTuple):
     absent field)."""
     converted: tuple[tuple[str, Callable[[Any], Any]], ...]
     """Fields whose values are not written as they are."""
+    nested: tuple[str, ...]
+    """Those of them that may hold other models."""
+    absent: Callable[[dict[str, Any]], tuple[bool, ...]]
+    """Which of the fields that may be left out are None."""
+    writers: dict[tuple[bool, ...], Callable[..., bytes]]
+    """Serialisers of models without others inside, by that."""
 
 
 def model_json(model: BaseModel) -> bytes:
@@ -39,7 +49,16 @@ def model_json(model: BaseModel) -> bytes:
     shape = _shape(type(model))
     if shape is None:
         return model.__pydantic_serializer__.to_json(model, by_alias=True)
-    return to_json(_members(model, shape), by_alias=True, inf_nan_mode="null")
+    values, flat = model.__dict__, not model.__pydantic_extra__
+    for name in shape.nested:
+        flat = flat and values[name].__class__ in _FLAT
+    if not flat:
+        return to_json(_members(model, shape), by_alias=True, inf_nan_mode="null")
+    absent = shape.absent(values)
+    write = shape.writers.get(absent)
+    if write is None:
+        write = shape.writers[absent] = _writer(type(model), shape, values)
+    return write(model, by_alias=True)
 
 
 def clean_json(model: BaseModel) -> bytes:
@@ -66,9 +85,9 @@ def _cleaned(value: Any) -> Any:
 
 
 def _members(model: BaseModel, shape: _Shape) -> dict[str, Any]:
-    values, (wire, kept, converted) = model.__dict__, shape
+    values, wire, kept = model.__dict__, shape.wire, shape.kept
     members = {wire[name]: value for name, value in values.items() if value is not None or name in kept}
-    for name, convert in converted:
+    for name, convert in shape.converted:
         value = values[name]
         if value is not None and value.__class__ is not str:
             members[wire[name]] = convert(value)
@@ -95,13 +114,29 @@ def _shape(kind: type) -> _Shape | None:
     if not kind.__module__.startswith(_PACKAGE) or not issubclass(kind, BaseModel):
         return None
     fields = kind.model_fields
+    converted = [(name, convert) for name, field in fields.items() if (convert := _converter(name, field.annotation))]
+    kept = frozenset(name for name, field in fields.items() if field.is_required() or field.default is not None)
+    tests = [f"values[{name!r}] is None" for name in fields if name not in kept]
     return _Shape(
         wire={name: field.serialization_alias or field.alias or name for name, field in fields.items()},
-        kept=frozenset(name for name, field in fields.items() if field.is_required() or field.default is not None),
-        converted=tuple(
-            (name, convert) for name, field in fields.items() if (convert := _converter(name, field.annotation))
-        ),
+        kept=kept,
+        converted=tuple(converted),
+        nested=tuple(name for name, convert in converted if convert is _value),
+        absent=eval(f"lambda values: ({''.join(f'{test}, ' for test in tests)})"),  # a loop takes three times as long
+        writers={},
     )
+
+
+def _writer(kind: type[BaseModel], shape: _Shape, values: dict[str, Any]) -> Callable[..., bytes]:
+    """Writes the models of this class that have the fields of `values`, if no field holds a model."""
+    fields = {
+        name: core_schema.model_field(
+            core_schema.str_schema() if name == "type" else core_schema.any_schema(), serialization_alias=wire
+        )
+        for name, wire in shape.wire.items()
+        if values[name] is not None or name in shape.kept
+    }
+    return SchemaSerializer(core_schema.model_schema(kind, core_schema.model_fields_schema(fields))).to_json
 
 
 def _converter(name: str, annotation: Any) -> Callable[[Any], Any] | None:
