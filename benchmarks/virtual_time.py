@@ -1,4 +1,5 @@
-"""Driver. An event loop whose clock is its own: it stands still while code runs, and jumps to the next timer.
+"""Driver. An event loop whose clock is its own: a turn of the loop takes two milliseconds, however much is done in it,
+or until the next timer.
 
 What waits for a timer behaves the same however slow the machine is, so that instructions can be counted.
 """
@@ -14,6 +15,9 @@ __all__ = ["run"]
 
 T = TypeVar("T")
 
+_TURN = 0.002
+"""Seconds: about what a turn takes in which each of a hundred runs gets a token."""
+
 
 def run(main: Coroutine[Any, Any, T]) -> T:
     """``asyncio.run`` on such a loop."""
@@ -22,11 +26,11 @@ def run(main: Coroutine[Any, Any, T]) -> T:
 
 
 class _Selector(selectors.DefaultSelector):
-    waited = 0.0
-    """Seconds that the loop would have waited so far."""
+    now = 0.0
+    """Seconds."""
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        self.waited += timeout or 0.0
+        self.now += max(timeout or 0.0, _TURN)
         return super().select(0 if timeout is not None else None)
 
 
@@ -36,4 +40,4 @@ class _Loop(asyncio.SelectorEventLoop):
         super().__init__(self._clock)
 
     def time(self) -> float:
-        return self._clock.waited
+        return self._clock.now

@@ -63,7 +63,8 @@ class HttpSink:
 
     async def write(self, body: bytes, *, last: bool) -> None:
         """Send a piece of the body."""
-        await self.begin()
+        if not self._begun:
+            await self.begin()
         await self._send({"type": "http.response.body", "body": body, "more_body": not last})
         self._complete = last
 

@@ -132,18 +132,22 @@ class View:
                 _note_broken(gone.get_name(), error)
 
     def _wake(self) -> None:
-        if self._idle is not None and not self._idle.done():
-            self._idle.set_result(None)
-        self._idle = None
+        """Let an idle writer go on: at once, or when it may write again."""
+        idle, self._idle = self._idle, None
+        if idle is None:
+            return
+        early = 0 if self._complete else self._since + _GATHER - self._loop.time()
+        if early > 0:
+            self._loop.call_later(early, _go_on, idle)
+        else:
+            _go_on(idle)
 
     async def _writing(self) -> None:
         """Write what comes, until the view is complete."""
         while True:
             if not self.outbox and not self._complete:
-                idle = self._idle = self._loop.create_future()
-                await idle
-                if (early := self._since + _GATHER - self._loop.time()) > 0 and not self._complete:
-                    await asyncio.sleep(early)
+                self._idle = self._loop.create_future()
+                await self._idle
             if await self._flush():
                 return
 
@@ -217,6 +221,11 @@ class LateView(View):
     def end(self, event: BaseEvent) -> None:
         """Take the terminal event."""
         super().end(for_older_peer(event) if self._older else event)
+
+
+def _go_on(idle: asyncio.Future[None]) -> None:
+    if not idle.done():
+        idle.set_result(None)
 
 
 def _note_broken(what: str, error: BaseException) -> None:
