@@ -118,9 +118,8 @@ def run_span(record: RunRecord, headers: Mapping[str, str]) -> Iterator[None]:
         yield
         return
     parent = None if trace.get_current_span().get_span_context().is_valid else propagate.extract(headers)
-    with trace.get_tracer(_TRACER).start_as_current_span(
-        "agui.run", context=parent, kind=trace.SpanKind.SERVER, record_exception=False
-    ) as span:
+    span = trace.get_tracer(_TRACER).start_span("agui.run", context=parent, kind=trace.SpanKind.SERVER)
+    with trace.use_span(span, end_on_exit=True, record_exception=False):
         try:
             yield
         finally:
