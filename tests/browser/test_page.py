@@ -215,12 +215,17 @@ def test_a_form_is_made_from_the_schema(chat: Browser) -> None:
 
 # ---------------------------------------------------------------- stop, edit, regenerate
 
+SECOND_CLICK = "new MouseEvent('click', {bubbles: true, detail: 2})"
+"""Of a double click on Send, in whose place Stop is."""
+
 
 @pytest.mark.parametrize("how", ["mouse", "Enter", "Escape"])
 def test_stop(chat: Browser, how: str) -> None:
     send(chat, "count")
     chat.see(f"{ANSWER}:has-text(' 20 ')")
     if how == "mouse":
+        chat.evaluate(f"document.querySelector({STOP!r}).dispatchEvent({SECOND_CLICK})")
+        chat.see(f"{ANSWER}:has-text(' 30 ')")
         chat.click(STOP)
     elif how == "Enter":
         chat.press(STOP, "Enter")

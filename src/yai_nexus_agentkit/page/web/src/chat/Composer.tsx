@@ -57,6 +57,7 @@ export function Composer({ draft, status, send, stop, returned }: Given) {
     setFiles([]);
   };
   const halt = (event: MouseEvent) => {
+    if (event.detail > 1) return; // The second half of a double click on Send, which was here.
     leave(event);
     stop();
   };
