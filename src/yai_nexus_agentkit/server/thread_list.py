@@ -75,7 +75,7 @@ def shown_connection(connection: Connection) -> dict[str, Any]:
 
 def page_of(request: Request, thread: Callable[[str], ThreadRef]) -> dict[str, Any]:
     """The arguments of `ThreadIndex.entries`: ``limit``, ``before``, ``beforeId`` and ``search`` of the query.
-    `thread`: the user's thread with an id. Raises `Refusal`."""
+    ``beforeId`` means something beside ``before`` only. `thread`: the user's thread with an id. Raises `Refusal`."""
     limit = _number(request, "limit", 100)
     if not 1 <= limit <= _MAX_LIST:
         raise Refusal(422, "INVALID_QUERY", f"limit is between 1 and {_MAX_LIST}")
@@ -84,10 +84,8 @@ def page_of(request: Request, thread: Callable[[str], ThreadRef]) -> dict[str, A
         raise Refusal(422, "INVALID_QUERY", f"search has at most {_MAX_TEXT} characters")
     page = {"limit": limit, "before": _moment(request, "before"), "search": search}
     last = request.query_params.get("beforeId")
-    if last is None:
+    if last is None or page["before"] is None:
         return page
-    if page["before"] is None:
-        raise Refusal(422, "INVALID_QUERY", "beforeId needs before")
     return {**page, "before_key": thread(last).key}
 
 
