@@ -191,6 +191,13 @@ def test_a_binary_part_with_only_an_id_is_dropped() -> None:
     ]
 
 
+@pytest.mark.parametrize(("data", "mime"), [("iVBORw0KGgo=", "image/png"), ("AAAA", "application/octet-stream")])
+def test_data_whose_type_is_empty_gets_one(data: str, mime: str) -> None:
+    """Browsers say so of files that they do not know, and models refuse it, in each further turn of the thread."""
+    [part] = parts_of({"type": "document", "source": {"type": "data", "value": data, "mimeType": ""}})
+    assert part["source"]["mimeType"] == mime
+
+
 def test_of_twins_the_modern_part_stays() -> None:
     modern = {"type": "image", "source": {"type": "data", "value": "AA", "mimeType": "image/png"}, "id": "keep"}
     legacy = {"type": "binary", "mimeType": "image/png", "data": "AA"}

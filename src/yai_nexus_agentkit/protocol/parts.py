@@ -23,7 +23,7 @@ from ag_ui.core import (
 
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text
 
-__all__ = ["MediaPart", "for_old_peer", "part_from_block", "parts_text"]
+__all__ = ["MediaPart", "for_old_peer", "part_from_block", "parts_text", "type_of"]
 
 MediaPart = ImagePart | AudioPart | VideoPart | DocumentPart
 Source = DataSource | UrlSource | FileSource
@@ -157,7 +157,7 @@ def _media(
         if not head.endswith(";base64"):
             data = None  # percent-encoded text: a plain address to every client
     if data is not None:
-        mime = mime or next((known for magic, known in _MAGIC if data.startswith(magic)), "application/octet-stream")
+        mime = mime or type_of(data)
         source = DataSource(value=data, mime_type=mime)
     elif url is not None:
         source = UrlSource(value=url, mime_type=mime)
@@ -171,6 +171,11 @@ def _media(
         prefix = (mime or "").partition("/")[0]
         kind = prefix if prefix in _MEDIA else "document"
     return _MEDIA[kind](source=source, metadata=_metadata(block))
+
+
+def type_of(data: str) -> str:
+    """The media type of base64 data that came without one."""
+    return next((known for magic, known in _MAGIC if data.startswith(magic)), "application/octet-stream")
 
 
 def _metadata(block: Mapping[str, Any]) -> dict[str, Any] | None:

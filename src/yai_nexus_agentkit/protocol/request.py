@@ -22,7 +22,7 @@ from pydantic_core import ErrorDetails
 from yai_nexus_agentkit.errors import RunInputError
 from yai_nexus_agentkit.protocol.json.json_safe import MAX_DEPTH, json_safe
 from yai_nexus_agentkit.protocol.json.reader import read_json
-from yai_nexus_agentkit.protocol.parts import part_from_block
+from yai_nexus_agentkit.protocol.parts import part_from_block, type_of
 
 __all__ = ["RequestLimits", "empty_request", "parse_request", "peer_declares"]
 
@@ -261,11 +261,18 @@ def _part(part: Any) -> Any:
             return _without_nulls(part)
         known = kind in ("image", "audio", "video", "document") and isinstance(source, dict)
         if known and source.get("type") in ("data", "url", "file"):
-            return {**_without_nulls(part), "source": _without_nulls(source)}
+            return {**_without_nulls(part), "source": _typed(_without_nulls(source))}
     elif not isinstance(part, str):
         return part  # a model instance, or something for validation to refuse
     converted = part_from_block(part)
     return None if converted is None else converted.model_dump(by_alias=True)
+
+
+def _typed(source: dict[str, Any]) -> dict[str, Any]:
+    """The source with the type of its data where that is empty: browsers say so of files that they do not know."""
+    if source.get("type") == "data" and source.get("mimeType") == "" and isinstance(source.get("value"), str):
+        return {**source, "mimeType": type_of(source["value"])}
+    return source
 
 
 def _source(part: Any) -> tuple[str, str] | None:
