@@ -21,6 +21,7 @@ from yai_nexus_agentkit.server.endpoints import Endpoints, Handler
 from yai_nexus_agentkit.server.origins import check_same_site
 from yai_nexus_agentkit.server.problems import answered
 from yai_nexus_agentkit.server.settings import ServerSettings
+from yai_nexus_agentkit.server.thread_endpoints import ThreadEndpoints
 from yai_nexus_agentkit.transport.ai_sdk import AISDKWire, UIHistory
 from yai_nexus_agentkit.transport.wire import Refusal
 
@@ -55,7 +56,7 @@ class AISDK:
             ("GET", f"{chat}/stream", self.stream),
             ("POST", f"{chat}/stop", self.stop),
             ("GET", chat, self.messages),
-            ("DELETE", chat, self.endpoints.delete),
+            ("DELETE", chat, ThreadEndpoints(self.endpoints).delete),
         ]
         return [Route(path + end, handler, methods=[method]) for method, end, handler in table if path + end]
 

@@ -25,6 +25,7 @@ from yai_nexus_agentkit.server.endpoints import Endpoints, Handler
 from yai_nexus_agentkit.server.origins import check_same_site
 from yai_nexus_agentkit.server.problems import answered
 from yai_nexus_agentkit.server.settings import ServerSettings
+from yai_nexus_agentkit.server.thread_endpoints import ThreadEndpoints
 from yai_nexus_agentkit.transport.copilotkit import CopilotKitWire
 from yai_nexus_agentkit.transport.wire import Refusal
 
@@ -76,7 +77,7 @@ class CopilotKit:
     @answered
     async def media(self, request: Request) -> Response:
         """The content behind a link of a snapshot."""
-        return await self._agent(request.path_params["agent"]).media(request)
+        return await ThreadEndpoints(self._agent(request.path_params["agent"])).media(request)
 
     @answered
     async def stop(self, request: Request) -> Response:

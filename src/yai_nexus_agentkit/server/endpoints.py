@@ -4,47 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from ag_ui.core import BaseEvent
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 
-from yai_nexus_agentkit.adapter.smaller import linked
 from yai_nexus_agentkit.errors import ThreadNotFoundError, own_text
 from yai_nexus_agentkit.protocol.request import peer_declares
 from yai_nexus_agentkit.runs.identity import ThreadRef
-from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadStatus
 from yai_nexus_agentkit.runs.kept import Kept
 from yai_nexus_agentkit.runs.live_run import Disconnect, LiveRun, RunRequest
-from yai_nexus_agentkit.runs.operations import OperationCancelledError
 from yai_nexus_agentkit.runs.remote_run import RemoteRun
 from yai_nexus_agentkit.runs.restored import restored
 from yai_nexus_agentkit.runs.service import RunService
 from yai_nexus_agentkit.server.admission import Admission
 from yai_nexus_agentkit.server.agents import ServedAgent
-from yai_nexus_agentkit.server.body import PATCHES, Body, beside_the_loop, parse_body, receive_body
-from yai_nexus_agentkit.server.caller import Caller, StoredThread
-from yai_nexus_agentkit.server.media import media_response
+from yai_nexus_agentkit.server.body import Body, beside_the_loop, parse_body, receive_body
+from yai_nexus_agentkit.server.caller import Caller
 from yai_nexus_agentkit.server.origins import check_same_site
 from yai_nexus_agentkit.server.problems import answered, refused, timely
 from yai_nexus_agentkit.server.restoring import stored_of
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.stream import Found, Gated, RunResponse, ungated
 from yai_nexus_agentkit.server.thread_list import (
-    description,
-    page_of,
     shown_connection,
-    shown_entries,
-    shown_entry,
     shown_run,
     title_of,
 )
-from yai_nexus_agentkit.transport.agui_sse import MAX_FRAME
 from yai_nexus_agentkit.transport.wire import Posted, Refusal, Wire
 
 __all__ = ["Endpoints", "Handler"]
@@ -100,7 +90,7 @@ class Endpoints:
             orphaned=self.settings.orphaned,
             alone=not self.service.shares_locks,
             title=title_of(self.settings, posted.run_input),
-            admit=Admission(caller, posted, adapter, self._in_time).admitted,
+            admit=Admission(caller, posted, adapter, self.in_time).admitted,
             stored=stored_of(caller.identity, disconnect, self.settings.orphaned, source) if shared else "{}",
             source=source,
         )
@@ -130,7 +120,7 @@ class Endpoints:
         return (await self.found(caller, posted)).response(self.settings, self.refusal)
 
     async def current(self, thread: ThreadRef, *, lost: bool = False) -> LiveRun | RemoteRun | None:
-        return await self._in_time(self.service.current(thread.key, lost=lost))
+        return await self.in_time(self.service.current(thread.key, lost=lost))
 
     async def found(self, caller: Caller, posted: Posted, *, running: bool = True, gate: Gated = ungated) -> Found:
         """The thread's run under way, or the thread as it stands; without `running` always the latter, whose terminal
@@ -142,12 +132,12 @@ class Endpoints:
             await run.ended()
             run = None
         encoder, store = posted.encoder(), adapter.threads()
-        kept = Kept() if store is None else await self._kept(thread, [m.id for m in asked.messages])
+        kept = Kept() if store is None else await self.kept(thread, [m.id for m in asked.messages])
         if run is not None:
             return Found(
                 encoder=encoder, kept=kept, run=run, older=peer_declares(run.run_input) and not peer_declares(asked)
             )
-        known = store is not None and await self._in_time(store.exists(thread.key))
+        known = store is not None and await self.in_time(store.exists(thread.key))
         facts, limit = caller.facts(thread), self.settings.store_timeout
         encode = await gate(thread, encoder.encode) if known else encoder.encode
         frames = restored(adapter, asked, caller.identity, thread, facts, limit, kept.wire(encode))
@@ -165,7 +155,7 @@ class Endpoints:
         """The user's own web sockets."""
         caller = await self.caller(request)
         found = self.service.connections.of(self.agent.name, caller.identity.user)
-        return JSONResponse([shown_connection(one) for one in await self._in_time(found)])
+        return JSONResponse([shown_connection(one) for one in await self.in_time(found)])
 
     @asynccontextmanager
     async def received(self, request: Request, *, optional: bool = False) -> AsyncIterator[Body]:
@@ -179,7 +169,7 @@ class Endpoints:
     async def posted(self, caller: Caller, body: Body) -> Posted:
         """The request that a body makes on this wire."""
         wanted = self.wire.needs_history(body.data)
-        history = () if wanted is None else await self._in_time(caller.history(wanted))
+        history = () if wanted is None else await self.in_time(caller.history(wanted))
         parse = partial(self.wire.parse, body.data, history, self.settings.request_limits)
         posted = await beside_the_loop(body.raw, parse)
         for warning in posted.warnings:
@@ -213,100 +203,9 @@ class Endpoints:
                 raise Refusal(503, "NOT_READY", f"the {name} cannot be reached") from error
         return JSONResponse({"status": "ready"})
 
-    @answered
-    async def threads(self, request: Request) -> Response:
-        """The user's threads, last used first."""
-        caller = await self.caller(request)
-        page = page_of(request, caller.thread)
-        wanted = self.service.index.entries(self.agent.name, caller.identity.user, **page)
-        shape = self.settings.thread_list or shown_entries
-        return JSONResponse(shape(await self._in_time(wanted)))
-
-    @answered
-    async def describe(self, request: Request) -> Response:
-        """Give a thread another title, other metadata, or both."""
-        thread = await self._thread(request)
-        changed = description(await self._json(request))
-        return JSONResponse(shown_entry(await self._in_time(self._described(thread, changed))))
-
-    async def _described(self, thread: StoredThread, changed: Mapping[str, Any]) -> ThreadEntry:
-        index, key = self.service.index, thread.ref.key
-        found = await index.describe(key, **changed)
-        if found is None and await thread.store.exists(key):  # the index forgot it: it was restarted, or is full
-            waits = await thread.store.waits(key)
-            await index.touch(thread.ref, ThreadStatus.PAUSED if waits else ThreadStatus.IDLE)
-            found = await index.describe(key, **changed)
-        if found is None:
-            raise ThreadNotFoundError("there is no such thread")
-        return found
-
-    @answered
-    async def messages(self, request: Request) -> Response:
-        """The conversation as a ``MESSAGES_SNAPSHOT``."""
-        thread = await self._thread(request)
-        event = await self._in_time(thread.store.messages(thread.ref.key, thread.run))
-        event = (await self._kept(thread.ref)).placed(event)
-        answer = _event(event)
-        excess = len(answer.body) - MAX_FRAME
-        return answer if excess <= 0 else _event(linked(event, excess, thread.run) or event)
-
-    async def _kept(self, thread: ThreadRef, held: Sequence[str] = ()) -> Kept:
+    async def kept(self, thread: ThreadRef, held: Sequence[str] = ()) -> Kept:
         """What the thread's runs showed beside the conversation, for a page that holds the messages `held`."""
-        return Kept.of(await self._in_time(self.service.store.journal.kept(thread.key)), held)
-
-    @answered
-    async def media(self, request: Request) -> Response:
-        """The content behind a link of a snapshot."""
-        thread = await self._thread(request)
-        wanted = request.path_params["media_id"]
-        source = await self._in_time(thread.store.media(thread.ref.key, wanted, thread.run))
-        return media_response(source)
-
-    @answered
-    async def state(self, request: Request) -> Response:
-        """The state as a ``STATE_SNAPSHOT``."""
-        thread = await self._thread(request)
-        return _event(await self._in_time(thread.store.state(thread.ref.key, thread.run)))
-
-    @answered
-    async def patch_state(self, request: Request) -> Response:
-        """Apply a JSON Patch to the state."""
-        thread = await self._thread(request)
-        operations = await self._json(request)
-        settings = self.settings
-        if not isinstance(operations, list):
-            raise Refusal(422, "INVALID_PATCH", "the body is not a list of operations")
-        if len(operations) > settings.max_entries:
-            raise Refusal(422, "INVALID_PATCH", f"{len(operations)} operations; at most {settings.max_entries}")
-        as_node = request.query_params.get("as_node")
-        if as_node is not None and not settings.patch_as_node:
-            raise Refusal(422, "INVALID_PATCH", "as_node is not accepted (ServerSettings.patch_as_node)")
-        async with self._operation(thread):
-            await thread.store.patch_state(
-                thread.ref.key,
-                operations,
-                thread.run,
-                as_node=as_node,
-                max_size=settings.max_body,
-                executor=PATCHES,
-            )
-            waits = await thread.store.waits(thread.ref.key)
-            await self.service.index.touch(thread.ref, ThreadStatus.PAUSED if waits else ThreadStatus.IDLE)
-        return JSONResponse({"status": "updated"})
-
-    @answered
-    async def delete(self, request: Request) -> Response:
-        """Delete a thread."""
-        thread = await self._thread(request)
-        key = thread.ref.key
-        async with self._operation(thread):
-            try:
-                await thread.store.delete(key)
-            except ThreadNotFoundError:
-                await self.service.forget(key)  # deleted before, and the rest was not reached then
-                raise
-            await self.service.forget(key)
-        return JSONResponse({"status": "deleted"})
+        return Kept.of(await self.in_time(self.service.store.journal.kept(thread.key)), held)
 
     @answered
     async def cancel(self, request: Request) -> Response:
@@ -317,30 +216,9 @@ class Endpoints:
         if await self.service.cancel(thread.key):
             return JSONResponse({"status": "cancelling"}, status_code=202)
         store = (await caller.adapter()).threads()
-        if store is None or not await self._in_time(store.exists(thread.key)):
+        if store is None or not await self.in_time(store.exists(thread.key)):
             raise ThreadNotFoundError("there is no such thread")
         return JSONResponse({"status": "idle"})
-
-    @answered
-    async def agent_state(self, request: Request) -> Response:
-        """State and messages of a thread in one answer, in the shape of older integrations."""
-        caller = await self.caller(request)
-        body = await self._json(request)
-        thread_id = body.get("threadId") if isinstance(body, Mapping) else None
-        if not isinstance(thread_id, str):
-            raise Refusal(422, "INVALID_INPUT", "threadId is missing", path="/threadId")
-        if len(thread_id) > self.settings.max_id:
-            text = f"threadId has {len(thread_id)} characters; at most {self.settings.max_id}"
-            raise Refusal(422, "INVALID_INPUT", text, path="/threadId")
-        answer: dict[str, Any] = {"threadId": thread_id, "threadExists": False, "state": {}, "messages": []}
-        try:
-            thread = await caller.stored(thread_id)
-            state = await self._in_time(thread.store.state(thread.ref.key, thread.run))
-            messages = await self._in_time(thread.store.messages(thread.ref.key, thread.run))
-        except ThreadNotFoundError:
-            return JSONResponse(answer)
-        shown = messages.model_dump(mode="json", by_alias=True)["messages"]
-        return JSONResponse(answer | {"threadExists": True, "state": state.snapshot, "messages": shown})
 
     def refusal(self, error: Exception, agent: str | None = None) -> Response:
         """The wire's answer to an exception. It is counted for this agent, or for `agent`."""
@@ -352,34 +230,8 @@ class Endpoints:
         raises."""
         return await Caller.of(request, self.agent, self.settings, end)
 
-    async def _thread(self, request: Request) -> StoredThread:
-        """The thread that the path names. Raises `ThreadNotFoundError` if the agent keeps no threads."""
-        named, path = request.path_params["thread_id"], request.scope["path"]
-        ends = (f"/threads/{named}/messages", self.settings.older_path("messages", named))
-        end = next((end for end in ends if path.endswith(end)), "")
-        return await (await self.caller(request, end)).stored(named)
-
-    async def _json(self, request: Request) -> Any:
-        async with self.received(request) as body:
-            return body.data
-
-    async def _in_time(self, answer: Awaitable[T]) -> T:
+    async def in_time(self, answer: Awaitable[T]) -> T:
         """The answer of the storage of threads. Raises `Refusal` 504 if there is none in time."""
         with timely():
             async with asyncio.timeout(self.settings.store_timeout):
                 return await answer
-
-    @asynccontextmanager
-    async def _operation(self, thread: StoredThread) -> AsyncIterator[None]:
-        """Hold a thread while it is changed. Raises `ThreadBusyError`, and `Refusal`: 504 if the storage hangs, 409 if
-        somebody cancels."""
-        try:
-            with timely():
-                async with self.service.operation(thread.ref, limit=self.settings.store_timeout):
-                    yield
-        except OperationCancelledError as error:
-            raise Refusal(409, "CANCELLED", "the operation was cancelled") from error
-
-
-def _event(event: BaseEvent) -> Response:
-    return Response(event.model_dump_json(by_alias=True), media_type="application/json")

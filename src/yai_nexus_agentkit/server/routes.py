@@ -30,6 +30,7 @@ from yai_nexus_agentkit.server.openapi import (
     ThreadState,
     answers,
 )
+from yai_nexus_agentkit.server.thread_endpoints import ThreadEndpoints
 from yai_nexus_agentkit.transport.wire import Refusal
 
 __all__ = ["Entry", "entries", "paths_of", "refusals", "starlette_routes"]
@@ -79,7 +80,7 @@ class Entry:
 
 def entries(endpoints: Endpoints) -> list[Entry]:
     """The routes of one agent."""
-    it = endpoints
+    it, stored = endpoints, ThreadEndpoints(endpoints)
     thread = "/threads/{thread_id:agui_thread}"
     table = [
         Entry("POST", "", it.run, answers(None, 409, *_WITH_BODY), body=RUN_BODY),
@@ -90,24 +91,24 @@ def entries(endpoints: Endpoints) -> list[Entry]:
         Entry("GET", "/ready", it.ready, answers(Status)),
         Entry("POST", f"{thread}/cancel", it.cancel, answers(Status, 404, 504, done=(200, 202)), [THREAD_ID]),
         Entry("GET", f"{thread}/runs", it.runs, answers(list[dict[str, Any]], 404), [THREAD_ID]),
-        *_thread_routes(it, "/threads", f"{thread}/messages", f"{thread}/state", f"{thread}/state", thread),
+        *_thread_routes(stored, "/threads", f"{thread}/messages", f"{thread}/state", f"{thread}/state", thread),
     ]
     # A thread's id is any text: after what ends in a word, before what does not.
     path = f"{thread}/media/{{media_id:agui_thread}}"
-    table.insert(-1, Entry("GET", path, it.media, answers(bytes, 404, 504), MEDIA_PARAMETERS))
-    table.append(
-        Entry("PATCH", thread, it.describe, answers(ThreadShown, 404, 504, *_WITH_BODY), [THREAD_ID], DESCRIPTION_BODY)
-    )
+    table.insert(-1, Entry("GET", path, stored.media, answers(bytes, 404, 504), MEDIA_PARAMETERS))
+    renamed = answers(ThreadShown, 404, 504, *_WITH_BODY)
+    table.append(Entry("PATCH", thread, stored.describe, renamed, [THREAD_ID], DESCRIPTION_BODY))
     older = it.settings.older_paths
     if older is not None:
-        table += _thread_routes(it, *(path.replace("{}", "{thread_id:agui_thread}") for path in older.values()))
-        table += [
-            Entry("POST", "/agents/state", it.agent_state, answers(ThreadState, 504, *_WITH_BODY), body=STATE_BODY)
-        ]
+        table += _thread_routes(stored, *(path.replace("{}", "{thread_id:agui_thread}") for path in older.values()))
+        found = answers(ThreadState, 504, *_WITH_BODY)
+        table.append(Entry("POST", "/agents/state", stored.agent_state, found, body=STATE_BODY))
     return table
 
 
-def _thread_routes(it: Endpoints, listed: str, messages: str, state: str, patched: str, deleted: str) -> list[Entry]:
+def _thread_routes(
+    it: ThreadEndpoints, listed: str, messages: str, state: str, patched: str, deleted: str
+) -> list[Entry]:
     """The routes that have an older set of paths, too. The last one comes last: a thread id is any text."""
     patch = answers(Status, 404, 409, 504, *_WITH_BODY)
     parameters = [THREAD_ID, AS_NODE] if it.settings.patch_as_node else [THREAD_ID]
