@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import subprocess
@@ -112,6 +113,58 @@ async def test_the_errors_of_a_remote_agent(server: str, monkeypatch: pytest.Mon
     assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", "BACKEND_ERROR")
     events = await collect(AGUIAdapter(RemoteAdkSource(server, "errands", timeout=0.02)), run_input("slow"))
     assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", "IDLE_TIMEOUT")
+
+
+SESSION = b'{"id": "t", "appName": "a", "userId": "u", "state": {}, "events": [], "lastUpdateTime": 1.0}'
+HALF = (
+    b'data: {"author": "a", "id": "e", "partial": true, "content": {"role": "model", "parts": [{"text": "Half"}]}}\n\n'
+)
+BOM = b"\xef\xbb\xbf"
+Reply = tuple[str, str, bytes]
+"""Status, media type and body; the connection is closed then."""
+
+
+def stream(body: bytes) -> Reply:
+    return "200 OK", "text/event-stream; charset=utf-8", body
+
+
+FINE: Reply = ("200 OK", "application/json", SESSION)
+STRANGE: dict[str, tuple[Reply, Reply, str]] = {
+    "a page instead of the session": (("200 OK", "text/html", b"<html>Sign in</html>"), FINE, ""),
+    "another object": (("200 OK", "application/json", b'{"a": 1}'), FINE, ""),
+    "no session": (("200 OK", "application/json", b"null"), FINE, ""),
+    "not UTF-8": (("200 OK", "application/json", b'{"id": "\xff"}'), FINE, ""),
+    "nothing": (("204 No Content", "", b""), FINE, ""),
+    "the session is elsewhere": (("302 Found", "text/html", b"moved"), FINE, ""),
+    "the run is elsewhere": (FINE, ("307 Temporary Redirect", "", b""), ""),
+    "the run is forbidden": (FINE, ("403 Forbidden", "text/plain", b"no"), ""),
+    "a page instead of events": (FINE, ("200 OK", "text/html", b"<html>Sign in</html>"), ""),
+    "JSON instead of events": (FINE, FINE, ""),
+    "no JSON in an event": (FINE, stream(HALF + b"data: [DONE]\n\n"), "Half"),
+    "a list as an event": (FINE, stream(HALF + b"data: [1]\n\n"), "Half"),
+    "a number as an event": (FINE, stream(b"data: 1\n\n"), ""),
+    "wrong fields in an event": (FINE, stream(b'data: {"author": 5, "content": "x"}\n\n'), ""),
+    "cut within an event": (FINE, stream(BOM + HALF + HALF[:30]), "Half"),
+    "cut before an event's end": (FINE, stream(HALF + HALF[:-1]), "Half"),
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+async def test_whatever_answers_instead_of_an_adk_server_is_an_error_of_it(judge: Judge, name: str) -> None:
+    session, run, text = STRANGE[name]
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        status, kind, body = run if b"/run_sse" in await reader.readline() else session
+        head = f"HTTP/1.1 {status}\r\nlocation: /login\r\nconnection: close\r\n"
+        writer.write(f"{head}content-type: {kind}\r\n\r\n".encode() + body)
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as there:
+        port = there.sockets[0].getsockname()[1]
+        events = await Talk(AGUIAdapter(RemoteAdkSource(f"http://127.0.0.1:{port}", "a")), judge).say()
+    assert (events[-1]["type"], events[-1].get("code")) == ("RUN_ERROR", "BACKEND_ERROR")
+    assert text_of(events) == text
 
 
 async def test_a_remote_agent_is_a_model(server: str) -> None:

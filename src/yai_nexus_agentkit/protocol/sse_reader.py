@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
+
 __all__ = ["SSEReader"]
 
 
@@ -12,18 +14,27 @@ class SSEReader:
     texts may have in them.
     """
 
-    __slots__ = ("_data", "_rest")
+    __slots__ = ("_data", "_line")
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._line: list[bytes] = []
+        """The pieces of the line that has not ended: joined once, since an event may have megabytes."""
         self._data: list[str] = []
+
+    @property
+    def within(self) -> bool:
+        """An event has begun and is not complete."""
+        return bool(self._line or self._data)
 
     def feed(self, piece: bytes) -> list[str]:
         """The data of each event that is complete with `piece`."""
         found: list[str] = []
-        *lines, self._rest = (self._rest + piece).split(b"\n")
+        first, *lines = piece.split(b"\n")
+        if first:
+            self._line.append(first)
         for line in lines:
-            text = line.removesuffix(b"\r").decode("utf-8", "replace")
+            text = b"".join(self._line).removesuffix(b"\r").removeprefix(BOM_UTF8).decode("utf-8", "replace")
+            self._line = [line] if line else []
             if text.startswith("data:"):
                 self._data.append(text.removeprefix("data:").removeprefix(" "))
             elif not text and self._data:

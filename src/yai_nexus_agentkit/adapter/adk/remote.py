@@ -7,7 +7,7 @@ import os
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -19,6 +19,7 @@ from google.adk.runners import Runner
 from google.adk.sessions import BaseSessionService, Session
 from google.adk.sessions.base_session_service import ListSessionsResponse
 from google.genai import types
+from pydantic import BaseModel, ValidationError
 
 from yai_nexus_agentkit.adapter.adk.plan import Plan
 from yai_nexus_agentkit.adapter.adk.run import AdkRun
@@ -33,6 +34,7 @@ __all__ = ["RemoteAdkError", "RemoteAdkSource", "from_environment"]
 _logger = logging.getLogger(__name__)
 _HOST, _APP = "http://localhost:8000", "default_agent"
 _DEPTH = 200
+_Model = TypeVar("_Model", bound=BaseModel)
 
 
 class RemoteAdkError(AGUIAdapterError):
@@ -60,18 +62,23 @@ class _Server:
             if answer.status_code == 404 and missing:
                 return None
             self._check(answer)
-            return answer.json() if answer.content else None
+            return _read(answer.content) if answer.content else None
 
     async def events(self, body: Any) -> AsyncGenerator[Any, None]:
         """The frames of ``/run_sse``."""
         async with self._answer("POST", "/run_sse", body) as answer:
-            if answer.is_error:
+            kind = answer.headers.get("content-type", "").partition(";")[0]
+            if not answer.is_success or kind != "text/event-stream":
                 await answer.aread()
             self._check(answer)
+            if kind != "text/event-stream":
+                raise _Misunderstood(f"{kind or 'nothing'} instead of a stream of events")
             reader = SSEReader()
             async for piece in answer.aiter_bytes():
                 for data in reader.feed(piece):
-                    yield read_json(data, max_depth=_DEPTH)
+                    yield _read(data)
+            if reader.within:
+                raise RemoteAdkError("the ADK server's answer broke off within an event")
 
     @asynccontextmanager
     async def _answer(self, method: str, path: str, body: Any) -> AsyncIterator[httpx.Response]:
@@ -91,9 +98,30 @@ class _Server:
                 await client.aclose()
 
     def _check(self, answer: httpx.Response) -> None:
-        if answer.is_error:
+        if not answer.is_success:
             text = f"the ADK server answered {answer.status_code}: {answer.text[:500]}"
             raise RemoteAdkError(text, status=answer.status_code)
+
+
+class _Misunderstood(RemoteAdkError):
+    """The server answers, but not as an ADK server does: a page to sign in, a proxy's text."""
+
+    def __init__(self, found: object) -> None:
+        super().__init__(f"this is no answer of an ADK server: {found}")
+
+
+def _read(text: bytes | str) -> Any:
+    try:
+        return read_json(text, max_depth=_DEPTH)
+    except ValueError as error:
+        raise _Misunderstood(f"it {error}") from error
+
+
+def _made(model: type[_Model], data: Any) -> _Model:
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        raise _Misunderstood(f"no {model.__name__}: {error.errors()[0]['msg']}") from error
 
 
 def _plain(name: str) -> str:
@@ -114,7 +142,7 @@ class _RemoteSessions(BaseSessionService):
 
     async def get_session(self, *, app_name: str, user_id: str, session_id: str, config: Any = None) -> Session | None:
         found = await self._server.send("GET", _path(app_name, user_id, session_id), missing=True)
-        return None if found is None else Session.model_validate(found)
+        return None if found is None else _made(Session, found)
 
     async def create_session(
         self, *, app_name: str, user_id: str, state: Any = None, session_id: str | None = None
@@ -126,11 +154,11 @@ class _RemoteSessions(BaseSessionService):
             if error.status != 409 or session_id is None:  # it is there already: another request was quicker
                 raise
             made = await self._server.send("GET", _path(app_name, user_id, session_id))
-        return Session.model_validate(made)
+        return _made(Session, made)
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
         found = await self._server.send("GET", _path(app_name, user_id or ""))
-        return ListSessionsResponse(sessions=[Session.model_validate(one) for one in found])
+        return ListSessionsResponse(sessions=[_made(Session, one) for one in found])
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
         await self._server.send("DELETE", _path(app_name, user_id, session_id), missing=True)
@@ -153,7 +181,7 @@ class _RemoteArtifacts(InMemoryArtifactService):
     ) -> types.Part | None:
         path = f"{_path(app_name, user_id, session_id or '')}/artifacts/{quote(filename)}/versions/{version}"
         found = await self._server.send("GET", path, missing=True)
-        return None if found is None else types.Part.model_validate(found)
+        return None if found is None else _made(types.Part, found)
 
 
 class _RemoteRunner(Runner):
@@ -190,9 +218,9 @@ class _RemoteRunner(Runner):
         events = self._server.events(body)
         try:
             async for frame in events:
-                if "error" in frame and "author" not in frame:
+                if isinstance(frame, dict) and "error" in frame and "author" not in frame:
                     raise RemoteAdkError(str(frame["error"]))
-                yield Event.model_validate(frame)
+                yield _made(Event, frame)
         finally:
             await events.aclose()
 
