@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 import pytest
 from fastapi.openapi.models import OAuth2, OAuthFlowAuthorizationCode, OAuthFlows
-from google.adk.agents import Agent
+from google.adk.agents import Agent, BaseAgent, ParallelAgent
 from google.adk.apps import App, ResumabilityConfig
 from google.adk.artifacts import InMemoryArtifactService
 from google.adk.auth import AuthConfig, AuthCredential, AuthCredentialTypes, OAuth2Auth
@@ -128,6 +128,71 @@ async def test_the_stored_thread_is_what_was_streamed(judge: Judge, name: str) -
     talk = Talk(AGUIAdapter(SAMPLES[name][0]()), judge)
     await talk.say("go")
 
+    held = await stored(talk)
+    assert sorted(held, key=str) == sorted(((m["id"], m["role"], m.get("content")) for m in talk.messages), key=str)
+
+
+def numbered(*tools: str) -> list[types.Part]:
+    """Calls as local models number them, anew in each answer."""
+    calls = (types.FunctionCall(id=f"call_{n}", name=tool, args={"city": "Rome"}) for n, tool in enumerate(tools))
+    return [types.Part(function_call=call) for call in calls]
+
+
+class Unmodelled(BaseAgent):
+    """Makes calls without ids, all turns from the same parts, and speaks for the user."""
+
+    async def _run_async_impl(self, ctx: Any) -> AsyncGenerator[Event, None]:
+        call = types.FunctionCall(name="find", args={})
+        response = types.FunctionResponse(name="find", response={"n": 1})
+        for author, part in [
+            (self.name, types.Part(function_call=call)),
+            ("user", types.Part(text="Found?")),
+            (self.name, types.Part(function_response=response)),
+            (self.name, types.Part(text="One.")),
+        ]:
+            yield Event(author=author, invocation_id=ctx.invocation_id, content=types.Content(parts=[part]))
+
+
+AGAIN = ["get_weather", "get_weather"]
+ALIKE: dict[str, tuple[Callable[[], Any], int]] = {
+    # the agent, its calls in two turns
+    "ids that recur": (
+        lambda: Agent(
+            name="root", model=model(numbered(*AGAIN), ["One."], numbered(*AGAIN), ["Two."]), tools=[get_weather]
+        ),
+        4,
+    ),
+    "one id in an answer": (
+        lambda: Agent(
+            name="root",
+            model=model([*numbered(*AGAIN[:1]), *numbered(*AGAIN[:1])], ["One."], ["Two."]),
+            tools=[get_weather],
+        ),
+        2,
+    ),
+    "one id in parallel agents": (
+        lambda: ParallelAgent(
+            name="root",
+            sub_agents=[
+                Agent(name=name, model=model(numbered(*AGAIN[:1]), ["One."], ["Two."]), tools=[get_weather])
+                for name in ("red", "blue")
+            ],
+        ),
+        2,
+    ),
+    "no ids": (lambda: Unmodelled(name="root"), 2),
+}
+
+
+@pytest.mark.parametrize("name", ALIKE)
+async def test_each_call_has_an_id_and_a_result_of_its_own(judge: Judge, name: str) -> None:
+    build, count = ALIKE[name]
+    talk = Talk(AGUIAdapter(build()), judge)
+    for text in ("go", "again"):
+        await talk.say(text)
+    calls = [call["id"] for message in talk.messages for call in message.get("toolCalls") or ()]
+    assert len(set(calls)) == count
+    assert sorted(m["toolCallId"] for m in talk.messages if m["role"] == "tool") == sorted(calls)
     held = await stored(talk)
     assert sorted(held, key=str) == sorted(((m["id"], m["role"], m.get("content")) for m in talk.messages), key=str)
 

@@ -106,6 +106,8 @@ class History:
     """The events of a session that count, oldest first. More may be added while a run goes on."""
 
     events: list[Any] = field(default_factory=list)
+    _nameless: dict[str, list[str]] = field(default_factory=dict)
+    """By tool, the ids given to calls without one that have no response yet."""
 
     @classmethod
     def of(cls, events: Iterable[Any]) -> History:
@@ -118,7 +120,26 @@ class History:
                 del kept[first:]
             else:
                 kept.append(event)
-        return cls(kept)
+        history = cls()
+        for event in kept:
+            history.add(event)
+        return history
+
+    def add(self, event: Any) -> Any:
+        """The next event, as it counts: calls that an agent of one's own makes may have no id. They get one, and so do
+        their responses."""
+        if not all(one.id for one in (*calls_of(event), *responses_of(event))):
+            event = event.model_copy(deep=True)
+            for number, call in enumerate(calls_of(event)):
+                if not call.id:
+                    call.id = f"{event.id}-{number}"
+                    self._nameless.setdefault(call.name, []).append(call.id)
+            for number, response in enumerate(responses_of(event)):
+                if not response.id:
+                    waiting = self._nameless.get(response.name)
+                    response.id = waiting.pop(0) if waiting else f"{event.id}-{number}"
+        self.events.append(event)
+        return event
 
     def long_running(self) -> set[str]:
         """The calls of long running tools, of the events so far."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any
 
 from google.adk.models import LlmResponse
@@ -31,6 +32,8 @@ class RunPlugin(BasePlugin):
         self._began: dict[str, float] = {}
         """When each running tool began, by the id of its call."""
         self._refused: set[str] = set()
+        self._called: set[str | None] | None = None
+        """Ids of the thread's calls; None until a model gives one."""
         self._chunked: dict[tuple[str, str | None], str] = {}
         """Id of the answer whose chunks an agent gives now, by agent and branch."""
 
@@ -67,6 +70,21 @@ class RunPlugin(BasePlugin):
                 _logger.warning("the client's tool %r is left out: the agent has one of this name", name)
         llm_request.append_tools([tool for tool in tools if tool.name not in taken])
         return None
+
+    async def after_model_callback(self, *, callback_context: Any, llm_response: LlmResponse) -> None:
+        """Models number their calls anew in each answer (``call_0``). An id that the thread has gets a number: neither
+        ADK nor a client could tell the calls apart. Without one, ADK makes an id that models never see."""
+        if llm_response.partial or llm_response.content is None:
+            return
+        for part in llm_response.content.parts or ():
+            if (call := part.function_call) is not None and call.id:
+                if self._called is None:
+                    events = callback_context.session.events
+                    self._called = {one.id for event in events for one in event.get_function_calls()}
+                numbered = (f"{call.id}-{number}" for number in count(2))
+                while call.id in self._called:
+                    call.id = next(numbered)
+                self._called.add(call.id)
 
     def _waits(self, context: Any) -> bool:
         """The agent called a tool of the client's in this turn, and has no result."""

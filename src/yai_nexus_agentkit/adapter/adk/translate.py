@@ -137,9 +137,9 @@ class AdkTranslator(Translator):
     def feed(self, native: Any, /) -> list[BaseEvent]:
         if isinstance(native, Emission):
             return self._emitted(native)
-        if native.author == "user":  # the result of a task that was delegated
-            self._history.events.append(native)
-            return self._results(native)
+        if native.author == "user":  # the result of a task that was delegated, or what an agent says for the user
+            self._lacks = self._lacks or any(part.function_response is None for part in parts_of(native))
+            return self._results(self._history.add(native))
         return self._chunk(native) if native.partial else self._whole(native)
 
     def finish(self) -> list[BaseEvent]:
@@ -191,7 +191,7 @@ class AdkTranslator(Translator):
 
     def _whole(self, event: Any) -> list[BaseEvent]:
         """The whole answer of a model, the results of tools, or a change of the state."""
-        self._history.events.append(event)
+        event = self._history.add(event)
         self._long.update(event.long_running_tool_ids or ())
         events: list[BaseEvent] = []
         if parts_of(event):
