@@ -7,6 +7,7 @@ of OpenAI's two APIs, Anthropic's, Google's, LangChain's standard blocks and its
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from mimetypes import guess_type
 from typing import Any
 
 from ag_ui.core import (
@@ -42,6 +43,8 @@ _MAGIC = (
     ("JVBERi", "application/pdf"),
 )
 """First base64 characters of file formats, for blocks without the mime type that AG-UI demands."""
+_SCHEME = 20
+"""Characters of an address in which its scheme ends."""
 
 
 def part_from_block(block: Any) -> ContentPart | None:
@@ -77,8 +80,7 @@ def _standard(block: Mapping[str, Any]) -> ContentPart | None:
         return _media(block, kind, file=_string(block, "id"), mime=mime)
     inner = block.get("file")
     if isinstance(inner, Mapping):  # OpenAI: {"type": "file", "file": {"file_data" | "file_id", "filename"}}
-        data, handle = _string(inner, "file_data"), _string(inner, "file_id")
-        return _media(inner, kind, url=data, file=handle, provider="openai")
+        return _openai_file(inner, kind)
     data = _string(block, "base64") or (_string(block, "data") if block.get("source_type") == "base64" else None)
     return _media(block, kind, data=data, url=_string(block, "url"), file=_string(block, "file_id"), mime=mime)
 
@@ -107,11 +109,13 @@ def _plain_text(block: Mapping[str, Any]) -> ContentPart | None:
     return _text(block) or _standard({**block, "type": "file"})
 
 
-def _image_url(block: Mapping[str, Any]) -> ContentPart | None:
-    """OpenAI: ``image_url`` is an object with ``url`` or, in the Responses API and elsewhere, the address itself."""
-    inner = block.get("image_url")
-    url = _string(inner, "url") if isinstance(inner, Mapping) else _string(block, "image_url")
-    return _media(block, "image", url=url, file=_string(block, "file_id"), provider="openai")
+def _addressed(block: Mapping[str, Any]) -> ContentPart | None:
+    """OpenAI: ``image_url`` is an object with ``url`` or, in the Responses API and elsewhere, the address itself. vLLM
+    and OpenRouter have video and audio in the same form."""
+    kind = block["type"].removeprefix("input_").removesuffix("_url")
+    inner = block.get(f"{kind}_url")
+    url = _string(inner, "url") if isinstance(inner, Mapping) else _string(block, f"{kind}_url")
+    return _media(block, kind, url=url, file=_string(block, "file_id"), provider="openai")
 
 
 def _input_audio(block: Mapping[str, Any]) -> ContentPart | None:
@@ -122,8 +126,16 @@ def _input_audio(block: Mapping[str, Any]) -> ContentPart | None:
 
 
 def _input_file(block: Mapping[str, Any]) -> ContentPart | None:
-    url = _string(block, "file_data") or _string(block, "file_url")
-    return _media(block, "file", url=url, file=_string(block, "file_id"), provider="openai")
+    return _openai_file(block, "file")
+
+
+def _openai_file(block: Mapping[str, Any], kind: str) -> ContentPart | None:
+    """``file_data`` is base64 alone, as OpenAI's reference has it, or an address with the data in it."""
+    data, handle = _string(block, "file_data"), _string(block, "file_id")
+    if data and ":" not in data[:_SCHEME]:
+        mime, _ = guess_type(_string(block, "filename") or "")
+        return _media(block, kind, data=data, mime=mime)
+    return _media(block, kind, url=data or _string(block, "file_url"), file=handle, provider="openai")
 
 
 def _binary(block: Mapping[str, Any]) -> ContentPart | None:
@@ -202,8 +214,10 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any]], ContentPart | None]] = {
     "video": _standard,
     "file": _standard,
     "document": _standard,
-    "image_url": _image_url,
-    "input_image": _image_url,
+    "image_url": _addressed,
+    "input_image": _addressed,
+    "video_url": _addressed,
+    "audio_url": _addressed,
     "input_audio": _input_audio,
     "input_file": _input_file,
     "media": _gemini,

@@ -129,6 +129,7 @@ class OpenAI:
         return [
             Route(f"{path}{_CHAT}", self.completions, methods=["POST"]),
             Route(f"{path}/models", self.models, methods=["GET"]),
+            Route(f"{path}/models/", self.models, methods=["GET"]),
             Route(f"{path}/models/{{model:path}}", self.model, methods=["GET"]),
             Route(f"{path}/health", self.health, methods=["GET"]),
             Route(f"{path}/{{rest:path}}", self.unknown, methods=list(_METHODS)),
@@ -150,7 +151,8 @@ class OpenAI:
         if rest == _CHAT or rest in ("/health", "/models") or rest.startswith("/models/"):
             allow = "POST" if rest == _CHAT else "GET"
             raise Refusal(405, "METHOD_NOT_ALLOWED", f"allowed: {allow}", headers={"allow": allow})
-        raise Refusal(404, "NOT_FOUND", "there is no such path")
+        here = f"POST {self._options.path.rstrip('/')}{_CHAT}"
+        raise Refusal(404, "NOT_FOUND", f"there is no such path: agents answer chat completions, {here}")
 
     @answered
     async def models(self, request: Request) -> Response:
@@ -168,7 +170,7 @@ class OpenAI:
     async def model(self, request: Request) -> Response:
         """One agent."""
         identity, name = await self._identity(request), request.path_params["model"]
-        self._model(name or None)
+        self._model(name)
         return JSONResponse(await self._described(request, name, identity))
 
     async def _described(self, request: Request, name: str, identity: Identity) -> dict[str, Any]:

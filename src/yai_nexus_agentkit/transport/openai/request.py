@@ -103,11 +103,13 @@ def _message(message: Any, path: str) -> Mapping[str, Any]:
     role, content = message.get("role"), message.get("content")
     if role not in _ROLES:
         raise _wrong(f"{path}/role", f"the role must be one of {', '.join(_ROLES)}")
-    if role == "user":
+    if role == "user" or (role == "tool" and _has_media(content)):
         read: dict[str, Any] = {"content": _content(content, f"{path}/content")}
     else:
-        read = {"content": _text(content, f"{path}/content", optional=role == "assistant")}
+        read = {"content": _text(content, f"{path}/content", answer=role == "assistant")}
     if role == "assistant":
+        refused = message.get("refusal")
+        read["content"] = read["content"] or (clean_text(refused) if isinstance(refused, str) else "")
         calls = message.get("tool_calls") or []
         if not isinstance(calls, list):
             raise _wrong(f"{path}/tool_calls", "tool_calls must be a list")
@@ -146,9 +148,15 @@ def _by_media_type(block: Mapping[str, Any]) -> Mapping[str, Any]:
     return block
 
 
-def _text(content: Any, path: str, *, optional: bool) -> str:
-    """Of a message that has no media."""
-    if content is None and optional:
+def _has_media(content: Any) -> bool:
+    """A result is more than text: tools of the caller take pictures, for example of a screen."""
+    return isinstance(content, list) and any(isinstance(b, Mapping) and _written(b) is None for b in content)
+
+
+def _text(content: Any, path: str, *, answer: bool) -> str:
+    """Of a message that has no media. An `answer` may have no text; pictures and thoughts of other models, which talked
+    with the user before, are left out of it."""
+    if content is None and answer:
         return ""
     if isinstance(content, str):
         return clean_text(content)
@@ -156,11 +164,17 @@ def _text(content: Any, path: str, *, optional: bool) -> str:
         raise _wrong(path, "content must be a text or a list of text parts")
     texts: list[str] = []
     for n, block in enumerate(content):
-        text = (block.get("text") or block.get("refusal")) if isinstance(block, Mapping) else None
-        if not isinstance(text, str):
+        text = _written(block) if isinstance(block, Mapping) else None
+        if text is not None:
+            texts.append(clean_text(text))
+        elif not (answer and isinstance(block, Mapping)):
             raise _wrong(f"{path}/{n}", "this part is not text")
-        texts.append(clean_text(text))
     return "".join(texts)
+
+
+def _written(block: Mapping[str, Any]) -> str | None:
+    """The text of a part; None for another one."""
+    return next((text for name in ("text", "refusal") if isinstance(text := block.get(name), str)), None)
 
 
 def _call(call: Any, path: str) -> Mapping[str, Any]:
