@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -318,6 +319,23 @@ async def test_runs_are_dropped_and_swept(logs: list[RunLog], agent: str) -> Non
     assert await asyncio.wait_for(following, 30) == []
     assert [h.id for h in await other.runs(third.thread.key)] == []
     assert [h.id for h in await other.runs(second.thread.key)] == [second.id]
+
+
+async def test_a_sweep_that_fails_in_the_middle_leaves_no_entries_for_ever(tmp_path: Path, agent: str) -> None:
+    path, run = tmp_path / "store.db", head(ref(agent), fence=1)
+    async with open_store(f"sqlite:{path}") as store:
+        assert store.log is not None
+        await store.log.create(run)
+        await store.log.append([Batch(run.id, 1, b"x", last=True)])
+        with closing(sqlite3.connect(path, isolation_level=None)) as database:
+            database.execute(
+                "CREATE TRIGGER broken BEFORE DELETE ON agui_log BEGIN SELECT RAISE(ABORT, 'the disk is full'); END"
+            )
+            with pytest.raises(sqlite3.Error, match="the disk is full"):
+                await store.log.sweep(before=time.time() + 60)
+            database.execute("DROP TRIGGER broken")
+            assert await store.log.sweep(before=time.time() + 60) == 1
+            assert database.execute("SELECT count(*) FROM agui_log").fetchall() == [(0,)]
 
 
 async def _all(log: RunLog, run: str) -> list[bytes]:

@@ -241,9 +241,10 @@ class SqlLog:
         return bool(await self._database.rows("SELECT id FROM agui_runs WHERE id = ?", run))
 
     async def _forget(self, condition: str, arg: Any) -> int:
+        # Entries first: a worker that ends in between leaves runs, which are found again, and no entries without a run.
+        runs = f"SELECT id FROM agui_runs WHERE {condition}"
+        await self._database.rows(f"DELETE FROM agui_log WHERE run IN ({runs})", arg)
         gone = await self._database.rows(f"DELETE FROM agui_runs WHERE {condition} RETURNING id", arg)
-        for (run,) in gone:
-            await self._database.rows("DELETE FROM agui_log WHERE run = ?", run)
         if gone:
             await self._database.notify(APPENDS, ",".join(run for (run,) in gone[:100]) if len(gone) <= 100 else "*")
         return len(gone)

@@ -160,14 +160,14 @@ class RedisLog:
         return bool(await self._client.exists(_run(run)))
 
     async def _forget(self, runs: Sequence[bytes]) -> None:
-        for head in await self._heads(runs):
-            if head is None:
-                continue
+        for run, head in zip(runs, await self._heads(runs), strict=True):
+            own = run.decode()
             async with self._client.pipeline() as steps:
-                steps.delete(_run(head.id), _stream(head.id))
-                steps.zrem(_runs(head.thread.key), head.id)
-                steps.zrem("agui:open", head.id)
-                steps.zrem("agui:ended", head.id)
+                steps.delete(_run(own), _stream(own))
+                if head is not None:  # Redis may have evicted it
+                    steps.zrem(_runs(head.thread.key), own)
+                steps.zrem("agui:open", own)
+                steps.zrem("agui:ended", own)
                 await steps.execute()
         if runs:
             await self._client.publish(APPENDS, EVERY_RUN)
