@@ -14,8 +14,9 @@ _OVER = 60.0
 """Seconds without a failure after which the next one is a new outage."""
 _SETTLED = 5.0
 """Seconds after which an attempt that did not fail works, where success shows no sign."""
-_AWAY = frozenset({"ConnectionError", "TimeoutError", "OperationalError", "OSError"})
-"""Names of exceptions that mean a lost connection. Each store's client has its own."""
+_AWAY = frozenset({"ConnectionError", "TimeoutError", "OperationalError", "OSError", "ReadOnlySqlTransaction"})
+"""Names of exceptions that mean a lost connection, or one to a server that does not serve. Each store's client has its
+own."""
 
 
 def _is_away(error: Exception) -> bool:

@@ -9,9 +9,10 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 from uuid import uuid4
 
+import psycopg
 import pytest
 
 from tests.support.postgres import postgres
@@ -376,6 +377,44 @@ async def test_an_unknown_address_is_refused(address: str) -> None:
     with pytest.raises(ValueError, match="a store is memory:, sqlite:PATH"):
         async with open_store(address):
             pass
+
+
+# ------------------------------------------------------------------ connections
+
+
+async def test_connections_that_postgresql_closed_are_replaced(database: str) -> None:
+    others = "FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND usename = 'agui'"
+    async with (
+        await psycopg.AsyncConnection.connect(database, autocommit=True) as admin,
+        open_store(database) as store,
+    ):
+
+        async def close(*before: LiteralString) -> None:
+            for statement in (*before, f"SELECT pg_terminate_backend(pid) {others}"):
+                await admin.execute(statement)
+            while (await (await admin.execute(f"SELECT 1 {others}")).fetchall()) != []:
+                await asyncio.sleep(0.01)
+
+        async def use() -> None:
+            found = await asyncio.gather(*(store.locks.acquire(uuid4().hex, "me", lease=60) for _ in range(20)))
+            assert all(found)
+
+        await use()
+        await close()  # a restart, a limit for idle connections
+        await use()
+        try:
+            await close("ALTER ROLE agui SET default_transaction_read_only = on")  # it is no primary any more
+            with pytest.raises(store.away):
+                await use()
+            await admin.execute("ALTER ROLE agui RESET default_transaction_read_only")
+            await use()
+            await close("ALTER ROLE agui NOLOGIN")
+            async with asyncio.timeout(8):
+                with pytest.raises(store.away):
+                    await use()
+        finally:
+            for change in ("LOGIN", "RESET default_transaction_read_only"):
+                await admin.execute(f"ALTER ROLE agui {change}")
 
 
 # ------------------------------------------------------------------ the board
