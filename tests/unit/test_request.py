@@ -8,9 +8,10 @@ import time
 from typing import Any
 
 import pytest
-from ag_ui.core import AssistantMessage, RunAgentInput, UserMessage
+from ag_ui.core import AssistantMessage, Message, RunAgentInput, UserMessage
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
 
 from yai_nexus_agentkit.errors import RunInputError
 from yai_nexus_agentkit.protocol.request import RequestLimits, parse_request, peer_declares
@@ -350,6 +351,61 @@ def test_refusals_say_where_and_why(raw: Any, path: str, reason: str) -> None:
     assert caught.value.path == path
     assert reason.lower() in caught.value.reason.lower()
     assert path in str(caught.value)
+
+
+class Own(str):
+    """Text of a class of its own."""
+
+
+@pytest.mark.parametrize("role", ["user", "assistant", "system", "developer", "tool", "reasoning", 5, ["user"], None])
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"id": "m", "content": "text"},
+        {"id": "m", "content": "text", "name": "n"},
+        {"id": "m", "content": "text", "extra": {"x": None}},
+        {"id": "m", "content": "text", "subagentRunId": None},
+        {"id": "", "content": ""},
+        {"id": Own("m"), "content": Own("text")},
+        {"id": "m", "name": "n"},
+        {"id": "m", "text": "no content"},
+        {"content": "text", "name": "no id"},
+        {"id": 5, "content": "text"},
+        {"id": "m", "content": 5},
+        {"id": "m", "content": True},
+        {"id": "m", "content": {"text": "text"}},
+        {"id": "m", "content": b"text"},
+    ],
+    ids=repr,
+)
+def test_messages_without_a_check_are_what_pydantic_makes_of_them(role: Any, members: dict[str, Any]) -> None:
+    """A message of text alone is made without pydantic's validation, and none that it would change or refuse."""
+    raw = {"role": role, **members}
+    present = {key: value for key, value in raw.items() if value is not None}
+    try:
+        expected = TypeAdapter(Message).validate_python(present)
+    except ValidationError:
+        with pytest.raises(RunInputError):
+            parse_request(request(raw))
+        return
+    [made] = parse_request(request(raw)).messages
+    assert made == expected
+    assert made.model_fields_set == expected.model_fields_set
+    assert made.model_dump_json(by_alias=True) == expected.model_dump_json(by_alias=True)
+    assert made.model_extra == expected.model_extra
+
+
+@pytest.mark.parametrize("dropped", [(), (0,), (0, 2, 3)])
+@pytest.mark.parametrize("place", range(5))
+def test_a_fault_between_messages_without_one_has_its_place(place: int, dropped: tuple[int, ...]) -> None:
+    """Also beside messages that are dropped, and those of which a later one has the id."""
+    messages: list[Any] = [user("said", f"m{n}") for n in range(5)]
+    for n in dropped:
+        messages[n] = {"id": f"m{n}", "role": "activity"} if n else user("again", "m4")
+    messages.insert(place, {"id": "wrong", "role": "assistant", "content": 5})
+    with pytest.raises(RunInputError) as caught:
+        parse_request(request(*messages))
+    assert caught.value.path == f"/messages/{place}/content"
 
 
 @pytest.mark.parametrize(

@@ -11,15 +11,26 @@ take a thousand times its size.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from ag_ui.core import Context, Message, ResumeEntry, RunAgentInput, Tool
+from ag_ui.core import (
+    AssistantMessage,
+    Context,
+    DeveloperMessage,
+    Message,
+    ResumeEntry,
+    RunAgentInput,
+    SystemMessage,
+    Tool,
+    UserMessage,
+)
 from pydantic import FailFast, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from yai_nexus_agentkit.errors import RunInputError
+from yai_nexus_agentkit.protocol.deltas import unchecked
 from yai_nexus_agentkit.protocol.json.json_safe import MAX_DEPTH, json_safe
 from yai_nexus_agentkit.protocol.json.reader import read_json
 from yai_nexus_agentkit.protocol.parts import part_from_block, type_of
@@ -27,6 +38,12 @@ from yai_nexus_agentkit.protocol.parts import part_from_block, type_of
 __all__ = ["RequestLimits", "empty_request", "parse_request", "peer_declares"]
 
 _ROLES = frozenset({"developer", "system", "assistant", "user", "tool", "reasoning"})
+_PLAIN: Mapping[str, Callable[..., Message]] = {
+    model.model_fields["role"].default: unchecked(model, "id", "role", "content")
+    for model in (UserMessage, AssistantMessage, SystemMessage, DeveloperMessage)
+}
+"""By role: makes a message that has no more than text, as most of a long thread."""
+_MADE: frozenset[type[Any]] = frozenset((UserMessage, AssistantMessage, SystemMessage, DeveloperMessage))
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 _SEQUENCES = (list, tuple)
 _CONTAINERS = (dict, list, tuple)
@@ -88,13 +105,11 @@ def parse_request(
         warnings += found
     faults: list[tuple[str, str]] = []
     lists: dict[str, list[Any]] = {}
-    for key, adapter in _LISTS.items():
+    for key in _LISTS:
         if isinstance(items := cleaned.get(key), list):
             cleaned[key] = []  # put back below: the class would look at each item once more
-            try:
-                lists[key] = adapter.validate_python(items)
-            except ValidationError as error:
-                faults += _faults(error, items, key, origins)
+            faults += _validate(items, key, origins if key == "messages" else range(len(items)))
+            lists[key] = items
     try:
         parsed = RunAgentInput.model_validate(cleaned)
     except ValidationError as error:
@@ -103,6 +118,20 @@ def parse_request(
         (path, reason), *others = faults[:_FAULTS]
         raise RunInputError("; ".join((reason, *(f"{place}: {text}" for place, text in others))), path=path)
     return parsed.model_copy(update=lists)
+
+
+def _validate(items: list[Any], key: str, origins: Sequence[int]) -> list[tuple[str, str]]:
+    """Put models in the place of this list's items, and return the faults of the first that cannot be one. `origins`:
+    the items' places in the request."""
+    places = [n for n, item in enumerate(items) if item.__class__ not in _MADE]
+    left = [items[n] for n in places]
+    try:
+        models = _LISTS[key].validate_python(left)
+    except ValidationError as error:
+        return _faults(error, left, key, [origins[n] for n in places])
+    for n, model in zip(places, models, strict=True):
+        items[n] = model
+    return []
 
 
 def empty_request(thread_id: str, version: str | None = "1.0") -> RunAgentInput:
@@ -135,8 +164,8 @@ def _check_limits(data: Mapping[str, Any], limits: RequestLimits) -> None:
         check(f"/{key}", data.get(key), limits.messages if key == "messages" else limits.entries, "entries")
     messages = data.get("messages")
     for index, message in enumerate(messages if isinstance(messages, list) else ()):
-        if not isinstance(message, dict) or list not in map(type, message.values()):  # most messages
-            continue
+        if not isinstance(message, dict) or (len(message) == 3 and message.get("content").__class__ is str):
+            continue  # most messages
         for key in ("content", "toolCalls", "tool_calls"):
             if isinstance(message.get(key), list):
                 check(f"/messages/{index}/{key}", message[key], limits.entries, "entries")
@@ -213,10 +242,14 @@ def _entry(entry: Any) -> Any:
 
 
 def _message(message: Any, index: int, warnings: list[str]) -> Any:
-    """The cleaned message, or `_DROPPED`."""
+    """The cleaned message, as a model if nothing about it can be wrong; or `_DROPPED`."""
     if not isinstance(message, dict):
         return message
     role = message.get("role")
+    if len(message) == 3 and role.__class__ is str and role in _PLAIN:
+        own_id, content = message.get("id"), message.get("content")
+        if own_id.__class__ is content.__class__ is str:
+            return _PLAIN[role](own_id, role, content)
     if isinstance(role, str) and role not in _ROLES:
         if role != "activity":
             _warn(warnings, f"/messages/{index}: message of unknown role {role[:100]!r} dropped")
@@ -224,7 +257,7 @@ def _message(message: Any, index: int, warnings: list[str]) -> Any:
     if None in message.values():
         message = _without_nulls(message)
     content = message.get("content")
-    if content.__class__ is str and role != "assistant":  # most messages
+    if content.__class__ is str and role != "assistant":
         return message
     if role in ("user", "tool") and isinstance(content, list | tuple):
         message = {**message, "content": _parts(content, f"/messages/{index}/content", warnings) or ""}
@@ -284,7 +317,7 @@ def _source(part: Any) -> tuple[str, str] | None:
 
 def _unique(messages: Sequence[Any], places: list[int], warnings: list[str]) -> list[int]:
     """Of these places of messages, those of the last message with its id."""
-    ids = [_id(messages[index]) for index in places]
+    ids = [m.id if (m := messages[index]).__class__ in _MADE else _id(m) for index in places]
     if len(set(ids)) == len(ids):
         return places
     last = dict(zip(ids, places, strict=True))
@@ -304,7 +337,7 @@ def _id(message: Any) -> str | int:
 
 def _faults(error: ValidationError, data: Any, key: str, origins: Sequence[int]) -> list[tuple[str, str]]:
     """Place and reason of the first faults in `data`, which is the request's member `key`, or with ``""`` the request.
-    Of the branches of a union the one that got furthest counts. `origins`: the places of messages in the raw request.
+    Of the branches of a union the one that got furthest counts. `origins`: the places in the request of a list's items.
     """
     left = [(_path(detail, data), detail["msg"]) for detail in error.errors(include_url=False, include_context=False)]
     found: list[tuple[str, str]] = []
@@ -313,7 +346,7 @@ def _faults(error: ValidationError, data: Any, key: str, origins: Sequence[int])
         alike = [fault for fault in left if fault[0][: len(first)] == first]
         left = [fault for fault in left if fault[0][: len(first)] != first]
         path, reason = max(alike, key=lambda fault: len(fault[0]))
-        if key == "messages" and isinstance(path[0], int):
+        if key and isinstance(path[0], int):
             path = (origins[path[0]], *path[1:])
         parts = (str(part).replace("~", "~0").replace("/", "~1") for part in ((key, *path) if key else path))
         found.append(("".join(f"/{part}" for part in parts), reason))
