@@ -378,6 +378,25 @@ async def test_a_stop_at_any_event(judge: Judge) -> None:
     assert ends == {"{'type': 'cancelled'}", "None"}  # too late: the last batch was on its way
 
 
+@SOURCES
+async def test_a_stop_while_the_reader_is_busy(judge: Judge, source: Any) -> None:
+    """The reader's own waits are not cut off; the run ends when it asks for the next event."""
+    control, events, undisturbed = RunControl(), [], False
+    async for event in AGUIAdapter(long_graph(), options=AdapterOptions(source=source)).run(
+        request("t", "hi"), control=control
+    ):
+        events.append(wire(event))
+        if event.type == EventType.TEXT_MESSAGE_CONTENT and not control.stopped:
+            asyncio.get_running_loop().call_soon(control.stop)
+            await asyncio.sleep(0.01)
+            undisturbed = True
+
+    assert undisturbed
+    assert events[-1]["outcome"] == {"type": "cancelled"}
+    assert not others()
+    judge([events], clients=DECLARED, ignore=["AGUI204"])
+
+
 async def test_a_stop_after_the_end_does_nothing(judge: Judge) -> None:
     control = RunControl()
     events = await read(AGUIAdapter(chat(scripted("Yes."))), request("t", "hi"), control=control)

@@ -9,16 +9,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from typing import Generic, TypeVar
+from typing import Any, TypeVar
 
 from yai_nexus_agentkit.adapter.options import AdapterOptions
 from yai_nexus_agentkit.errors import AGUIAdapterError, Code, RunTimeoutError
 
-__all__ = ["Controlled", "RunControl", "Stopped", "Watch"]
+__all__ = ["RunControl", "Stopped", "Watch"]
 
 T = TypeVar("T")
-N = TypeVar("N")
-R = TypeVar("R")
 
 
 class Stopped(Exception):
@@ -35,9 +33,13 @@ class RunControl:
     def __init__(self) -> None:
         self._stop: Stopped | None = None
         self._waiting: asyncio.Task[object] | None = None
-        """The task that awaits the agent right now."""
-        self.heard = 0.0
-        """When the agent last gave an event (``time.monotonic``)."""
+        """The task that awaits the agent, or awaited it last if `_agent` gives its events."""
+        self._agent: AsyncGenerator[Any, None] | None = None
+        """The agent's native events. It runs exactly while somebody waits for the next one."""
+        self._cancelled: asyncio.Task[object] | None = None
+        """The task that `stop` cancelled."""
+        self.asked = 0.0
+        """When the agent was last asked for something (``time.monotonic``)."""
 
     @property
     def stopped(self) -> bool:
@@ -50,31 +52,30 @@ class RunControl:
         if self._stop is not None:
             return
         self._stop = Stopped(error)
-        if self._waiting is not None:
+        if self._waiting is not None and getattr(self._agent, "ag_running", True):
+            self._cancelled = self._waiting
             self._waiting.cancel()
 
     def listen(self) -> None:
         """The current task begins to wait for the agent. Raises `Stopped`."""
         if self._stop is not None:
             raise self._stop
-        self._waiting = asyncio.current_task()
+        self._waiting, self.asked = asyncio.current_task(), time.monotonic()
 
-    def hear(self) -> None:
-        """The wait is over: the agent has given something."""
-        self._waiting, self.heard = None, time.monotonic()
+    def over(self) -> None:
+        """Nobody waits for the agent any more."""
+        self._waiting = None
 
-    def hearing(self, feed: Callable[[N], R]) -> Callable[[N], R]:
-        """`feed`, which gets what the agent gives: each call of it is the end of a wait."""
-
-        def heard(native: N) -> R:
-            self._waiting, self.heard = None, time.monotonic()
-            return feed(native)
-
-        return heard
+    def listening(self, natives: AsyncGenerator[Any, None]) -> Callable[[], None]:
+        """The function to call before each of the agent's native events is awaited: `listen`. An error while they are
+        awaited is for `cause`."""
+        self._agent = natives
+        return self.listen
 
     def cause(self, error: BaseException) -> BaseException:
         """The error that ended a wait, `Stopped` for the cancellation that `stop` made; any other error as it is."""
-        task, self._waiting = self._waiting, None
+        self.over()
+        task, self._cancelled = self._cancelled, None
         if isinstance(error, asyncio.CancelledError) and self._stop is not None and task is not None:
             return self._stop if task.uncancel() == 0 else error
         return error
@@ -88,23 +89,8 @@ class RunControl:
             if (cause := self.cause(error)) is error:
                 raise
             raise cause from None
-        self.hear()
+        self.over()
         return result
-
-
-class Controlled(Generic[T]):
-    """An agent's native events, without a coroutine of ours around each. Asking for the next one raises `Stopped` if
-    the run is stopped; the reader calls what `RunControl.hearing` returns when it has it, or `cause` if that failed."""
-
-    def __init__(self, natives: AsyncGenerator[T, None], control: RunControl) -> None:
-        self._next, self._listen = natives.__anext__, control.listen
-
-    def __aiter__(self) -> Controlled[T]:
-        return self
-
-    def __anext__(self) -> Awaitable[T]:
-        self._listen()
-        return self._next()
 
 
 class Watch:
@@ -113,7 +99,7 @@ class Watch:
     def __init__(self, control: RunControl, options: AdapterOptions, oldest_tool: Callable[[], float | None]) -> None:
         self._control, self._options, self._oldest_tool = control, options, oldest_tool
         self._loop = asyncio.get_running_loop()
-        self._began = control.heard = time.monotonic()
+        self._began = control.asked = time.monotonic()
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
@@ -139,7 +125,7 @@ class Watch:
         options, tool = self._options, self._oldest_tool()
         limits = (
             (options.execution_timeout, self._began, Code.EXECUTION_TIMEOUT, "the run took longer than"),
-            (options.idle_timeout, self._control.heard, Code.IDLE_TIMEOUT, "the agent was silent for"),
+            (options.idle_timeout, self._control.asked, Code.IDLE_TIMEOUT, "the agent was silent for"),
             (options.tool_timeout, now if tool is None else tool, Code.TOOL_TIMEOUT, "a tool took longer than"),
         )
         return [(since + s, code, f"{text} {s:g} seconds") for s, since, code, text in limits if s is not None]

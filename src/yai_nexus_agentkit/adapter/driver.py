@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from ag_ui.core import BaseEvent, RunAgentInput, RunErrorEvent
 
-from yai_nexus_agentkit.adapter.control import Controlled, RunControl, Stopped, Watch
+from yai_nexus_agentkit.adapter.control import RunControl, Stopped, Watch
 from yai_nexus_agentkit.adapter.hook_calls import acall_hook, being_cancelled, call_hook, error_text
 from yai_nexus_agentkit.adapter.outlet import Outlet
 from yai_nexus_agentkit.adapter.run_context import RunContext
@@ -83,12 +83,14 @@ class Driver:
                 outlet.check()
                 feed, wire = self._feed(prepared.translator, outlet), outlet.wire
                 async with aclosing(prepared.events()) as natives:
-                    async for native in natives if self._control is None else Controlled(natives, self._control):
+                    listen = _nothing if self._control is None else self._control.listening(natives)
+                    listen()
+                    async for native in natives:
                         try:
                             events = feed(native)
                         except Exception as error:
                             _skip(native, error)
-                            continue
+                            events = ()
                         for event in events:
                             try:
                                 sent = wire(event)  # no function between: it happens for every token
@@ -99,6 +101,7 @@ class Driver:
                             yield sent
                         if run.failure is not None:
                             raise run.failure
+                        listen()
                 for sent in self._finished(prepared.translator, outlet):
                     yield sent
                 outlet.check()
@@ -149,7 +152,7 @@ class Driver:
             feed = partial(self._with_sent, feed)
         if hooks.on_event is not None or hooks.record is not None:
             feed = partial(_hooked, feed, outlet)
-        return feed if self._control is None else self._control.hearing(feed)
+        return feed
 
     def _with_sent(self, feed: Callable[[Any], list[BaseEvent]], native: Any) -> list[BaseEvent]:
         return [*feed(native), *self._run.take_sent()]
@@ -193,7 +196,7 @@ class Driver:
 
     def _finished(self, translator: Translator, outlet: Outlet[T]) -> list[T]:
         if self._control is not None:
-            self._control.hear()
+            self._control.over()
         try:
             events = translator.finish()
         except AGUIAdapterError:
@@ -319,6 +322,10 @@ def _with_raw(feed: Callable[[Any], list[BaseEvent]], translator: Translator, na
         for event in events:
             event.raw_event = raw
     return events
+
+
+def _nothing() -> None:
+    """Nobody can stop the run."""
 
 
 def _skip(native: Any, error: Exception) -> None:
