@@ -55,6 +55,8 @@ class Call:
     """Id of the message that made the call; empty if it is unknown."""
     scope: str | None = None
     """The graph or agent whose model made the call; None if it is unknown."""
+    place: str = ""
+    """The node run whose model made the call; empty if it is unknown. Parallel runs of a node have one scope."""
     name: str = ""
     args: Any = None
     """The arguments, once they are complete."""
@@ -86,6 +88,10 @@ class ThreadCalls:
     """By message and raw id."""
     _alike: dict[str, list[Call]] = field(default_factory=dict)
     """By the model's id, oldest first. Those without one are at ``""`` too."""
+    _placed: dict[tuple[str, str], Call] = field(default_factory=dict)
+    """The newest one by the model's id and place."""
+    _executed: dict[str, Call] = field(default_factory=dict)
+    """By the tool run that executes it, or did."""
     _unanswered: dict[str, Call] = field(default_factory=dict)
     """Those without a result."""
     _idle: dict[str, Call] = field(default_factory=dict)
@@ -115,6 +121,11 @@ class ThreadCalls:
         call.args = call.args if args is None else args
         return call
 
+    def at(self, place: str, call: Call) -> None:
+        """Record that a model of this node run made the call."""
+        call.place = place
+        self._placed[call.given or call.raw, place] = call
+
     def shown(self, call_id: str, maker: str, *, scope: str | None = "", name: str = "") -> Call:
         """Record that the client has this call of the message `maker`, by a snapshot or of its own."""
         call, raw = self._recorded(call_id), call_id.removesuffix(f"-{maker}")
@@ -140,6 +151,7 @@ class ThreadCalls:
     def runs(self, call: Call, run: str) -> None:
         """Record that a tool run executes the call."""
         call.run, call.ran = run, True
+        self._executed[run] = call
         self._idle.pop(call.id, None)
 
     def failed(self, call: Call) -> None:
@@ -173,22 +185,25 @@ class ThreadCalls:
         """The call `raw` of the message `maker`, if it is recorded."""
         return self._made.get((maker, raw))
 
-    def newest(self, raw: str, scope: str, run: str = "") -> Call | None:
-        """The newest call `raw` of this scope. Of twins the one that the tool run `run` executes, else the first one
-        that waits."""
+    def newest(self, raw: str, scope: str, run: str = "", place: str = "") -> Call | None:
+        """The call `raw` that the tool run `run` executes; else the newest one of this place, or of this scope. Of
+        twins, the first one that waits."""
+        if (own := self._executed.get(run)) is not None and raw in (own.given, own.raw):
+            return own
         alike = self._alike.get(raw, ())
-        for call in reversed(alike):
-            if call.scope == scope:
-                if len(alike) == 1 or (raw and (not call.given or call.given == call.raw)):
-                    return call
-                twins = [one for one in alike if one.maker == call.maker]
-                return min(twins, key=lambda it: (it.run != run or not run, it.result is not None, it.run is not None))
-        return None
+        call = self._placed.get((raw, place)) or next((one for one in reversed(alike) if one.scope == scope), None)
+        if call is None or len(alike) == 1 or (raw and (not call.given or call.given == call.raw)):
+            return call
+        twins = [one for one in alike if one.maker == call.maker]
+        return min(twins, key=lambda it: (it.result is not None, it.run is not None))
 
     def with_args(self, call: Call, name: str, args: Any) -> Call:
-        """Of a call and its twins that wait for a tool run: one of this tool, if possible with these arguments."""
-        twins = [one for one in self._alike.get(call.given, ()) if one.maker == call.maker and one.id in self._idle]
-        return min(twins, key=lambda one: (one.name != name, one.args != args), default=call)
+        """Of a call, its twins and those of its place that wait for a tool run: one of this tool, if possible with
+        these arguments."""
+        alike = self._alike.get(call.given, ())
+        rivals = (one for one in alike if one.maker == call.maker or (one.place and one.place == call.place))
+        waiting = [one for one in rivals if one.id in self._idle]
+        return min(waiting, key=lambda it: (it.name != name, it.args != args, it.maker != call.maker), default=call)
 
     def meant(
         self, raw: str, scopes: Sequence[str] = ("",), *, name: str = "", hosts: Collection[str] = ()

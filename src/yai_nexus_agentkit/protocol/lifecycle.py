@@ -346,15 +346,20 @@ class RunLifecycle:
         return [StateDeltaEvent(delta=operations)]  # type: ignore[arg-type]
 
     @_while_live
-    def messages_snapshot(self, messages: Sequence[Message]) -> list[BaseEvent]:
+    def messages_snapshot(
+        self, messages: Sequence[Message], *, first: Sequence[Message] | None = None
+    ) -> list[BaseEvent]:
         """The complete conversation. Dropped while a message or call is open: its rest would be lost (AG-UI 1.0,
-        messages)."""
+        messages). `first`: a part of it, for a snapshot that takes away what must move; results come before both."""
         if not self.quiet:
             return []
         unique = list({own_id: message for message in messages if (own_id := usable(message.id))}.values())
         events = [*self._spans.make_way(unique), *self._calls.restate(unique)]
         self._ids.restate(unique)
         self._lanes.restate(unique)
+        if first is not None:
+            kept = {message.id for message in first}
+            events += self._activities.snapshot([m for m in unique if m.id in kept], declared=self.declared)
         return [*events, *self._activities.snapshot(unique, declared=self.declared)]
 
     def custom(

@@ -378,8 +378,7 @@ class Conversation:
             return []
         first = self._view.prelude(messages)
         self._view.accept(messages, keep)
-        events = self._life.messages_snapshot(first) if first is not None else []
-        return [*events, *self._life.messages_snapshot(messages)]
+        return self._life.messages_snapshot(messages, first=first)
 
     def _as_sent(self, messages: list[Message]) -> list[Message]:
         """Texts that a saver could not store as they are stay as the client was sent them."""

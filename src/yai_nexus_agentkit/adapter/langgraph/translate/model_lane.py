@@ -318,7 +318,10 @@ class ModelLane:
         self._place()
         self._plain = False
         raw = one.raw if one.raw and one.raw not in self._raws else minted_call_id(self.message_id, one.position)
-        one.call = self._life.calls.made(self.message_id, raw, given=one.raw or "", scope=self.run.scope, name=name)
+        calls, node = self._life.calls, self.run.node
+        one.call = calls.made(self.message_id, raw, given=one.raw or "", scope=self.run.scope, name=name)
+        if node is not None:
+            calls.at(node.id, one.call)
         self._raws.add(raw)
         events = self._life.tool_call(self.key, one.call.id, name, self.message_id)
         return [*events, *self._life.args(one.call.id, "".join(one.pieces))] if one.pieces else events

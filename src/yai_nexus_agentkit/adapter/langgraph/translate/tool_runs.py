@@ -81,8 +81,9 @@ class ToolRuns:
 
     def call_meant(self, raw: str, run: NativeRun, name: str | None = None) -> Call | None:
         """The call that `raw` means at this place of the graph."""
-        held = self._held.get(run.id)
-        if (own := self._calls.newest(raw, run.scope, (held[0].run if held else run).id)) is not None:
+        held, node = self._held.get(run.id), run.node
+        place = node.id if node is not None else ""
+        if (own := self._calls.newest(raw, run.scope, (held[0].run if held else run).id, place)) is not None:
             return own
         hosts = [self._works[a.id].call.id for a in run.ancestors() if a.id in self._works]
         return self._calls.meant(raw, run.scopes, name=name or "", hosts=hosts)
