@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import pytest
 from ag_ui.core import BaseEvent
 from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables import RunnablePassthrough
 
 from tests.conftest import Judge
 from tests.recordings import FILES, Run, load
@@ -62,7 +63,8 @@ def sent(run: Run, to_wire: Callable[[BaseEvent], T], *, declared: bool, **optio
     asked = run_input([], thread_id="thread", run_id="run")
     context = RunContext(asked, declared=declared, options=chosen)
     reports = Reports(context, source="langgraph", shape=shape())
-    translator = LangGraphTranslator(PlannedRun(), reports, RunNotes(complete=False), shape=shape())
+    plan = PlannedRun(agent=RunnablePassthrough(), config={})
+    translator = LangGraphTranslator(plan, reports, RunNotes(complete=False), shape=shape())
     yield from map(to_wire, [run_started("thread", "run", None), *translator.start()])
     for native in run:
         yield from map(to_wire, translator.feed(native))

@@ -75,14 +75,15 @@ class LangGraphSource(Source):
         if self.graph is None or self.shape is None:
             known = Known(request=run.run_input.messages, roles=message_roles(run.run_input.messages, ()))
             given = _runnable_input(self.agent, run)
-            plan: Plan = Run(known=known, input=given) if given else Idle(known=known, held=Held())
-            return LangGraphRun(run, self.agent, config, plan, notes, None, hold)
+            plan: Plan = Idle(known=known, held=Held())
+            if given:
+                plan = Run(agent=self.agent, config=config, known=known, input=given)
+            return LangGraphRun(run, plan, notes, None, hold)
         shape, wanted = self.shape, run.options.functional_input
         if shape.functional and wanted != "declared":
             shape = replace(shape, listed=wanted == "messages")
-        planner = Planner(run, self.graph, shape, config, hold)
-        plan = await planner.plan()
-        return LangGraphRun(run, planner.agent, planner.config, plan, notes, shape, hold)
+        plan = await Planner(run, self.graph, shape, config, hold).plan()
+        return LangGraphRun(run, plan, notes, shape, hold)
 
     def redacting(self, hooks: Hooks, options: AdapterOptions) -> Hooks:
         """The hooks, behind the redaction of the agent's own `PIIMiddleware`."""
@@ -151,15 +152,12 @@ class LangGraphRun(SourceRun):
     def __init__(
         self,
         run: RunContext,
-        agent: Runnable[Any, Any],
-        config: RunnableConfig,
         plan: Plan,
         notes: RunNotes,
         shape: GraphShape | None,
         hold: Hold | None,
     ) -> None:
-        self._run, self._agent, self._config, self._plan, self._shape = run, agent, config, plan, shape
-        self._notes = notes
+        self._run, self._plan, self._notes, self._shape = run, plan, notes, shape
         reports = Reports(
             run,
             source=LangGraphSource.name,
@@ -176,14 +174,16 @@ class LangGraphRun(SourceRun):
         """The native events. A second pass runs when the first one did not pause."""
         stops = self._shape is not None and self._shape.stops
         if isinstance(self._plan, Run) and not stops:
-            return self._pass(self._plan.input)  # nothing between the native stream and its reader, for every token
+            return self._pass(
+                self._plan, self._plan.input
+            )  # nothing between the native stream and its reader, for every token
         return self._passes(self._plan)
 
     async def _passes(self, plan: Plan) -> AsyncGenerator[Any, None]:
         if isinstance(plan, Restate | Idle):
             return
         try:
-            async with aclosing(self._pass(plan.input)) as natives:
+            async with aclosing(self._pass(plan, plan.input)) as natives:
                 async for native in natives:
                     yield native
         except ValidationError as error:
@@ -196,31 +196,30 @@ class LangGraphRun(SourceRun):
             second = second_input(plan, self.translator.held, self._run.run_input, self._shape)
         if second is not None:
             self.translator.begin_pass()
-            async with aclosing(self._pass(second)) as natives:
+            async with aclosing(self._pass(plan, second)) as natives:
                 async for native in natives:
                     yield native
         stops = self._shape is not None and self._shape.stops
-        if (ending.at_breakpoint or (stops and ending.paused)) and isinstance(self._agent, Pregel):
+        if (ending.at_breakpoint or (stops and ending.paused)) and isinstance(plan.agent, Pregel):
             # A static interrupt has an empty chunk, or none beside a question: the thread's state says what waits.
-            state = await self._agent.aget_state(at_head(self._config), subgraphs=True)
-            ending.stopped_at(breakpoints(self._agent, state))
+            state = await plan.agent.aget_state(at_head(plan.config), subgraphs=True)
+            ending.stopped_at(breakpoints(plan.agent, state))
 
-    def _pass(self, graph_input: Any) -> AsyncGenerator[Any, None]:
+    def _pass(self, plan: Run | Resume, graph_input: Any) -> AsyncGenerator[Any, None]:
         extra: dict[str, Any] = {}
+        options = self._run.options
         if self._shape is not None:
             extra = {"stream_mode": ["updates", "values", "custom"], "subgraphs": True}
-            if (
-                self._run.options.durability is not None and self._plan.known.resumable
-            ):  # else LangGraph fails at the end
-                extra["durability"] = self._run.options.durability
-            context = self._run.context if self._run.context is not None else _default_context(self._agent)
+            if options.durability is not None and plan.known.resumable:  # else LangGraph fails at the end
+                extra["durability"] = options.durability
+            context = self._run.context if self._run.context is not None else _default_context(plan.agent)
             if context is not None:
                 extra["context"] = context
-        if self._run.options.source == "callbacks":
+        if options.source == "callbacks":
             from yai_nexus_agentkit.adapter.langgraph.native.callback_stream import callback_events
 
-            return callback_events(self._agent, graph_input, self._config, notes=self._notes, extra=extra)
-        return self._agent.astream_events(graph_input, self._config, version="v2", **extra)  # type: ignore[return-value]
+            return callback_events(plan.agent, graph_input, plan.config, notes=self._notes, extra=extra)
+        return plan.agent.astream_events(graph_input, plan.config, version="v2", **extra)  # type: ignore[return-value]
 
 
 def _default_context(agent: Runnable[Any, Any]) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from ag_ui.core import Message
 from langchain_core.messages import BaseMessage, ToolMessage
+from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.types import Interrupt as NativeInterrupt
 
 from yai_nexus_agentkit.adapter.langgraph.questions import Breakpoint
@@ -54,6 +55,8 @@ class Held:
 class Run:
     """The graph runs on new input."""
 
+    agent: Runnable[Any, Any]
+    config: RunnableConfig
     known: Known = field(default_factory=Known)
     input: Any = None
     """None: the input is in the checkpoint at which the run starts."""
@@ -67,6 +70,8 @@ class Run:
 class Resume:
     """The graph goes on where the thread stopped: at questions, at a breakpoint, or where it failed."""
 
+    agent: Runnable[Any, Any]
+    config: RunnableConfig
     known: Known
     input: Any
     """A ``Command`` with answers and what came along with them; None if there is nothing to give."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from operator import attrgetter
 from typing import Any, cast
 
+from ag_ui.core import Message
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.types import Command
 
 from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of
@@ -32,7 +33,7 @@ from yai_nexus_agentkit.adapter.langgraph.request.reconcile import (
 )
 from yai_nexus_agentkit.adapter.langgraph.request.shown import ShownThread
 from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, Graph, GraphShape, saver_of
-from yai_nexus_agentkit.adapter.langgraph.threads.branches import History, Place, cut, fork_thread, start_branch
+from yai_nexus_agentkit.adapter.langgraph.threads.branches import History, Place
 from yai_nexus_agentkit.adapter.langgraph.threads.checkpoint import ANSWERS_KEY, Thread, read_thread, settle, with_saver
 from yai_nexus_agentkit.adapter.langgraph.threads.savers import GivenIds, RunSaver, SaverInFront
 from yai_nexus_agentkit.adapter.run_context import RunContext
@@ -47,90 +48,87 @@ _role = attrgetter("role")
 
 
 class Planner:
-    """Makes the plan of one request to a graph. `agent` and `config` are what the plan runs."""
+    """Makes the plan of one request to a graph."""
 
     def __init__(self, run: RunContext, graph: Graph, shape: GraphShape, config: RunnableConfig, hold: Hold | None):
-        self._run, self._graph, self._shape, self._hold = run, graph, shape, hold
-        self.agent: Graph = graph
-        self.config = config
-        self._request = run.run_input.messages
-        self._foreign = [m for m in self._request if m.subagent_run_id is not None]
+        self._run, self._graph, self._shape, self._config, self._hold = run, graph, shape, config, hold
+        self._saver: Any = saver_of(graph)
+        """None for a graph without threads: `_without_thread` makes its plan, and nothing else here is used."""
+        self._foreign = [m for m in run.run_input.messages if m.subagent_run_id is not None]
         self._shown = ShownThread(run, shape, self._foreign)
         self._resuming = not run.looking and has_answers(run.run_input)
         self._offered = {tool.name for tool in run.run_input.tools or ()}
-        self._due = False
-        """The thread stopped before a node that may execute the open calls itself."""
         own = None if shape.verbatim or not shape.messages else "__root__" if shape.bare else MESSAGES
         self._given_ids = GivenIds(own)
 
     async def plan(self) -> Plan:
         """Raises `RunInputError` or `ResumeError` for a request that cannot be used."""
-        saver = saver_of(self._graph)
-        if saver is None:
-            return self._without_thread()
+        request: Sequence[Message] = self._run.run_input.messages
+        if self._saver is None:
+            return self._without_thread(request)
         thread = await self._read()
-        if self._resuming and thread.saved is None and self._request and self._request[-1].role != "user":
+        if self._resuming and thread.saved is None and request and request[-1].role != "user":
             raise ResumeError("the request answers questions of a thread that does not exist, or no longer")
         self._run.linkable = self._shape.messages
         if (attempt := self._run.attempt) is not None and attempt.number > 1 and thread.is_of(attempt.key):
-            return await self._gone_on(saver, thread)  # an earlier try stored something; else the request is as new
-        self.agent = self._in_front(saver, thread, answering=self._resuming)
-        self._unlink(thread.held)
+            return await self._gone_on(thread)  # an earlier try stored something; else the request is as new
+        request = self._unlinked(request, thread.held)
         # All there is: on a new thread, and for a functional graph, which keeps no messages.
-        given = to_langchain(self._request) if self._shape.functional or not thread.held else []
-        self._due = await self._is_due(thread)
+        given = to_langchain(request) if self._shape.functional or not thread.held else []
+        is_clients = partial(self._is_clients, due=await self._is_due(request, thread))
         calls = self._calls(thread.held or given, thread.scopes)
-        stray = stray_result(self._request, calls)
-        found = self._compared(thread, calls, [] if stray else given)
+        stray = stray_result(request, calls)
+        found = self._compared(request, thread, calls, [] if stray else given, is_clients)
         state = self._changed(thread)
+        agent = self._in_front(thread)
         if found.fork is not None:
-            return await self._on_own_branch(thread, found) or await self._forked(thread, found, state)
-        known = self._known(thread, found.with_results(calls), found)
+            other = await self._on_own_branch(agent, request, thread, found, is_clients)
+            return other or await self._forked(agent, request, thread, found, state)
+        known = self._known(request, thread, found.with_results(calls), found)
         if thread.paused:
-            if self._resuming:
-                return self._answered(known, thread, found, state)
-            return self._restated(known, thread, found)
+            return (
+                self._answered(known, thread, found, state) if self._resuming else self._restated(known, thread, found)
+            )
         if self._resuming:
             state = {}  # of the time before the answer, which the thread has dealt with
             if await self._stopped_after_answers(thread):
-                self.agent = self._in_front(saver, thread)
-                return self._resumed(known, thread, found, state)
+                return self._resumed(agent, known, thread, found, state)
             _logger.warning("the request answers questions, but thread %r has none open", self._run.run_input.thread_id)
         if self._run.looking or self._is_idle(found, state):
             return await self._idle(known, thread, stray)
         if thread.loose:
-            await settle(self._written, self.config)
-            self.agent = self._written
+            await settle(self._written, self._config)
+            agent = self._written
         messages = [*thread.again(self._shape), *thread.nested, *found.append]
-        return self._run_on(
-            replace(known, nested=()) if known.nested else known,
-            messages,
-            state,
-            found,
-            Held(thread.values, thread.messages),
-        )
+        return self._run_on(agent, known, messages, state, found, Held(thread.values, thread.messages))
 
-    def _without_thread(self) -> Plan:
+    def _without_thread(self, request: Sequence[Message]) -> Plan:
         """No checkpointer: the request's history is all there is."""
         if self._resuming:
             raise RunInputError("the graph has no checkpointer, so there is no question to answer", path="/resume")
-        messages = to_langchain(self._request)
+        messages = to_langchain(request)
         calls = self._calls(messages)
-        roles = message_roles(self._request, messages)
-        known = Known(request=self._request, calls=calls, roles=roles, resumable=False)
+        roles = message_roles(request, messages)
+        known = Known(request=request, calls=calls, roles=roles, resumable=False)
         found = completed(messages, calls)
         state = self._shown.changes({})
-        stray = stray_result(self._request, calls)
+        stray = stray_result(request, calls)
         if stray is not None or self._is_idle(found, state):
             return Idle(known=known, held=Held({}, messages), refused=stray)
-        return self._run_on(known, found.append, state, found, Held({}))
+        return self._run_on(self._graph, known, found.append, state, found, Held({}))
 
     def _run_on(
-        self, known: Known, messages: Sequence[Any], state: Mapping[str, Any], found: Reconciliation, held: Held
+        self,
+        agent: Graph,
+        known: Known,
+        messages: Sequence[Any],
+        state: Mapping[str, Any],
+        found: Reconciliation,
+        held: Held,
     ) -> Run:
         given = graph_input(self._run.run_input, messages, state, self._shape, held.values)
         unseen = None if given != {} else self._with_defaults(held)
-        return Run(known=known, input=given, answers=found.answers, unseen=unseen)
+        return Run(agent=agent, config=self._config, known=known, input=given, answers=found.answers, unseen=unseen)
 
     def _with_defaults(self, held: Held) -> Held:
         """With the defaults that nobody wrote over: checkpoints lack them, but nodes and clients see them."""
@@ -142,65 +140,69 @@ class Planner:
     @cached_property
     def _written(self) -> Graph:
         """The graph for updates of its thread, and for a run after one."""
-        saver = saver_of(self._graph)
-        return self._graph if saver is None else with_saver(self._graph, SaverInFront(saver))
+        return with_saver(self._graph, SaverInFront(self._saver))
 
-    def _in_front(self, saver: BaseCheckpointSaver[Any], thread: Thread, *, answering: bool = False) -> Graph:
+    @cached_property
+    def _history(self) -> History:
+        return History(self._written, self._saver, self._shape, self._config)
+
+    def _in_front(self, thread: Thread, *, answering: bool = False) -> Graph:
         """The graph with the checkpointer of this run."""
-        front = RunSaver(saver, thread.saved, self._given_ids, answering=answering)
+        front = RunSaver(self._saver, thread.saved, self._given_ids, answering=answering)
         return with_saver(self._graph, front)
 
     async def _read(self) -> Thread:
         """The thread. If the user says no at a breakpoint, the turn ends there: what waits must not run."""
-        thread = await read_thread(self._graph, self._shape, self.config, self._hold)
+        thread = await read_thread(self._graph, self._shape, self._config, self._hold)
         if not self._resuming or not leaves(self._run.run_input, thread.breakpoints):
             return thread
         answers(self._run.run_input, thread.questions, thread.breakpoints)
-        await settle(self._written, self.config)
-        return await read_thread(self._graph, self._shape, self.config, self._hold)
+        await settle(self._written, self._config)
+        return await read_thread(self._graph, self._shape, self._config, self._hold)
 
-    def _unlink(self, held: Sequence[BaseMessage]) -> None:
-        """Media that the client was sent as links are what the thread has."""
-        if has_links(self._request):
-            shown = self._shown.messages(held) or {m.id: m for m in to_agui(held)}
-            self._request = unlink_media(self._request, list(shown.values()), self._run.thread_key)
+    def _unlinked(self, request: Sequence[Message], held: Sequence[BaseMessage]) -> Sequence[Message]:
+        """The request with the thread's media in place of the links that the client was sent for them."""
+        if not has_links(request):
+            return request
+        shown = self._shown.messages(held) or {m.id: m for m in to_agui(held)}
+        return unlink_media(request, list(shown.values()), self._run.thread_key)
 
-    async def _is_due(self, thread: Thread) -> bool:
+    async def _is_due(self, request: Sequence[Message], thread: Thread) -> bool:
         """The thread stopped before a node, which may execute open calls itself. Asked only where the request has
         results of tools, and nothing else shows whose tools those are."""
-        if self._shape.tools or "tool" not in map(_role, self._request):
+        if self._shape.tools or "tool" not in map(_role, request):
             return False
-        return thread.paused or bool((await self._graph.aget_state(self.config)).next)
+        return thread.paused or bool((await self._graph.aget_state(self._config)).next)
 
     def _calls(self, known: Sequence[BaseMessage], scopes: Mapping[str, str] | None = None) -> ThreadCalls:
         """The calls of the thread, and those of subagents, which only the client holds."""
         return calls_of(known, scopes, self._foreign)
 
-    def _compared(self, thread: Thread, calls: ThreadCalls, given: Sequence[BaseMessage]) -> Reconciliation:
-        held = thread.held
-        if self._shape.functional or not held:
-            return completed(given, calls) if self._shape.functional or self._takes_messages else Reconciliation()
-        return self._reconciled(held, calls, resuming=self._resuming, paused=thread.paused)
-
-    def _reconciled(
-        self, held: Sequence[BaseMessage], calls: ThreadCalls, *, resuming: bool, paused: bool
+    def _compared(
+        self,
+        request: Sequence[Message],
+        thread: Thread,
+        calls: ThreadCalls,
+        given: Sequence[BaseMessage],
+        is_clients: Callable[[Call], bool],
     ) -> Reconciliation:
+        if self._shape.functional or not thread.held:
+            return completed(given, calls) if self._shape.functional or self._takes_messages else Reconciliation()
         return reconcile(
-            self._request,
-            held,
+            request,
+            thread.held,
             calls,
-            resuming=resuming,
-            is_clients=self._is_clients,
-            paused=paused,
-            redacted=self._shown.messages(held),
+            resuming=self._resuming,
+            is_clients=is_clients,
+            paused=thread.paused,
+            redacted=self._shown.messages(thread.held),
         )
 
-    def _known(self, thread: Thread, calls: ThreadCalls, found: Reconciliation) -> Known:
+    def _known(self, request: Sequence[Message], thread: Thread, calls: ThreadCalls, found: Reconciliation) -> Known:
         return Known(
-            request=self._request,
+            request=request,
             calls=calls,
-            roles=message_roles(self._request, thread.held),
-            nested=thread.nested,
+            roles=message_roles(request, thread.held),
             in_sync=not found.surplus,
             lacking=found.lacking,
             texts=found.texts,
@@ -215,12 +217,13 @@ class Planner:
             state = {key: value for key, value in state.items() if key in before}
         return state
 
-    def _is_clients(self, call: Call) -> bool:
+    def _is_clients(self, call: Call, *, due: bool) -> bool:
         """The client runs the tool of this call. A tool of the graph's own never is one, whatever a request declares; a
-        page may have stopped offering its tools, so any other name counts where the graph's are known."""
+        page may have stopped offering its tools, so any other name counts where the graph's are known. `due`: as of
+        `_is_due`."""
         if call.name in self._shape.tools:
             return False
-        return bool(self._shape.tools) or (not self._due and call.name in self._offered)
+        return bool(self._shape.tools) or (not due and call.name in self._offered)
 
     @property
     def _takes_messages(self) -> bool:
@@ -230,10 +233,11 @@ class Planner:
 
     def _answered(self, known: Known, thread: Thread, found: Reconciliation, state: dict[str, Any]) -> Resume:
         resume = answers(self._run.run_input, thread.questions, thread.breakpoints, thread.taken)
-        return self._resumed(known, thread, found, state, resume)
+        return self._resumed(self._in_front(thread, answering=True), known, thread, found, state, resume)
 
     def _resumed(
         self,
+        agent: Graph,
         known: Known,
         thread: Thread,
         found: Reconciliation,
@@ -242,8 +246,7 @@ class Planner:
     ) -> Resume:
         """The user's new messages go along with the answers, or after the results of calls that are still open."""
         asked = (*(q.id for q in thread.questions), *(b.interrupt_id for b in thread.breakpoints), *thread.taken)
-        metadata = {**(self.config.get("metadata") or {}), ANSWERS_KEY: " ".join(asked)}
-        self.config = {**self.config, "metadata": metadata}
+        metadata = {**(self._config.get("metadata") or {}), ANSWERS_KEY: " ".join(asked)}
         said, given = self._new_messages(found)
         later = bool(said) and bool(open_calls([*thread.held, *given]))
         new = [*given, *(() if later else said)]
@@ -254,7 +257,9 @@ class Planner:
         if isinstance(values, Mapping) and isinstance(sent, Mapping):
             values = {**values, **{key: sent[key] for key in state}}
         return Resume(
-            known=known,
+            agent=agent,
+            config={**self._config, "metadata": metadata},
+            known=replace(known, nested=thread.nested),
             input=None if resume is None and not update else Command(resume=resume, update=update or None),
             held=self._with_defaults(Held(values, [*thread.messages, *new])),
             later=said if later else (),
@@ -263,7 +268,7 @@ class Planner:
     def _restated(self, known: Known, thread: Thread, found: Reconciliation) -> Restate:
         said, given = self._new_messages(found)
         return Restate(
-            known=replace(known, nested=()),
+            known=known,
             held=Held(thread.values, [*thread.held, *given, *said]),
             questions=thread.questions,
             breakpoints=thread.breakpoints,
@@ -287,94 +292,101 @@ class Planner:
         succeeded does not run twice. Tasks that all have ended are no longer next, but their step is not over."""
         if thread.saved is None:
             return False
-        state = await self._graph.aget_state(self.config)
+        state = await self._graph.aget_state(self._config)
         again = bool(thread.taken) and answered_ids(self._run.run_input) <= thread.taken
         return any(task.error for task in state.tasks) or (again and bool(state.tasks))
 
     async def _idle(self, known: Known, thread: Thread, refused: RunInputError | None) -> Idle:
         values, due = thread.values, False
         if thread.saved is not None:  # the state, since a checkpoint lacks the defaults nobody wrote over
-            state = await self._graph.aget_state(self.config)
+            state = await self._graph.aget_state(self._config)
             values, due = state.values, bool(state.next)
         held = Held(values, thread.held)
         unfinished = due and self._run.looking
-        return Idle(known=replace(known, nested=()), held=held, refused=refused, unfinished=unfinished)
+        return Idle(known=known, held=held, refused=refused, unfinished=unfinished)
 
-    # ------------------------------------------------------------------ a run that another worker began
+    # ------------------------------------------------------------------ a client that is not in step with the thread
 
-    async def _gone_on(self, saver: BaseCheckpointSaver[Any], thread: Thread) -> Plan:
-        """From the last step that was stored. The client holds more than that, or less: it gets all messages anew."""
-        self.agent = self._in_front(saver, thread)
-        calls = self._calls(thread.held, thread.scopes)
-        known = replace(self._known(thread, calls, Reconciliation(lacking=True, surplus=True)), nested=())
+    async def _gone_on(self, thread: Thread) -> Plan:
+        """A run that another worker began goes on from the last step that was stored."""
+        if thread.paused or not (await self._graph.aget_state(self._config)).tasks:
+            return await self._shown_all(self._run.run_input.messages, thread)
+        known = self._out_of_sync(self._run.run_input.messages, thread)
+        held = self._with_defaults(Held(thread.values, thread.held))
+        return Resume(agent=self._in_front(thread), config=self._config, known=known, input=None, held=held)
+
+    async def _shown_all(self, request: Sequence[Message], thread: Thread) -> Restate | Idle:
+        """Nothing runs, and the client gets all the thread's messages."""
+        known = self._out_of_sync(request, thread)
         if thread.paused:
             return self._restated(known, thread, Reconciliation())
-        if not (await self._graph.aget_state(self.config)).tasks:
-            return await self._idle(known, thread, None)
-        return Resume(known=known, input=None, held=self._with_defaults(Held(thread.values, thread.held)))
+        return await self._idle(known, thread, None)
+
+    def _out_of_sync(self, request: Sequence[Message], thread: Thread) -> Known:
+        calls = self._calls(thread.held, thread.scopes)
+        return self._known(request, thread, calls, Reconciliation(lacking=True, surplus=True))
 
     # ------------------------------------------------------------------ another branch
 
-    async def _forked(self, thread: Thread, found: Reconciliation, state: dict[str, Any]) -> Run:
+    async def _forked(
+        self,
+        agent: Graph,
+        request: Sequence[Message],
+        thread: Thread,
+        found: Reconciliation,
+        state: dict[str, Any],
+    ) -> Run:
         """The user went back: a branch from before that message, or, where no checkpoint fits, a cut at the head."""
         at = found.fork or ""
         before = thread.messages[: next(n for n, m in enumerate(thread.messages) if m.id == at)]
-        known = replace(self._known(thread, self._calls(before), found), nested=(), lacking=True)
-        parts = (self._written, self._shape, self.config)
+        known = replace(self._known(request, thread, self._calls(before), found), lacking=True)
         head = cast("CheckpointTuple", thread.saved)
-        branch = await fork_thread(*parts, head=head, message_id=at, before=before, tail=found.append, state=state)
+        branch = await self._history.fork(head, at, before, found.append, state)
         if branch is not None:
             return self._at(branch, known, found)
-        removed = await cut(*parts, head, at)
-        return Run(
-            known=known,
-            input=graph_input(self._run.run_input, [*removed, *found.append], state, self._shape, thread.values),
-            answers=found.answers,
-        )
+        messages = [*await self._history.cut(head, at), *found.append]
+        return self._run_on(agent, known, messages, state, found, Held(thread.values))
 
-    async def _on_own_branch(self, thread: Thread, found: Reconciliation) -> Plan | None:
+    async def _on_own_branch(
+        self,
+        agent: Graph,
+        request: Sequence[Message],
+        thread: Thread,
+        found: Reconciliation,
+        is_clients: Callable[[Call], bool],
+    ) -> Plan | None:
         """A tab that went another way than the thread's head goes on in its own branch, where the history has that.
         None: there is no such branch, or the tab went no other way."""
-        saver = saver_of(self._graph)
-        if not found.strange or saver is None:
-            return None
-        history = History(self._graph, saver, self._shape, self.config)
-        place = await history.holding(self._request, found.strange)
+        place = await self._history.holding(request, found.strange) if found.strange else None
         if place is None:
             return None
         branch = Thread(place.saved, place.values, place.messages)
-        self._unlink(place.messages)
+        request = self._unlinked(request, place.messages)
         calls = self._calls(place.messages)
-        found = self._reconciled(place.messages, calls, resuming=False, paused=False)
-        state = await self._changed_since(history, place)
+        found = self._compared(request, branch, calls, (), is_clients)
+        state = await self._changed_since(place)
         if found.fork is not None:
-            return await self._forked(branch, found, state)
+            return await self._forked(agent, request, branch, found, state)
         if not found.append:
-            return await self._at_head(thread)
-        start = await start_branch(self._written, self._shape, self.config, place, found.append, state)
-        return self._at(start, self._known(branch, found.with_results(calls), found), found)
+            return await self._shown_all(request, thread)
+        start = await self._history.start(place, found.append, state)
+        return self._at(start, self._known(request, branch, found.with_results(calls), found), found)
 
-    async def _changed_since(self, history: History, place: Place) -> dict[str, Any]:
+    async def _changed_since(self, place: Place) -> dict[str, Any]:
         """The state that the user changed. A tab that goes back in its branch sends the state of a later place:
         values that were shown anywhere since are not changes."""
         state = self._shown.changes(place.values)
         if state:
-            async with aclosing(history.since(place)) as later:
+            async with aclosing(self._history.since(place)) as later:
                 async for other in later:
                     if not self._shown.changes(other.values):
                         return {}
         return state
 
-    async def _at_head(self, thread: Thread) -> Plan:
-        """A tab with a branch of its own and nothing to say: it is shown what the thread holds now."""
-        calls = self._calls(thread.held, thread.scopes)
-        known = self._known(thread, calls, Reconciliation(lacking=True, surplus=True))
-        if thread.paused:
-            return self._restated(known, thread, Reconciliation())
-        return Idle(known=known, held=Held((await self.agent.aget_state(self.config)).values, thread.messages))
-
     def _at(self, branch: RunnableConfig, known: Known, found: Reconciliation) -> Run:
         """The graph runs at this checkpoint, on the input that was written there."""
-        self.agent = self._written
-        self.config = {**self.config, "configurable": {**self.config["configurable"], **branch["configurable"]}}
-        return Run(known=known, answers=found.answers)
+        config: RunnableConfig = {
+            **self._config,
+            "configurable": {**self._config["configurable"], **branch["configurable"]},
+        }
+        return Run(agent=self._written, config=config, known=known, answers=found.answers)

@@ -18,11 +18,13 @@ from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
-from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, Graph, GraphShape, saver_of
+from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, Graph, GraphShape
 from yai_nexus_agentkit.adapter.langgraph.threads.savers import at_head, at_place
 from yai_nexus_agentkit.adapter.langgraph.threads.storable import storable_text
 
-__all__ = ["MESSAGE_KEY", "History", "Place", "cut", "fork_thread", "start_branch"]
+__all__ = ["MESSAGE_KEY", "History", "Place"]
+
+_logger = logging.getLogger(__name__)
 
 MESSAGE_KEY = "agui_message"
 """Key in the metadata of a run's checkpoints: the id of the user message the run answers."""
@@ -50,12 +52,12 @@ class Place:
 
 
 class History:
-    """The checkpoints of one thread."""
+    """The checkpoints of one thread, and new branches of it."""
 
     def __init__(
         self, graph: Graph, saver: BaseCheckpointSaver[Any], shape: GraphShape, config: RunnableConfig
     ) -> None:
-        self._graph, self._saver, self._shape = graph, saver, shape
+        self._graph, self._saver, self._shape, self._config = graph, saver, shape, config
         self._root = at_head(config)
 
     async def place(self, saved: CheckpointTuple) -> Place:
@@ -164,6 +166,49 @@ class History:
             yield saved
             last = saved.config
 
+    # ------------------------------------------------------------------ branches
+
+    async def fork(
+        self,
+        head: CheckpointTuple,
+        message_id: str,
+        before: Sequence[BaseMessage],
+        tail: Sequence[BaseMessage],
+        state: Mapping[str, Any],
+    ) -> RunnableConfig | None:
+        """Start a branch with `tail` in place of everything from `message_id` on, as `start` does.
+
+        None if no checkpoint shows how the message came in behind `before`: a pruned history, messages made elsewhere.
+        """
+        place = await self.before(message_id, before, head)
+        return await self.start(place, [*_restored(place, before), *tail], state) if place is not None else None
+
+    async def start(self, place: Place, messages: Sequence[BaseMessage], state: Mapping[str, Any]) -> RunnableConfig:
+        """Write new input at this place; the graph then runs with input None at the returned config."""
+        newest = next((m.id for m in reversed(messages) if m.type == "human"), None)
+        if self._shape.replaces:  # a removal is nothing to a channel that keeps what was last written
+            gone = {m.id for m in messages if isinstance(m, RemoveMessage)}
+            new = {m.id: m for m in messages if not isinstance(m, RemoveMessage)}
+            stored = dict(zip(place.ids, self._shape.kept(place.values), strict=True))
+            messages = list({**{i: m for i, m in stored.items() if i not in gone}, **new}.values())
+        metadata = {**(self._config.get("metadata") or {}), **({MESSAGE_KEY: newest} if newest else {})}
+        at: RunnableConfig = {**at_place(self._config, place.saved.config), "metadata": metadata}
+        written: Any = list(messages) if self._shape.bare else {MESSAGES: list(messages), **state}
+        return await self._graph.aupdate_state(at, written, as_node="__start__")
+
+    async def cut(self, head: CheckpointTuple, message_id: str) -> list[BaseMessage]:
+        """Input that goes back at the head instead: it removes the message and those after it. Other channels stay as
+        they are. Writes of tasks that wait for others need no removal: new input discards them."""
+        _logger.warning(
+            "no checkpoint before message %r: its branch is cut off at the head, other state stays", message_id
+        )
+        place = await self.place(head)
+        held = place.messages
+        start = next((n for n, m in enumerate(held) if m.id == message_id), len(held))
+        if self._shape.replaces:
+            return list(self._shape.kept(place.values)[:start])
+        return [RemoveMessage(id=m.id) for m in held[start:] if m.id]
+
 
 class _Search:
     """For the place where a message came in behind certain others."""
@@ -199,51 +244,6 @@ def _applied(ids: Sequence[str | None], came: Sequence[BaseMessage]) -> list[str
     return list(found)
 
 
-_logger = logging.getLogger(__name__)
-
-
-async def fork_thread(
-    graph: Graph,
-    shape: GraphShape,
-    config: RunnableConfig,
-    *,
-    head: CheckpointTuple,
-    message_id: str,
-    before: Sequence[BaseMessage],
-    tail: Sequence[BaseMessage],
-    state: Mapping[str, Any],
-) -> RunnableConfig | None:
-    """Start a branch with `tail` in place of everything from `message_id` on; the graph then runs with input None at
-    the returned config.
-
-    None if no checkpoint shows how the message came in behind `before`: a pruned history, messages made elsewhere.
-    """
-    saver = saver_of(graph)
-    if saver is None:
-        return None
-    place = await History(graph, saver, shape, config).before(message_id, before, head)
-    if place is None:
-        return None
-    return await start_branch(graph, shape, config, place, [*_restored(place, before), *tail], state)
-
-
-async def cut(
-    graph: Graph, shape: GraphShape, config: RunnableConfig, head: CheckpointTuple, message_id: str
-) -> list[BaseMessage]:
-    """Go back at the head instead: remove the message and those after it. Other channels stay as they are. Writes of
-    tasks that wait for others need no removal: new input discards them."""
-    _logger.warning("no checkpoint before message %r: its branch is cut off at the head, other state stays", message_id)
-    saver = saver_of(graph)
-    if saver is None:
-        return []
-    place = await History(graph, saver, shape, config).place(head)
-    held = place.messages
-    start = next((n for n, m in enumerate(held) if m.id == message_id), len(held))
-    if shape.replaces:
-        return list(shape.kept(place.values)[:start])
-    return [RemoveMessage(id=m.id) for m in held[start:] if m.id]
-
-
 def _restored(place: Place, before: Sequence[BaseMessage]) -> list[BaseMessage]:
     """Updates that turn the messages of the place into those before: some came in with the message, or left with it.
     Instructions stay as they are now; the client sends them with every request."""
@@ -254,24 +254,3 @@ def _restored(place: Place, before: Sequence[BaseMessage]) -> list[BaseMessage]:
     if place.whole:
         return revised
     return [*gone, *revised, *(m for m in before if m.id not in held)]
-
-
-async def start_branch(
-    graph: Graph,
-    shape: GraphShape,
-    config: RunnableConfig,
-    place: Place,
-    messages: Sequence[BaseMessage],
-    state: Mapping[str, Any],
-) -> RunnableConfig:
-    """Write new input at this place; the graph then runs with input None at the returned config."""
-    newest = next((m.id for m in reversed(messages) if m.type == "human"), None)
-    if shape.replaces:  # a removal is nothing to a channel that keeps what was last written
-        gone = {m.id for m in messages if isinstance(m, RemoveMessage)}
-        new = {m.id: m for m in messages if not isinstance(m, RemoveMessage)}
-        stored = dict(zip(place.ids, shape.kept(place.values), strict=True))
-        messages = list({**{i: m for i, m in stored.items() if i not in gone}, **new}.values())
-    metadata = {**(config.get("metadata") or {}), **({MESSAGE_KEY: newest} if newest else {})}
-    at: RunnableConfig = {**at_place(config, place.saved.config), "metadata": metadata}
-    written: Any = list(messages) if shape.bare else {MESSAGES: list(messages), **state}
-    return await graph.aupdate_state(at, written, as_node="__start__")
