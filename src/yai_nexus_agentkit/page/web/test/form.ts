@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { problemsOf } from "../src/form/problems.ts";
-import { fieldOf, initial, type JsonSchema, labelOf, schemaOf, variantOf } from "../src/form/schema.ts";
+import { answerOf, fieldOf, initial, type JsonSchema, labelOf, schemaOf, variantOf } from "../src/form/schema.ts";
 
 // As pydantic describes a model.
 const trip: JsonSchema = {
@@ -104,4 +104,44 @@ test("a value without a schema can be edited as what it is", () => {
   const schema = schemaOf({ to: "ann", amount: 5, tags: ["a"] });
   assert.deepEqual(schema.properties?.amount, { type: "number" });
   assert.equal(fieldOf(schema.properties?.tags ?? {}, schema).kind, "list");
+});
+
+test("null is a choice like any other, where the schema lists it", () => {
+  const properties: Record<string, JsonSchema> = {
+    seat: { enum: ["aisle", null] },
+    meal: { type: ["string", "null"], enum: ["fish", null] },
+    bag: { oneOf: [{ const: null, title: "No bag" }, { const: 1 }] },
+    likes: { type: "array", items: { enum: ["sun", null, { far: true }] } },
+    tea: { anyOf: [{ enum: ["green"] }, { type: "null" }] },
+  };
+  const schema: JsonSchema = { type: "object", properties, required: ["seat"] };
+  const labels = Object.values(properties).map((property) => {
+    const field = fieldOf(property, schema);
+    return "options" in field ? field.options.map(({ label }) => label) : [];
+  });
+  const expected = [["aisle", "None"], ["fish", "None"], ["No bag", "1"], ["sun", "None", '{"far":true}'], ["green", "None"]];
+  assert.deepEqual(labels, expected);
+  assert.deepEqual(problemsOf(schema, {}, schema), { seat: "Please fill this in." });
+  const chosen = { seat: null, meal: null, bag: null, likes: [null] };
+  assert.deepEqual(problemsOf(schema, chosen, schema), {});
+  assert.deepEqual(answerOf(schema, chosen, schema), chosen);
+});
+
+test("what is left empty is not sent, or as the null that must be there", () => {
+  const empty: JsonSchema = { anyOf: [{ type: "string" }, { type: "null" }] };
+  const part: JsonSchema = { type: "object", properties: { a: empty, b: empty }, required: ["a"] };
+  const cases: [JsonSchema, unknown, unknown][] = [
+    [empty, undefined, null],
+    [part, {}, { a: null }],
+    [part, { a: "", b: "" }, { a: null }],
+    [part, { a: "x", b: "y", other: 1 }, { a: "x", b: "y", other: 1 }],
+    [{ type: "array", items: part }, [{}], [{ a: null }]],
+    [{ type: "array", prefixItems: [empty, part] }, [undefined, {}], [null, { a: null }]],
+    [{ type: "object", additionalProperties: empty }, { k: undefined }, { k: null }],
+    [{ anyOf: [{ type: "number" }, part] }, {}, { a: null }],
+  ];
+  for (const [schema, value, answer] of cases) {
+    assert.deepEqual(problemsOf(schema, value, schema), {});
+    assert.deepEqual(answerOf(schema, value, schema), answer);
+  }
 });

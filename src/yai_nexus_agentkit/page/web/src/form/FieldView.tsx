@@ -47,7 +47,7 @@ export function FieldView(given: FieldGiven) {
         </Frame>
       );
     case "choice":
-      return <Choice {...frame} value={value} change={change} options={field.options} />;
+      return <Choice {...frame} optional={!required && value === undefined} value={value} change={change} options={field.options} />;
     case "several":
       return <Several {...frame} options={field.options} value={value} change={list} />;
     case "flag":

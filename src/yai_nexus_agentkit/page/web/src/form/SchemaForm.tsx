@@ -1,8 +1,7 @@
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
-import { isObject } from "../agent/json.ts";
 import { FieldView } from "./FieldView.tsx";
 import { type Problems, problemsOf } from "./problems.ts";
-import { fieldOf, initial, type JsonSchema } from "./schema.ts";
+import { answerOf, fieldOf, initial, type JsonSchema } from "./schema.ts";
 
 type Given = {
   schema: JsonSchema;
@@ -36,7 +35,7 @@ export function SchemaForm({ schema, root = schema, start, focus, submit, childr
     const found = problemsOf(schema, value, root);
     setTried(true);
     setProblems(found);
-    if (Object.keys(found).length === 0) return submit(filled(value));
+    if (Object.keys(found).length === 0) return submit(answerOf(schema, value, root));
     // After the list has followed the form's new height.
     setTimeout(() => {
       const first = form.current?.querySelector<HTMLElement>("[aria-invalid=true]");
@@ -60,12 +59,4 @@ export function SchemaForm({ schema, root = schema, start, focus, submit, childr
       <div className="actions">{children}</div>
     </form>
   );
-}
-
-/** Without the fields that were left empty. */
-function filled(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(filled);
-  if (!isObject(value)) return value;
-  const parts = Object.entries(value).filter(([, part]) => part !== undefined && part !== "");
-  return Object.fromEntries(parts.map(([name, part]) => [name, filled(part)]));
 }

@@ -12,6 +12,7 @@ const EMPTY = "Please fill this in.";
 
 export function problemsOf(schema: JsonSchema, value: unknown, root: JsonSchema, path = "", required = true): Problems {
   const field = fieldOf(schema, root);
+  if (field.kind === "choice" && field.options.some((option) => option.value === value)) return {};
   if (value === undefined || value === null || value === "") {
     return required && !field.nullable && field.kind !== "fixed" ? { [path]: EMPTY } : {};
   }

@@ -36,6 +36,8 @@ export type JsonSchema = {
 
 export type Option = { value: unknown; label: string };
 
+const NONE: Option = { value: null, label: "None" };
+
 /** One field of a form. `shape`: the name of the type. `nullable`: it may be left empty. */
 export type Field = { title?: string; shape?: string; description?: string; nullable: boolean } & (
   | { kind: "text"; schema: JsonSchema }
@@ -58,7 +60,11 @@ export function fieldOf(given: JsonSchema, root: JsonSchema): Field {
   const options = optionsOf(schema);
   if (schema.const !== undefined) return { ...about, kind: "fixed", value: schema.const };
   if (schema.type === "null") return { ...about, kind: "fixed", value: null };
-  if (options) return { ...about, kind: "choice", options };
+  if (options) {
+    // Something that was chosen can be taken back.
+    const given = !nullable || options.some(({ value }) => value === null);
+    return { ...about, kind: "choice", options: given ? options : [...options, NONE] };
+  }
   const variants = schema.anyOf ?? schema.oneOf;
   if (variants && !schema.properties) return { ...about, ...ofVariants(variants, root) };
   const type = schema.type ?? (schema.properties ? "object" : schema.items || schema.prefixItems ? "array" : "string");
@@ -139,12 +145,14 @@ function target(reference: string, root: JsonSchema): JsonSchema {
 
 /** What can be chosen: an enum, or alternatives with a constant each, which may have titles. */
 function optionsOf(schema: JsonSchema): Option[] | undefined {
-  const values = schema.enum?.filter((value) => value !== null);
-  if (values) return values.map((value) => ({ value, label: String(value) }));
+  if (schema.enum) return schema.enum.map((value) => ({ value, label: worded(value) }));
   const variants = schema.anyOf ?? schema.oneOf;
   if (!variants?.length || !variants.every((variant) => variant.const !== undefined)) return undefined;
-  return variants.map(({ const: value, title }) => ({ value, label: title ?? String(value) }));
+  return variants.map(({ const: value, title }) => ({ value, label: title ?? worded(value) }));
 }
+
+const worded = (value: unknown): string =>
+  value === null ? NONE.label : typeof value === "object" ? JSON.stringify(value) : String(value);
 
 /** The value of a field that nobody has touched. Undefined: it is empty. */
 export function initial(schema: JsonSchema, root: JsonSchema): unknown {
@@ -203,6 +211,32 @@ function fits(field: Field, value: unknown, root: JsonSchema): boolean {
   if (field.kind === "number") return typeof value === "number";
   if (field.kind === "text") return typeof value === "string";
   return Array.isArray(value);
+}
+
+/** What is sent: without the fields that were left empty. One that must be there, and may be empty, is null. */
+export function answerOf(schema: JsonSchema, value: unknown, root: JsonSchema, required = true): unknown {
+  const field = fieldOf(schema, root);
+  if (value === undefined || value === "") return required && field.nullable ? null : value;
+  if (field.kind === "union") return answerOf(field.variants[variantOf(field.variants, value, root)] ?? {}, value, root);
+  if (Array.isArray(value)) {
+    const items = field.kind === "tuple" ? field.items : [];
+    const item = field.kind === "list" ? field.item : {};
+    return value.map((part, n) => answerOf(items[n] ?? item, part, root));
+  }
+  if (!isObject(value)) return value;
+  const { properties, wanted, other } = partsOf(field);
+  const names = [...new Set([...Object.keys(value), ...wanted])];
+  const parts = names.map((name) => {
+    const known = properties[name];
+    return [name, answerOf(known ?? other, value[name], root, !known || wanted.includes(name))] as const;
+  });
+  return Object.fromEntries(parts.filter(([, part]) => part !== undefined && part !== ""));
+}
+
+function partsOf(field: Field) {
+  const group = field.kind === "group";
+  const properties: Record<string, JsonSchema> = group ? Object.fromEntries(field.properties) : {};
+  return { properties, wanted: group ? field.required : [], other: field.kind === "map" ? field.value : {} };
 }
 
 /** A schema for a value that has none: the arguments of a call, for example. */
