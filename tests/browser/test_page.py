@@ -278,6 +278,7 @@ def test_threads_are_found_renamed_and_deleted(chat: Browser) -> None:
     say(chat, "Where are the zebras?")
     chat.click("button:has-text('New chat')")
     chat.see("text=What can I do for you?")
+    assert chat.value(MESSAGE) == "", "what was sent is no draft any more"
     say(chat, "Where are the lions?")
     assert chat.text(f"{row} a >> nth=0").startswith("Where are the lions?")
 

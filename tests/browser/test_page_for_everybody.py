@@ -237,6 +237,42 @@ def test_it_works_without_tls_on_another_machine(page: Browser, address: str) ->
     page.see(f"{ANSWER}:has-text('Say: weather')")
 
 
+def test_what_was_not_sent_survives_a_sign_in(page: Browser) -> None:
+    with served("tests.support.signed_in:app") as url:
+        page.open(f"{url}/sign-in/ann")
+        page.see(MESSAGE)
+        page.fill(MESSAGE, "half a sen")
+        page.upload("input[aria-label=Files]", ROOT / "examples" / "multimodal" / "sun.png")
+        page.see("button[aria-label='Remove sun.png']")
+        page.evaluate("location.reload()")
+        page.see("button[aria-label='Remove sun.png']")
+        assert page.value(MESSAGE) == "half a sen"
+        page.click("button[aria-label='Remove sun.png']")
+        say(page, "I am Ann")
+        page.see(ANSWER)
+        page.evaluate("location.reload()")
+        page.see(ANSWER)
+        assert page.value(MESSAGE) == ""
+
+        conversation = page.evaluate("location.hash")
+        page.evaluate(f"fetch('{url}/sign-out')")
+        send(page, "one more question")
+        page.see(".card.error:has-text('sign in first')")
+        page.fill(MESSAGE, "and another")
+        page.evaluate(f"location.href = '{url}/sign-in/ann'")
+        page.see("text=What can I do for you?")
+        assert page.value(MESSAGE) == ""
+        page.evaluate(f"location.hash = {conversation!r}")
+        page.see(".card.error:has-text('The message did not reach the server.')")
+        assert page.value(MESSAGE) == "and another"
+        page.click("button:text-is('Try again')")
+        page.see(f"{ANSWER} >> nth=1")
+        page.see(READY)
+        assert page.texts("article[aria-label=You] .bubble") == ["I am Ann", "one more question"]
+        page.open(f"{url}/sign-in/ann")  # Browsers report in the console what was refused.
+        page.see("nav li:has(a)")
+
+
 def test_users_behind_a_prefix_see_their_own(page: Browser) -> None:
     rows = "nav li:has(a)"
     with served("tests.support.signed_in:app") as url:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
 
 from tests.support.serving import asker, talker
@@ -40,5 +40,9 @@ def app() -> FastAPI:
         response = RedirectResponse("/team/inside/show")
         response.set_cookie("user", user, httponly=True, samesite="strict")
         return response
+
+    @made.get("/sign-out")
+    def sign_out(response: Response) -> None:
+        response.delete_cookie("user")
 
     return made

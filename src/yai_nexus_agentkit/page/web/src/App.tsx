@@ -1,6 +1,7 @@
 import { Menu, Moon, PanelRight, Sun } from "lucide-react";
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { ThreadStore, type View } from "./agent/store.ts";
+import { forgetDraft } from "./chat/Composer.tsx";
 import { Thread } from "./chat/Thread.tsx";
 import { textOfContent } from "./chat/UserMessage.tsx";
 import type { AgentInfo, PageConfig } from "./config.ts";
@@ -34,6 +35,7 @@ export function App({ config }: { config: PageConfig }) {
   const remove = async (id: string) => {
     if (!(await threads.remove(id))) return;
     tell({ thread: id, what: "deleted" });
+    forgetDraft(addressOf(place.agent, id));
     if (id === place.thread) create();
     else focusMessage();
   };

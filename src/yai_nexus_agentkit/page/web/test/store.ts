@@ -38,7 +38,9 @@ function held(...events: object[]) {
   return { events, rest, finish };
 }
 
-function opened(script: Script) {
+let opens = 0;
+
+function opened(script: Script, thread = `t${++opens}`) {
   const asked: string[] = [];
   const sent: Message[][] = [];
   const told: string[] = [];
@@ -53,7 +55,7 @@ function opened(script: Script) {
     return new Response(streamed(answer ?? []), { headers: { "content-type": "text/event-stream" } });
   };
   const watcher = { started: () => void told.push("started"), ended: () => void told.push("ended") };
-  const store = new ThreadStore({ name: "agent", url: "http://server/agent" }, "t", watcher);
+  const store = new ThreadStore({ name: "agent", url: "http://server/agent" }, thread, watcher);
   const until = (seen: (view: View) => boolean) =>
     new Promise<View>((done) => {
       const look = () => seen(store.snapshot()) && (leave(), done(store.snapshot()));
@@ -296,4 +298,22 @@ test("what a run drew stays when another window goes on", async () => {
   await store.send("hi");
   await store.join();
   assert.equal(store.snapshot().extras.length, 1);
+});
+
+test("a message that was refused is there after a reload, and is sent again once", async () => {
+  const before = opened({ run: [401] }, "signed-out");
+  await before.store.send("hi");
+  assert.equal(before.store.snapshot().trouble?.message, "You are not signed in.");
+
+  const after = opened({ connect: [[]], run: [[began(), ...said("answer"), ended]] }, "signed-out");
+  await after.store.join();
+  assert.equal(after.store.snapshot().trouble?.message, "The message did not reach the server.");
+  assert.deepEqual(texts(after.store.snapshot()), ["hi"]);
+  await after.store.retry();
+  assert.deepEqual(texts(after.store.snapshot()), ["hi", "answer"]);
+  assert.equal(after.sent[0]?.[0]?.id, before.sent[0]?.[0]?.id);
+
+  const later = opened({ connect: [thread(user("hi"))] }, "signed-out");
+  await later.store.join();
+  assert.equal(later.store.snapshot().trouble, null);
 });

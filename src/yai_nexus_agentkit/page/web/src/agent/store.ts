@@ -12,6 +12,7 @@ import { PageAgent } from "./client.ts";
 import { type Failure, failureOf } from "./failure.ts";
 import { newId } from "./ids.ts";
 import { objectOf, parsed } from "./json.ts";
+import { Kept } from "./kept.ts";
 import { type Notes, noted, nothing } from "./notes.ts";
 import { share } from "./share.ts";
 import { pageTools, resultOf, type ToolResult } from "./tools.ts";
@@ -75,6 +76,8 @@ export class ThreadStore {
   private agent: PageAgent;
   private readonly info: AgentInfo;
   private readonly watcher: Watcher;
+  /** The user's message that has not begun a run yet. After a reload it can be sent again. */
+  private readonly unsent: Kept<UserMessage>;
   private view: View = empty;
   private readonly listeners = new Set<() => void>();
   private frame = 0;
@@ -84,8 +87,6 @@ export class ThreadStore {
   private mine = false;
   /** Another window has begun a run since this one is busy. */
   private behind = false;
-  /** The user's message that has not begun a run yet. */
-  private unsent: UserMessage | null = null;
   /** The user's answers that have not begun a run yet. */
   private ungiven: readonly ResumeEntry[] = [];
   /** Results of the page's tools that have not begun a run yet, by call: no tool runs twice for the same call. */
@@ -95,6 +96,7 @@ export class ThreadStore {
     this.info = info;
     this.watcher = watcher;
     this.agent = this.opened(threadId);
+    this.unsent = new Kept(`unsent ${info.name} ${threadId}`);
   }
 
   subscribe = (listener: () => void): (() => void) => {
@@ -113,8 +115,9 @@ export class ThreadStore {
 
   /** A new message, or an edited one in the place of `edited`. It keeps its id: so the server knows where to restart. */
   async send(content: Content, edited?: string): Promise<void> {
-    this.unsent = { id: edited ?? newId(), role: "user", content };
-    this.place(this.unsent);
+    const message: UserMessage = { id: edited ?? newId(), role: "user", content };
+    this.unsent.value = message;
+    this.place(message);
     this.ungiven = [];
     // What was asked after that message is no longer of interest. The client would insist on answers.
     this.agent.pendingInterrupts = [];
@@ -172,7 +175,7 @@ export class ThreadStore {
     if (retry === "run") return this.regenerate();
     await this.join();
     // What the server turns out not to have is sent: the user asked for that, not for a look.
-    if (this.isUngiven() || (this.unsent && this.view.trouble?.retry === "run")) await this.retry();
+    if (this.isUngiven() || (this.unsent.value && this.view.trouble?.retry === "run")) await this.retry();
   }
 
   private async run(resume?: ResumeEntry[]): Promise<void> {
@@ -180,7 +183,7 @@ export class ThreadStore {
       return { name, description: tool.description, parameters: tool.parameters };
     });
     const onRunStartedEvent = () => {
-      this.unsent = null;
+      this.unsent.value = null;
       this.ungiven = [];
       this.results.clear();
       this.watcher.started();
@@ -189,7 +192,7 @@ export class ThreadStore {
     const work = () => this.agent.runAgent(resume ? { tools, resume } : { tools }, { onRunStartedEvent });
     const failure = await this.follow("running", work);
     if (failure?.code === "THREAD_BUSY" || failure?.code === "ALREADY_ANSWERED") await this.overtaken(failure);
-    if (failure?.status === 413 && this.unsent) await this.refused(failure);
+    if (failure?.status === 413 && this.unsent.value) await this.refused(failure);
   }
 
   /** The message is too large. In the thread it would make all that follow too large. */
@@ -209,11 +212,11 @@ export class ThreadStore {
 
   /** The message goes back into the box. */
   private takeBack(): void {
-    const { unsent } = this;
+    const unsent = this.unsent.value;
     if (!unsent) return;
     this.set({ returned: { content: unsent.content } });
     this.agent.setMessages(this.agent.messages.filter(({ id }) => id !== unsent.id));
-    this.unsent = null;
+    this.unsent.value = null;
   }
 
   /** The calls of the page's tools that have no result yet. */
@@ -273,7 +276,7 @@ export class ThreadStore {
       const { phase } = this.view;
       if (phase === "ended" || failure?.status !== undefined) return this.settle(failure, "join");
       // The answer for a thread that the server does not have is empty: the message never came, or nothing is stored.
-      if (phase === "none" && !failure) return this.settle(this.unsent ? undefined : this.lost(), "join");
+      if (phase === "none" && !failure) return this.settle(this.unsent.value ? undefined : this.lost(), "join");
     }
     this.settle(this.lost(), "join");
   }
@@ -314,14 +317,14 @@ export class ThreadStore {
 
   /** Whether the thread, as the server has it now, lacks the user's message. It is put back there. */
   private isMissing(): boolean {
-    const message = this.unsent;
+    const message = this.unsent.value;
     if (!message) return false;
     const known = this.agent.messages.find(({ id }) => id === message.id);
     // An edited message has the id of the one before. The server may have files in another form.
     const same = known && (typeof message.content !== "string" || known.content === message.content);
-    if (same && this.view.phase === "ended") this.unsent = null;
+    if (same && this.view.phase === "ended") this.unsent.value = null;
     else this.place(message);
-    return this.unsent !== null;
+    return this.unsent.value !== null;
   }
 
   /** Whether the thread, as the server has it now, waits for just the answers that were given here. */

@@ -1,5 +1,6 @@
 import { ArrowUp, Paperclip, Square, X } from "lucide-react";
 import { type ClipboardEvent, type DragEvent, type KeyboardEvent, type MouseEvent, useEffect, useRef, useState } from "react";
+import { Kept } from "../agent/kept.ts";
 import type { Content } from "../agent/store.ts";
 import { leave } from "../ui/focus.ts";
 import { IconButton } from "../ui/IconButton.tsx";
@@ -7,7 +8,7 @@ import { type Attachment, attachmentsOf, contentOf, readFiles } from "./attachme
 import { textOfContent } from "./UserMessage.tsx";
 
 type Given = {
-  /** What is written stays under this name, while other conversations are open. */
+  /** What is written stays under this name. */
   draft: string;
   status: "ready" | "running" | "stopping" | "asked" | "waiting";
   send: (content: Content) => void;
@@ -16,12 +17,19 @@ type Given = {
   returned: { content: Content } | null;
 };
 
-const drafts = new Map<string, { text: string; files: Attachment[] }>();
+const textOf = (draft: string) => new Kept<string>(`text ${draft}`);
+const filesOf = (draft: string) => new Kept<Attachment[]>(`files ${draft}`);
+
+/** For a conversation that is gone. */
+export function forgetDraft(draft: string): void {
+  textOf(draft).value = null;
+  filesOf(draft).value = null;
+}
 
 /** The box for messages. It never moves; Send becomes Stop while the agent works. */
 export function Composer({ draft, status, send, stop, returned }: Given) {
-  const [text, setText] = useState(() => drafts.get(draft)?.text ?? "");
-  const [files, setFiles] = useState<Attachment[]>(() => drafts.get(draft)?.files ?? []);
+  const [text, setText] = useState(() => textOf(draft).value ?? "");
+  const [files, setFiles] = useState(() => filesOf(draft).value ?? []);
   const [over, setOver] = useState(false);
   const [trouble, setTrouble] = useState("");
   const [reading, setReading] = useState(0);
@@ -30,10 +38,8 @@ export function Composer({ draft, status, send, stop, returned }: Given) {
   // A message waits for its files.
   const ready = status === "ready" && reading === 0 && (text.trim() !== "" || files.length > 0);
 
-  useEffect(() => {
-    if (text || files.length > 0) drafts.set(draft, { text, files });
-    else drafts.delete(draft);
-  }, [draft, text, files]);
+  useEffect(() => void (textOf(draft).value = text || null), [draft, text]);
+  useEffect(() => void (filesOf(draft).value = files.length > 0 ? files : null), [draft, files]);
   useEffect(() => {
     if (!returned) return;
     const before = textOfContent(returned.content);
@@ -52,6 +58,7 @@ export function Composer({ draft, status, send, stop, returned }: Given) {
   };
   const submit = () => {
     if (!ready) return;
+    forgetDraft(draft); // The first message of a conversation changes the name.
     send(contentOf(text.trim(), files));
     setText("");
     setFiles([]);
