@@ -10,6 +10,7 @@ from ag_ui.core import (
     AssistantMessage,
     EventType,
     FunctionCall,
+    MessagesSnapshotEvent,
     ReasoningMessage,
     TextMessageContentEvent,
     TextPart,
@@ -254,6 +255,30 @@ def test_a_snapshot_waits_for_what_streams() -> None:
 def test_a_snapshot_holds_each_id_once_and_none_that_is_empty() -> None:
     messages = [UserMessage(id="a", content="1"), UserMessage(id="", content="2"), UserMessage(id="a", content="3")]
     assert wire(live().messages_snapshot(messages))[0]["messages"] == [{"id": "a", "role": "user", "content": "3"}]
+
+
+class Titled(UserMessage):
+    """An application's own class of message: pydantic takes it as one of the protocol's."""
+
+    title: str = ""
+
+
+class Stranger:
+    """Has what a message has, and is none."""
+
+    id, role, content, subagent_run_id = "s", "user", "hi", None
+
+
+def test_only_messages_of_the_protocol_are_not_checked() -> None:
+    plain = [UserMessage(id="u", content="1"), AssistantMessage(id="a")]
+    for messages in (plain, [], [*plain, Titled(id="t", content="2", title="T")]):
+        [made] = live().messages_snapshot(messages)
+        expected = MessagesSnapshotEvent(messages=messages)
+        assert made == expected
+        assert made.model_fields_set == expected.model_fields_set
+        assert made.model_dump_json(by_alias=True) == expected.model_dump_json(by_alias=True)
+    with pytest.raises(ValidationError):
+        live().messages_snapshot([*plain, Stranger()])  # type: ignore[list-item]
 
 
 def test_results_of_a_snapshot_are_sent_before_it() -> None:

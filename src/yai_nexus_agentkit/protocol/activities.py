@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from ag_ui.core import (
     ActivityDeltaEvent,
@@ -15,6 +15,7 @@ from ag_ui.core import (
     MessagesSnapshotEvent,
 )
 
+from yai_nexus_agentkit.protocol.deltas import unchecked
 from yai_nexus_agentkit.protocol.entities import Subagents
 from yai_nexus_agentkit.protocol.message_ids import MessageIds, usable
 
@@ -30,8 +31,8 @@ for the beginning."""
 _OF_ANSWERS = frozenset({MEDIA, CITATIONS})
 SCOPE = "@ag-ui/client"
 """Key of the official client's convention for a snapshot that has some of the activities, and not all."""
-
-
+_KINDS = frozenset(get_args(get_args(Message)[0]))
+_unchecked_snapshot: Callable[..., BaseEvent] = unchecked(MessagesSnapshotEvent, "messages")
 _MANY = 4 * 1024 * 1024
 """Characters of media above which they are not sent in one event: clients give up at a frame of 10 MiB (AG-UI 1.0,
 HTTP and SSE)."""
@@ -92,7 +93,7 @@ class Activities:
         theirs = any(one.activity_type not in _OF_ANSWERS for one in own)
         if theirs or not (own or self._of_answers):
             self._restate(messages)
-            return [MessagesSnapshotEvent(messages=list(messages))]
+            return [_snapshot(messages)]
         if declared and sum(map(_size, own)) <= _MANY:
             self._restate(messages)
             # Without it, clients remove each activity that the snapshot lacks, the application's too. It removes those
@@ -103,7 +104,7 @@ class Activities:
         rest: list[Message] = [message for message in messages if not isinstance(message, ActivityMessage)]
         self._restate(rest)
         lacking = [one for one in own if one.id not in self._known]
-        return [MessagesSnapshotEvent(messages=rest), *(event for one in lacking for event in self._restore(one))]
+        return [_snapshot(rest), *(event for one in lacking for event in self._restore(one))]
 
     def _restore(self, one: ActivityMessage) -> list[BaseEvent]:
         """An activity of an answer, in several events if its media are many."""
@@ -125,6 +126,12 @@ class Activities:
         if "activity" in roles.values():
             self._known &= roles.keys()
         self._known.difference_update(message_id for message_id, role in roles.items() if role != "activity")
+
+
+def _snapshot(messages: Sequence[Message]) -> BaseEvent:
+    """The event. Messages of the protocol's own classes are not looked at one by one, as pydantic does."""
+    make = _unchecked_snapshot if _KINDS.issuperset(map(type, messages)) else MessagesSnapshotEvent
+    return make(messages=list(messages))
 
 
 def _size(activity: ActivityMessage) -> int:

@@ -353,7 +353,9 @@ class RunLifecycle:
         messages). `first`: a part of it, for a snapshot that takes away what must move; results come before both."""
         if not self.quiet:
             return []
-        unique = list({own_id: message for message in messages if (own_id := usable(message.id))}.values())
+        unique = list(
+            {own_id: message for message in messages if (own_id := message.id) and isinstance(own_id, str)}.values()
+        )
         events = [*self._spans.make_way(unique), *self._calls.restate(unique)]
         self._ids.restate(unique)
         self._lanes.restate(unique)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from ag_ui.core import Message
 
@@ -19,6 +20,9 @@ CONFLICT = "conflict"
 
 Nothing may be added to such a message.
 """
+
+
+_id, _role, _owner = attrgetter("id"), attrgetter("role"), attrgetter("subagent_run_id")
 
 
 def usable(text: object) -> str | None:
@@ -66,9 +70,10 @@ class MessageIds:
 
     def restate(self, messages: Iterable[Message]) -> None:
         """Take over what a snapshot says: it replaces messages, owners included (AG-UI 1.0, subagents)."""
-        kinds, owners = self._kinds, self._owners
-        for message in messages:
-            own_id, role = message.id, message.role
-            if kinds.setdefault(own_id, role) != role:
-                kinds[own_id] = CONFLICT
-            owners[own_id] = message.subagent_run_id
+        messages = list(messages)
+        ids, roles = list(map(_id, messages)), list(map(_role, messages))
+        self._owners.update(zip(ids, map(_owner, messages), strict=True))
+        before = list(map(self._kinds.setdefault, ids, roles))
+        if before != roles:
+            own = zip(ids, before, roles, strict=True)
+            self._kinds.update((message_id, CONFLICT) for message_id, was, role in own if was != role)

@@ -34,10 +34,10 @@ class _Shape(NamedTuple):
     kept: frozenset[str]
     """Fields that are written where they are None; others are left out then (AG-UI 1.0, versions: no ``null`` for an
     absent field)."""
-    converted: tuple[tuple[str, Callable[[Any], Any]], ...]
-    """Fields whose values are not written as they are."""
+    members: Callable[[BaseModel], dict[str, Any]]
+    """What is written of a model, by the names of the wire."""
     nested: tuple[str, ...]
-    """Those of them that may hold other models."""
+    """Fields that may hold other models."""
     absent: Callable[[dict[str, Any]], tuple[bool, ...]]
     """Which of the fields that may be left out are None."""
     writers: dict[tuple[bool, ...], Callable[..., bytes]]
@@ -53,7 +53,7 @@ def model_json(model: BaseModel) -> bytes:
     for name in shape.nested:
         flat = flat and values[name].__class__ in _FLAT
     if not flat:
-        return to_json(_members(model, shape), by_alias=True, inf_nan_mode="null")
+        return to_json(shape.members(model), by_alias=True, inf_nan_mode="null")
     absent = shape.absent(values)
     write = shape.writers.get(absent)
     if write is None:
@@ -84,23 +84,11 @@ def _cleaned(value: Any) -> Any:
             return value
 
 
-def _members(model: BaseModel, shape: _Shape) -> dict[str, Any]:
-    values, wire, kept = model.__dict__, shape.wire, shape.kept
-    members = {wire[name]: value for name, value in values.items() if value is not None or name in kept}
-    for name, convert in shape.converted:
-        value = values[name]
-        if value is not None and value.__class__ is not str:
-            members[wire[name]] = convert(value)
-    if extra := model.__pydantic_extra__:
-        members.update(extra)
-    return members
-
-
 def _value(value: Any) -> Any:
     if type(value) is list:
-        return [_value(item) for item in value]
+        return [item if (shape := _shape(item.__class__)) is None else shape.members(item) for item in value]
     shape = _shape(value.__class__)
-    return value if shape is None else _members(value, shape)
+    return value if shape is None else shape.members(value)
 
 
 def _text(value: Any) -> Any:
@@ -114,17 +102,33 @@ def _shape(kind: type) -> _Shape | None:
     if not kind.__module__.startswith(_PACKAGE) or not issubclass(kind, BaseModel):
         return None
     fields = kind.model_fields
-    converted = [(name, convert) for name, field in fields.items() if (convert := _converter(name, field.annotation))]
+    converted = {name: convert for name, field in fields.items() if (convert := _converter(name, field.annotation))}
+    wire = {name: field.serialization_alias or field.alias or name for name, field in fields.items()}
     kept = frozenset(name for name, field in fields.items() if field.is_required() or field.default is not None)
     tests = [f"values[{name!r}] is None" for name in fields if name not in kept]
     return _Shape(
-        wire={name: field.serialization_alias or field.alias or name for name, field in fields.items()},
+        wire=wire,
         kept=kept,
-        converted=tuple(converted),
-        nested=tuple(name for name, convert in converted if convert is _value),
+        members=_reader(wire, kept, converted),
+        nested=tuple(name for name, convert in converted.items() if convert is _value),
         absent=eval(f"lambda values: ({''.join(f'{test}, ' for test in tests)})"),  # a loop takes three times as long
         writers={},
     )
+
+
+def _reader(
+    wire: dict[str, str], kept: frozenset[str], converted: dict[str, Callable[[Any], Any]]
+) -> Callable[[BaseModel], dict[str, Any]]:
+    """The function `members` of a class: a line for each field, since a loop takes three times as long."""
+    lines = ["def members(model):", " values, found = model.__dict__, {}"]
+    for name, alias in wire.items():
+        value = f"value if value.__class__ in flat else to_{name}(value)" if name in converted else "value"
+        when = "" if name in kept else "if value is not None: "
+        lines += [f" value = values[{name!r}]", f" {when}found[{alias!r}] = {value}"]
+    lines += [" if model.__pydantic_extra__: found.update(model.__pydantic_extra__)", " return found"]
+    made: dict[str, Any] = {"flat": _FLAT} | {f"to_{name}": convert for name, convert in converted.items()}
+    exec("\n".join(lines), made)
+    return made["members"]  # type: ignore[no-any-return]
 
 
 def _writer(kind: type[BaseModel], shape: _Shape, values: dict[str, Any]) -> Callable[..., bytes]:
