@@ -9,14 +9,16 @@ import random
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
-from itertools import pairwise
+from itertools import cycle, pairwise
 from typing import Any
 
 import jsonpatch
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from tests.support.verifier import Verifier
 from yai_nexus_agentkit.protocol.json.json_safe import json_safe
@@ -173,18 +175,28 @@ EDITS = st.tuples(
 )
 
 
-@given(st.lists(EDITS, min_size=1, max_size=6), st.booleans())
-@example([("item", 0, 1), ("item", 0, True), ("item", 0, 1.0)], True)
-@example([("insert", 0, 1), ("item", 3, 2), ("remove", 0, None)], False)
-def test_edits_of_a_large_value_in_a_row(edits: list[tuple[str, int, Any]], in_place: bool) -> None:
+COPIES: dict[str, Callable[[Any], Any]] = {
+    "none": lambda live: live,
+    "shallow": lambda live: {"rows": [*live["rows"]], "more": {**live["more"]}},
+    "deep": copy.deepcopy,
+}
+"""How nodes change a value: in place, in a copy, or in a copy whose parts they may change in place."""
+
+
+@given(st.lists(EDITS, min_size=1, max_size=8), st.lists(st.sampled_from([*COPIES]), min_size=1, max_size=8))
+@example([("item", 0, 1), ("item", 0, True), ("item", 0, 1.0)], ["none"])
+@example([("insert", 0, 1), ("item", 3, 2), ("remove", 0, None)], ["deep"])
+@example([("member", 8, 1)] * 3 + [("item", 1, 1), ("item", 1, True), ("insert", 1, 2)] * 2, ["shallow"])
+@example([("member", 0, None), ("name", 7, None)], ["deep"])
+def test_edits_of_a_large_value_in_a_row(edits: list[tuple[str, int, Any]], copies: list[str]) -> None:
     live: Any = {
         "rows": [long(number) for number in range(8)],
         "more": {str(number): [long(number)] for number in range(8)},
     }
     tracker = StateTracker()
     client = copy.deepcopy(tracker.snapshot({"v": live}))
-    for kind, place, item in edits:
-        live = live if in_place else copy.deepcopy(live)
+    for (kind, place, item), copied in zip(edits, cycle(copies), strict=False):
+        live = COPIES[copied](live)
         rows, more = live["rows"], live["more"]
         at = place % len(rows) if rows else 0
         match kind:
@@ -204,7 +216,50 @@ def test_edits_of_a_large_value_in_a_row(edits: list[tuple[str, int, Any]], in_p
                 more[str(place)] = ({"a", "b"}, long(item), deque([item]))
         client = client_apply(client, tracker.delta({"v": live}))
         assert exact(client) == exact(json_safe({"v": live})) == exact(dict(tracker.current))
-        assert tracker.delta({"v": copy.deepcopy(live)}) == []
+        again = live if place % 2 else copy.deepcopy(live)
+        assert tracker.delta({"v": again}) == []
+
+
+@dataclass
+class Point:
+    x: Any
+
+
+class Model(BaseModel):
+    x: Any
+
+
+HELD: list[tuple[Any, Callable[[Any, int], Any]]] = [
+    ({1}, lambda held, number: held.add(number)),
+    (deque([1]), lambda held, number: held.append(number)),
+    (OrderedDict(x=1), lambda held, number: held.update(x=number)),
+    (([1],), lambda held, number: held[0].append(number)),
+    (Point(1), lambda held, number: setattr(held, "x", number)),
+    (Model(x=[1]), lambda held, number: held.x.append(number)),
+    ({1: 1}, lambda held, number: held.update({1: number})),
+]
+
+
+@pytest.mark.parametrize(("held", "change"), HELD, ids=lambda value: type(value).__name__)
+def test_objects_that_are_no_json_are_looked_at_each_time(held: Any, change: Callable[[Any, int], Any]) -> None:
+    """A node changes one in place, in parts that stay the same objects."""
+    held = copy.deepcopy(held)
+    live: Any = {
+        "rows": [long(number) for number in range(8)],
+        "more": {str(number): long(number) for number in range(8)},
+    }
+    tracker = StateTracker()
+    tracker.snapshot({"v": live})
+    for number in range(1, 8):
+        live = COPIES["shallow"](live)
+        live["rows"][0] = live["more"]["0"] = long(number)
+        if number == 4:
+            live["rows"].insert(5, long(held))
+            live["more"] |= {"3": long(held), "new": long([held])}
+        if number > 4:
+            change(held, number)
+        tracker.delta({"v": live})
+        assert exact(dict(tracker.current)) == exact(json_safe({"v": live}))
 
 
 @pytest.mark.parametrize("new", [True, 1.0, None, "1", [1], {"a": 1}, False, 0])
