@@ -187,7 +187,7 @@ async def test_one_client_call_after_another(peer: Peer, kind: Kind) -> None:
 
 @BOTH
 async def test_call_ids_that_recur(peer: Peer, kind: Kind) -> None:
-    """Some models number their calls anew in each message."""
+    """Some models number their calls from 0 again in each message."""
     again = [turn(f"Round {n}. ", ("pick_colour", {}, "call_0"), ("price", {"item": "tea"}, "call_1")) for n in (1, 2)]
     tab = Tab(kind(model_of(again[0], ["One."], again[1], ["Two."])), peer, tools=TOOLS)
     ids = []

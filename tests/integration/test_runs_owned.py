@@ -60,7 +60,7 @@ async def test_a_run_with_two_viewers_goes_on_without_the_one_who_started_it() -
     await second.end()
     assert second.types()[-1] == "RUN_FINISHED"
     assert second.text().split() == [f"w{n}" for n in range(40)]
-    assert second.events[0]["runId"] == "r1", "it is the run that is under way, not one of the page's own"
+    assert second.events[0]["runId"] == "r1", "it is the active run, not one of the page's own"
 
 
 async def test_a_reloaded_page_joins_and_a_late_one_sees_the_thread() -> None:

@@ -116,7 +116,7 @@ async def test_chunks_of_an_answer(play: Player, parts: Any, options: Any, lines
             lambda: scripted(HELLO),
             lambda said: AIMessage(said.content),
             snapshot(['TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END']),
-            id="made anew: it ends up once",
+            id="made again: it ends up once",
         ),
         pytest.param(
             lambda: scripted(HELLO),

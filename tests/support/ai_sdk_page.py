@@ -119,7 +119,7 @@ class Page:
         return shown
 
     async def regenerate(self) -> dict[str, Any]:
-        """Have the last reply made anew."""
+        """Have the last reply made again."""
         gone = self.messages.pop()
         return await self.send(trigger="regenerate-message", messageId=gone["id"])
 

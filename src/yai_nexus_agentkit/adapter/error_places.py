@@ -28,7 +28,7 @@ def raised_at(error: BaseException) -> str | None:
 
 @cache
 def _folders() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Those of this package, and of Python and the packages beside it."""
+    """Those of this package, and of Python and the installed packages."""
     found = map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib"))
     libraries = tuple(str(Path(folder).resolve()) for folder in found if folder)
     return (str(Path(__file__).resolve().parent.parent),), libraries

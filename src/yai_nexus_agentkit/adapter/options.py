@@ -108,8 +108,8 @@ class AdapterOptions:
     clients everything in the graph's state."""
 
     source: Literal["events", "callbacks"] = "events"
-    """How the graph is observed: by LangChain's ``astream_events``, or by an inline callback handler beside ``astream``
-    (less than half the cost). LangGraph only."""
+    """How the graph is observed: by LangChain's ``astream_events``, or by an inline callback handler next to
+    ``astream`` (less than half the cost). LangGraph only."""
 
     execution_timeout: PositiveFloat | None = None
     """Longest time of a run, in seconds. After it the run is cancelled and ends with ``EXECUTION_TIMEOUT``."""

@@ -112,11 +112,11 @@ class RunContext:
     """Keys of the state that are too large to be sent in this run."""
     attempt: Attempt | None = None
     """Set where another worker could go on with the run. From the second try on, the source goes on from what the
-    earlier one stored, and the client gets the state and the messages anew."""
+    earlier one stored, and the client gets the state and the messages again."""
     handed_out: bool = False
     """The caller gets the events themselves, and may change them."""
     looking: bool = False
-    """Nothing runs: the client asks for the thread as it stands. Its request brings nothing."""
+    """Nothing runs: the client asks for the thread as it is now. Its request brings nothing."""
     store: ThreadStore | None = None
     """The agent's threads."""
     sent: list[BaseEvent] = field(default_factory=list)

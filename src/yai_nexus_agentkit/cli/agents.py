@@ -34,7 +34,7 @@ class LocalAgent:
                 yield frame.decode().removeprefix("data: ").rstrip("\n")
 
     def look(self, asked: Mapping[str, Any], control: RunControl) -> AsyncGenerator[str, None]:
-        """The thread as it stands, as the events of a run that does nothing."""
+        """The thread as it is now, as the events of a run that does nothing."""
 
         def as_json(event: BaseEvent) -> str:
             return event.model_dump_json(by_alias=True, exclude_none=True)

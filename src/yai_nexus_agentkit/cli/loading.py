@@ -129,8 +129,8 @@ def _from_name(name: str) -> ModuleType:
 def _from_file(spec: Spec) -> ModuleType:
     path = Path(spec.module).resolve()
     if not path.is_file():
-        beside = [file.name for file in path.parent.glob("*.py")]
-        raise CommandError(f"there is no file {spec.module}{_near(path.name, beside)}")
+        files = [file.name for file in path.parent.glob("*.py")]
+        raise CommandError(f"there is no file {spec.module}{_near(path.name, files)}")
     name = _module_name(path)
     if name is not None:
         return _from_name(name)

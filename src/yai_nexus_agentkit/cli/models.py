@@ -55,7 +55,7 @@ def port_of(args: argparse.Namespace) -> int:
 
 
 def model_settings(args: argparse.Namespace, identity: Identity) -> OpenAISettings | None:
-    """The settings of the models, if they are served. `identity`: what the owners of keys have beside their names.
+    """The settings of the models, if they are served. `identity`: each key's owner gets its fields, except the user.
     Raises `CommandError`."""
     if not args.openai:
         return None
@@ -84,7 +84,7 @@ def server_settings(args: argparse.Namespace) -> dict[str, Any]:
     if not fetches:
         warn("files that requests name by URL are not fetched: pip install 'yai-nexus-agentkit[media]'")
     return {
-        "max_body": ceil(one * 4 / 3) + 4 * _MB,  # as base64, and what is beside the file
+        "max_body": ceil(one * 4 / 3) + 4 * _MB,  # as base64, and the rest of the request
         "idle_timeout": _number("TIMEOUT"),
         "media": "fetch" if fetches else "pass",
         "fetcher": fetcher,

@@ -93,12 +93,12 @@ class RemoteAgent:
             self._resumable = answer.is_success and answer.json().get("transport", {}).get("resumable") is True
 
     def run(self, asked: Mapping[str, Any], control: RunControl) -> AsyncGenerator[str, None]:
-        """The events of a run, each as JSON. Where the connection is lost and the run survived, it begins anew with
+        """The events of a run, each as JSON. Where the connection is lost and the run survived, it begins again with
         what happened so far. A refusal is a ``RUN_ERROR``."""
         return self._stoppable(self._run(asked), asked, control)
 
     def look(self, asked: Mapping[str, Any], control: RunControl) -> AsyncGenerator[str, None]:
-        """The thread as it stands, or its run under way. Nothing where the server does not keep it."""
+        """The thread as it is now, or its active run. Nothing where the server does not keep it."""
         return self._stoppable(self._look(asked), asked, control)
 
     async def _stoppable(

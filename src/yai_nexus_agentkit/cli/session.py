@@ -33,7 +33,7 @@ class Agent(Protocol):
         """A new run. If its connection was lost and found again, it begins again, with ``RUN_STARTED``."""
 
     def look(self, asked: Mapping[str, Any], control: RunControl, /) -> AsyncGenerator[str, None]:
-        """The thread as it stands, or its run under way; nothing for a thread that is not known."""
+        """The thread as it is now, or its active run; nothing for a thread that is not known."""
 
 
 Begin: TypeAlias = "Callable[[Mapping[str, Any], RunControl], AsyncGenerator[str, None]]"
@@ -59,7 +59,7 @@ class Session:
         self._may_ask, self._stoppable = may_ask, stoppable
 
     async def restore(self, *, ask: bool) -> int:
-        """Show the thread as it stands, its run under way too, and `ask` what is open. Returns the exit code."""
+        """Show the thread as it is now, its active run too, and `ask` what is open. Returns the exit code."""
         if ask:
             return await self.turn(self._client.request(), [], self._agent.look)
         await self._play(self._client.request(), self._agent.look, looking=True)

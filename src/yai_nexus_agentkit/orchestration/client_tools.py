@@ -1,8 +1,8 @@
 """Client tools: the tools of the user's application that a request offers to the model, and the request's context.
 
-In a hand-written graph, bind the request's tools beside the graph's own and use two routers. Server calls run in the
-graph. Client calls stay unanswered: the run ends, the application executes them, and the next request has their tool
-messages.
+In a hand-written graph, bind the request's tools as well as the graph's own, and use two routers. Server calls run
+in the graph. Client calls stay unanswered: the run ends, the application executes them, and the next request has their
+tool messages.
 
     after_model, after_tools = tool_routes(server_tools=TOOLS)
 
@@ -20,7 +20,7 @@ Both routers are needed. With a plain edge from the tools to the agent, a turn t
 the model while the client's call is unanswered, and providers refuse that. For `create_agent` and deepagents use
 `yai_nexus_agentkit.orchestration.middleware.ClientToolsMiddleware` instead.
 
-Tools and context stand in ``config["configurable"]`` of the current run, so one compiled graph serves any number of
+Tools and context are in ``config["configurable"]`` of the current run, so one compiled graph serves any number of
 requests with different tools at once. The adapter fills it; in a test, fill it by hand.
 """
 

@@ -164,7 +164,7 @@ def _tail(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
 
 
 def _before_model(messages: Sequence[AnyMessage]) -> dict[str, Any] | None:
-    """Jump to the end while placeholders stand; settle those that a failed run left behind.
+    """Jump to the end while there are placeholders; settle those that a failed run left behind.
 
     A run that fails or is cancelled between its tools and its end leaves its placeholders in the thread. They are old
     if an answer to one of them follows, or any message of another kind. Then the answered ones are removed, and the

@@ -1,4 +1,4 @@
-"""Edge. The chat page as routes: its built files, and beside them a ``config.json`` that names the agents."""
+"""Edge. The chat page as routes: its built files, and a ``config.json`` that names the agents."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 def first_parts() -> set[str]:
-    """First parts of the paths of the page at the root: no agent beside it can have these names."""
+    """First parts of the paths of the page at the root: no agent at the root can have these names."""
     return {_CONFIG, *(entry.name for entry in STATIC.iterdir())} if STATIC.is_dir() else set()
 
 

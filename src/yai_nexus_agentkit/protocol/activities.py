@@ -26,7 +26,7 @@ MEDIA, CITATIONS = "media", "citations"
 KEPT = "agentkit.kept"
 """Key in the metadata of a custom event that pages get again: the id under which it is kept."""
 AFTER = "agentkit.after"
-"""Key in the metadata of such an event when a page gets it again: the id of the message that it stands behind; ``""``
+"""Key in the metadata of such an event when a page gets it again: the id of the message that it comes after; ``""``
 for the beginning."""
 _OF_ANSWERS = frozenset({MEDIA, CITATIONS})
 SCOPE = "@ag-ui/client"

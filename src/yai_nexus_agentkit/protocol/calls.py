@@ -47,8 +47,8 @@ class Call:
     id: str
     """On the wire, where it is unique in the thread."""
     raw: str
-    """The model's own id. It recurs: models number their calls anew in each answer, and so does each subagent. In its
-    message it is the only one: of twins, which have one id there, the later ones have made ids."""
+    """The model's own id. It may repeat in the thread: some models number calls from 0 in each answer, and so does each
+    subagent. It is unique in its message: if two calls there have the same id, the later one gets a made-up id."""
     given: str = ""
     """The model's own id, of a later twin too; empty if the model gave none."""
     maker: str = ""
@@ -319,7 +319,7 @@ class CallEvents:
         owner: str | None,
         metadata: dict[str, Any] | None,
     ) -> list[BaseEvent]:
-        """``TOOL_CALL_RESULT`` of a known call, once per call: a client would show a second one beside the first."""
+        """``TOOL_CALL_RESULT`` of a known call, once per call: a client would show a second one as well."""
         call = self._thread.get(call_id)
         if call is None or not call.announced or call.result is not None:
             return []

@@ -1,5 +1,5 @@
 """Pure. Models of the protocol made without checking their fields, where these are known to be right: the deltas of a
-message, of which a run has thousands, ends, what an application emits, and the messages of a long thread."""
+message (a run has thousands), ends, what an application emits, and the messages of a long thread."""
 
 from __future__ import annotations
 

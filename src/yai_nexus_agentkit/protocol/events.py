@@ -134,7 +134,7 @@ EVENTS: Mapping[str, EventRow] = {
 """Every event by its type."""
 
 TERMINAL = frozenset(row.type for row in EVENTS.values() if row.entity is RUN and row.move == "closes")
-"""Types of which exactly one is the last event of a run."""
+"""Types of the last event of a run; it has exactly one event of them."""
 
 TOKENS: Mapping[type[BaseEvent], Entity] = {row.model: row.entity for row in EVENTS.values() if row.per_token}
 """The entities of the events that come once per token, by class."""
@@ -144,7 +144,7 @@ _UNKNOWN = EventRow(BaseEvent)
 
 
 def row_of(kind: str) -> EventRow:
-    """The row of a type of event. One that AG-UI does not have stands alone."""
+    """The row of a type of event. One that AG-UI does not have gets a row of its own."""
     return EVENTS.get(kind, _UNKNOWN)
 
 

@@ -47,7 +47,7 @@ _LARGE: Mapping[type[BaseEvent], str] = {
 }
 """Events with data of any size, and the field that has it."""
 _OVERHEAD = 300
-"""Bytes that an event costs beside its text."""
+"""Bytes that an event costs in addition to its text."""
 _FOLD = 200
 """Patches of one value after which they are applied, so that a run of any length stays short."""
 
@@ -87,7 +87,7 @@ class Compacted:
                     self._add(event)
                 pieces.append(delta)
             else:
-                self._growing.pop(key, None)  # later pieces stand behind this one
+                self._growing.pop(key, None)  # later pieces come after this one
                 self._add(event)
             self.size += len(delta)
             return

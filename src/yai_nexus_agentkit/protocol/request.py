@@ -270,7 +270,7 @@ def _message(message: Any, index: int, warnings: list[str]) -> Any:
 
 
 def _parts(parts: Sequence[Any], where: str, warnings: list[str]) -> list[Any]:
-    """The parts that AG-UI has. A ``binary`` part beside its modern twin is dropped."""
+    """The parts that AG-UI has. A ``binary`` part is dropped if the modern form of it is there, too."""
     kept: list[Any] = []
     legacy: list[bool] = []
     for index, part in enumerate(parts):

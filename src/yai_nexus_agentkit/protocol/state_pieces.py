@@ -12,7 +12,7 @@ from yai_nexus_agentkit.protocol.json.patch import Operation, is_addressable, po
 __all__ = ["split_patch", "split_state"]
 
 _AROUND = 60
-"""Characters of an operation beside its path and value."""
+"""Characters of an operation without its path and value."""
 
 
 class _TooLargeError(Exception):

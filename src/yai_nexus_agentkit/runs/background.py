@@ -1,4 +1,4 @@
-"""Driver. Work beside the requests: tasks that live as long as a block, and that go on when their store fails."""
+"""Driver. Background work: tasks that live as long as a block, and that go on when their store fails."""
 
 from __future__ import annotations
 

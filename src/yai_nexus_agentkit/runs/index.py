@@ -65,8 +65,8 @@ class ThreadIndex(Protocol):
         search: str = "",
     ) -> list[ThreadEntry]:
         """The user's threads with this agent, last updated first, those of the same moment by their keys, the greatest
-        first; only those whose titles contain `search` (upper and lower case are alike), and which come behind
-        `before`: they were updated earlier, or with `before_key` at that very moment and have a lesser key."""
+        first. Only threads whose titles contain `search` (case does not matter), and which were updated earlier
+        than `before`; with `before_key`, also those of that moment with a lesser key."""
 
     async def remove(self, key: str) -> None:
         """Forget a thread; nothing happens if it is unknown."""

@@ -1,7 +1,7 @@
-"""The journal of a thread: what the application showed beside the conversation and wants to be there after a reload.
+"""The journal of a thread: what the application showed next to the conversation and wants to be there after a reload.
 
 Charts, progress bars and widgets reach clients as activities and custom events, which no agent framework stores. Each
-entry stands behind a message, so that a snapshot puts it back where it was.
+entry comes after a message, so that a snapshot puts it back where it was.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class JournalEntry(NamedTuple):
     """Of the activity's message, or of the custom event. An entry with a known id replaces the earlier content, in its
     place."""
     after: str
-    """Id of the message that it stands behind; empty at the start of the conversation."""
+    """Id of the message that it comes after; empty at the start of the conversation."""
     data: str
     """JSON text: an activity message, or a custom event."""
 

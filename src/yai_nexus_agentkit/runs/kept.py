@@ -1,5 +1,5 @@
-"""The entries that a run shows beside the conversation and a reload must bring back: activities, custom events that the
-application keeps. On the way to the journal, and back into a snapshot of the messages."""
+"""What a run shows next to the conversation and a reload must bring back: activities, and custom events that the
+application keeps. It goes to the journal, and comes back in a snapshot of the messages."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _LARGEST = 1024 * 1024
 
 
 class _Shown:
-    """One activity or event, and the message that it stands behind."""
+    """One activity or event, and the message that it comes after."""
 
     def __init__(self, after: str, what: ActivityMessage | CustomEvent) -> None:
         self.after, self.what = after, what
@@ -86,7 +86,7 @@ class _Shown:
 
 
 class Keeper:
-    """Notes what one run shows. What subagents say is stored by no thread, so nothing stands behind their messages."""
+    """Notes what one run shows. No thread stores what subagents say, so nothing is placed after their messages."""
 
     def __init__(self, run_input: RunAgentInput) -> None:
         messages = run_input.messages
@@ -229,7 +229,7 @@ class Kept:
         return [*in_its_order(self.placed(snapshot), self._held), *customs]
 
     def wire(self, encode: Callable[[BaseEvent], bytes]) -> Callable[[BaseEvent], bytes]:
-        """`encode` for the events of a thread as it stands, with these. A thread without a conversation has no
+        """`encode` for the events of a thread as it is now, with these. A thread without a conversation has no
         snapshot."""
         due = True
 
@@ -247,8 +247,8 @@ class Kept:
         return written
 
     def _found(self, messages: Sequence[Message]) -> list[tuple[int, ActivityMessage | CustomEvent]]:
-        """The entries to show with these messages, by the index of the message that they stand behind; -1 is the start.
-        What is behind a message that is not there stands at the end of its turn."""
+        """The entries to show with these messages, by the index of the message that they come after; -1 is the start.
+        Entries whose message is missing come at the end of its turn."""
         indexes, ends = {"": -1}, {"": -1}
         turn = ""
         for index, message in enumerate(messages):

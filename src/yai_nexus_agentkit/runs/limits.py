@@ -41,12 +41,10 @@ class Capacity:
     def place(self, user: str) -> Iterator[None]:
         """One place, for as long as the block lasts. Raises `OverloadedError` if there is none."""
         if self.full:
-            raise OverloadedError(
-                f"{self.taken} runs are under way, more are not allowed", retry_after=self.retry_after
-            )
+            raise OverloadedError(f"{self.taken} runs are active, more are not allowed", retry_after=self.retry_after)
         own = self._users.get(user, 0)
         if self.per_user is not None and own >= self.per_user:
-            raise OverloadedError(f"{own} runs of this user are under way", retry_after=self.retry_after)
+            raise OverloadedError(f"{own} runs of this user are active", retry_after=self.retry_after)
         self.taken += 1
         self._users[user] = own + 1
         try:

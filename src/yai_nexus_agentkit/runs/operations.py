@@ -20,7 +20,7 @@ class Operation:
     cancelled: bool = False
 
     def cancel(self) -> None:
-        """End it, unless its time is over: a scope that is ending cannot be set anew."""
+        """End it, unless its time is over: a scope that is ending cannot be set again."""
         if not self.scope.expired():
             self.cancelled = True
             self.scope.reschedule(asyncio.get_running_loop().time())

@@ -43,7 +43,7 @@ class Recording:
     """Entries in the log."""
     waiting: list[BaseEvent] = field(default_factory=list)
     unsure: list[BaseEvent] | None = None
-    """A batch of which nobody knows whether the store took it: the connection broke."""
+    """A batch that the store may have taken or not: the connection broke."""
     last: bool = False
     """The terminal event is among those that wait."""
     written: asyncio.Event = field(default_factory=asyncio.Event)

@@ -34,7 +34,7 @@ def events_of(entry: Entry) -> list[BaseEvent]:
 
 
 class RemoteRun:
-    """A run that is under way on another worker, or whose worker died and that nobody took over yet."""
+    """An active run on another worker, or whose worker died and that nobody took over yet."""
 
     def __init__(self, head: RunHead, log: RunLog, left: Callable[[RemoteRun], None], *, kept: int) -> None:
         """`left`: called when nobody watches any more. `kept`: bytes kept for later viewers."""

@@ -1,4 +1,4 @@
-"""A thread as it stands, as the events of a run that does nothing: for a page that opens while the thread rests."""
+"""A thread as it is now, as the events of a run that does nothing: for a page that opens while the thread rests."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class ServiceSettings:
     """How runs meet each other. Times in seconds."""
 
     busy: Busy = "reject"
-    """A thread that has a run: refuse the next one, let it wait for up to `busy_wait`, or stop the one under way."""
+    """A thread that has a run: refuse the next one, let it wait for up to `busy_wait`, or stop the active one."""
     busy_wait: NonNegativeFloat = 30.0
     ending_wait: NonNegativeFloat = 2.0
     """How long a request waits for a run that is ending (cancelled, or its client gone): stop and resend is normal."""
@@ -240,7 +240,7 @@ class RunService:
         self.check_open()
         held = await self._acquire(thread.key, busy)
         if held is None:
-            raise ThreadBusyError("the thread has a run under way", retry_after=self.settings.ending_wait)
+            raise ThreadBusyError("the thread has an active run", retry_after=self.settings.ending_wait)
         return held
 
     @asynccontextmanager
@@ -248,7 +248,7 @@ class RunService:
         """Hold a thread for something that is not a run. Raises `ThreadBusyError`.
 
         After `limit` seconds the block is cancelled and `TimeoutError` raised, or `OperationCancelledError` after
-        `cancel`. The locks have this time too, beside that for which a request waits for a busy thread.
+        `cancel`. The locks have this time too, in addition to the time for which a request waits for a busy thread.
         """
         settings = self.settings
         busy: Busy = "wait" if settings.busy == "wait" else "reject"
@@ -361,7 +361,7 @@ class RunService:
             await run.keeper.store(self.store.journal, run.request.thread.key)
 
     async def forget(self, key: str) -> None:
-        """The thread was deleted: drop what was kept beside its messages."""
+        """The thread was deleted: drop what was kept with its messages."""
         await self.store.journal.drop(key)
         if (log := self.store.log) is not None:
             await log.drop(key)

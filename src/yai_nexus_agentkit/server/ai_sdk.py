@@ -1,6 +1,6 @@
 """Edge. The routes of the Vercel AI SDK: what ``useChat`` and its ``DefaultChatTransport`` ask for, for one agent.
 
-``POST {api}`` sends a message, ``GET {api}/{id}/stream`` joins the run under way (204: there is none). The others are
+``POST {api}`` sends a message, ``GET {api}/{id}/stream`` joins the active run (204: there is none). The others are
 the application's own by the AI SDK's documentation: ``GET {api}/{id}`` the chat's messages, ``POST {api}/{id}/stop`` to
 stop its run, ``DELETE {api}/{id}``. A connection that ends is a reload or ``stop()`` of the page: the run goes on.
 """
@@ -66,7 +66,7 @@ class AISDK:
 
     @answered
     async def stream(self, request: Request) -> Response:
-        """The run under way, from the answer's beginning; 204 if there is none."""
+        """The active run, from the answer's beginning; 204 if there is none."""
         caller = await self.endpoints.caller(request)
         run = await self.endpoints.current(caller.thread(request.path_params["thread_id"]))
         if run is None:
@@ -75,8 +75,8 @@ class AISDK:
 
     @answered
     async def messages(self, request: Request) -> Response:
-        """The chat's messages; none if there is no such chat. A page of version 5 appends the answer under way to what
-        it has of it, so it gets nothing of it here."""
+        """The chat's messages; none if there is no such chat. A page of version 5 joins an answer that is being
+        written and appends it to what it has, so it gets nothing of that answer here."""
         caller, chat = await self.endpoints.caller(request), request.path_params["thread_id"]
         appends = self.wire.version == 5 and await self.endpoints.current(caller.thread(chat)) is not None
         history = UIHistory(self.wire.version, answered=not appends)

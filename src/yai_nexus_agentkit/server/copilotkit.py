@@ -71,7 +71,7 @@ class CopilotKit:
 
     @answered
     async def connect(self, request: Request) -> Response:
-        """A thread's run under way, or the thread as it stands."""
+        """A thread's active run, or the thread as it is now."""
         return await self._agent(request.path_params["agent"]).connect(request)
 
     @answered

@@ -108,7 +108,7 @@ class Endpoints:
 
     @answered
     async def connect(self, request: Request) -> Response:
-        """The thread's run under way, from its beginning; without one, the thread as it stands. The model is not
+        """The thread's active run, from its beginning; without one, the thread as it is now. The model is not
         called."""
         caller = await self.caller(request, "/connect")
         async with self.received(request) as body:
@@ -123,7 +123,7 @@ class Endpoints:
         return await self.in_time(self.service.current(thread.key, lost=lost))
 
     async def found(self, caller: Caller, posted: Posted, *, running: bool = True, gate: Gated = ungated) -> Found:
-        """The thread's run under way, or the thread as it stands; without `running` always the latter, whose terminal
+        """The thread's active run, or the thread as it is now; without `running` always the latter, whose terminal
         event `gate` shows."""
         asked, adapter = posted.run_input, await caller.adapter()
         thread = caller.thread(asked.thread_id)
@@ -145,7 +145,7 @@ class Endpoints:
 
     @answered
     async def runs(self, request: Request) -> Response:
-        """The runs that a thread has under way."""
+        """The active runs of a thread."""
         caller = await self.caller(request)
         run = await self.current(caller.thread(request.path_params["thread_id"]))
         return JSONResponse([] if run is None else [shown_run(run)])
@@ -204,7 +204,7 @@ class Endpoints:
         return JSONResponse({"status": "ready"})
 
     async def kept(self, thread: ThreadRef, held: Sequence[str] = ()) -> Kept:
-        """What the thread's runs showed beside the conversation, for a page that holds the messages `held`."""
+        """What the thread's runs showed next to the conversation, for a page that holds the messages `held`."""
         return Kept.of(await self.in_time(self.service.store.journal.kept(thread.key)), held)
 
     @answered

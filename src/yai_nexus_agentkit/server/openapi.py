@@ -42,7 +42,7 @@ class Detail(BaseModel):
     error_description: str
     path: str = Field(description="JSON Pointer into the body")
     timestamp: datetime
-    trace_id: str = Field(description="stands in the server's log")
+    trace_id: str = Field(description="also in the server's log")
 
 
 class Refused(BaseModel):
@@ -128,7 +128,7 @@ _WHY: Mapping[int, str] = {
     403: "not allowed",
     404: "no such thread",
     408: "the body did not arrive in time",
-    409: "the thread has a run under way or waits for an answer, the patch does not apply, or somebody cancelled it",
+    409: "the thread has an active run or waits for an answer, the patch does not apply, or somebody cancelled it",
     413: "the body is too large",
     415: "the content type is not JSON",
     422: "the request is JSON, but not what it should be",

@@ -73,7 +73,7 @@ class Outbox:
             self.total += size
 
     def encode(self, event: BaseEvent) -> bytes:
-        """The bytes of an event that stands behind all others, for `add`. Raises `EncodingError`."""
+        """The bytes of an event that comes after all others, for `add`. Raises `EncodingError`."""
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure

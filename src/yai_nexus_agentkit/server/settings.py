@@ -36,7 +36,7 @@ ThreadKey = Callable[[str, str, str], str]
 _ORIGIN = re.compile(r"\*|null|[a-zA-Z][a-zA-Z0-9+.-]*://[^/\s]+")
 """Values of a browser's ``Origin`` header; anything else never matches one."""
 _HOST = re.compile(r"[a-zA-Z0-9._-]+")
-"""Names in a ``Host`` header, before the port; beside them there are IPv6 addresses."""
+"""Names in a ``Host`` header, before the port. IPv6 addresses are allowed, too."""
 
 
 def anonymous(request: Request) -> Identity:
@@ -93,7 +93,7 @@ class ServerSettings:
 
     busy: Literal["reject", "wait", "interrupt", "stream"] = "reject"
     """A run for a thread that has one: refuse it (409, ``THREAD_BUSY``), let it ``wait`` for up to `busy_wait`, or stop
-    the one under way (``interrupt``) and keep what that one has written. ``stream`` waits, too, but answers then with a
+    the active one (``interrupt``) and keep what that one has written. ``stream`` waits, too, but answers then with a
     stream whose only event is ``RUN_ERROR`` with ``THREAD_IS_LOCKED``."""
 
     busy_wait: NonNegativeFloat = 30.0

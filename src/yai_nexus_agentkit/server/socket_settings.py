@@ -31,7 +31,7 @@ class SocketSettings:
     """The same for ``run`` and ``connect``. Beyond it such a request is refused with 429."""
 
     max_requests: PositiveInt = 32
-    """Requests that may be under way on one socket; more are refused with 429."""
+    """Requests that may be active on one socket; more are refused with 429."""
 
     max_sockets: NonNegativeInt | None = 10_000
     """Sockets of this process; more are closed (4429)."""

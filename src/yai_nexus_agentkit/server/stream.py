@@ -1,4 +1,4 @@
-"""Edge. The HTTP response of a run: of a new one, of one that is under way, or of a thread as it stands."""
+"""Edge. The HTTP response of a run: of a new one, of an active one, or of a thread as it is now."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Launch = Callable[[LiveRun, Viewer], Awaitable[asyncio.Task[None]]]
 
 
 class HttpSink:
-    """The body of one HTTP response. `more_headers`: to send beside the encoder's."""
+    """The body of one HTTP response. `more_headers`: sent in addition to the encoder's."""
 
     def __init__(
         self, encoder: Encoder, receive: Receive, send: Send, more_headers: Sequence[tuple[bytes, bytes]] = ()
@@ -135,7 +135,7 @@ class RunResponse(_Streamed):
 
 
 async def show(run: LiveRun, view: View, launch: Launch, viewer: Viewer | None = None) -> None:
-    """Begin a run and show it to who asked for it. `viewer`: stands between the run and the view."""
+    """Begin a run and show it to who asked for it. `viewer`: comes between the run and the view."""
     watching = viewer or view
     run.record.written = lambda: view.outbox.total
     task = await launch(run, watching)
@@ -146,7 +146,7 @@ async def show(run: LiveRun, view: View, launch: Launch, viewer: Viewer | None =
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """The view of a further viewer: a run, or the thread as it stands."""
+    """The view of a further viewer: a run, or the thread as it is now."""
 
     encoder: Encoder
     kept: Kept
@@ -154,7 +154,7 @@ class Found:
     older: bool = False
     """The viewer's client knows less of AG-UI than the one that started the run."""
     frames: AsyncGenerator[bytes, None] | None = None
-    """The thread, where no run is under way. None: there is no such thread."""
+    """The thread, where no run is active. None: there is no such thread."""
 
     def response(self, settings: ServerSettings, refuse: Refuse) -> Response:
         """The HTTP response. `refuse`: makes the one that is sent if the run cannot be joined."""
@@ -163,7 +163,7 @@ class Found:
         return StreamingResponse(self.whole(), self.encoder.status, dict(self.encoder.headers))
 
     async def whole(self) -> AsyncIterator[bytes]:
-        """All bytes of the thread as it stands."""
+        """All bytes of the thread as it is now."""
         if self.frames is not None:
             async with aclosing(self.frames) as each:
                 async for frame in each:
@@ -172,7 +172,7 @@ class Found:
 
 
 class _JoinResponse(_Streamed):
-    """Shows a run that is under way to a further viewer."""
+    """Shows an active run to a further viewer."""
 
     def __init__(
         self,

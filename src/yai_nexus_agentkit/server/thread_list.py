@@ -58,7 +58,7 @@ def title_of(settings: ServerSettings, asked: RunAgentInput) -> str:
 
 
 def shown_run(run: LiveRun | RemoteRun) -> dict[str, Any]:
-    """A run under way as clients get it."""
+    """An active run as clients get it."""
     return {"runId": run.run_input.run_id, "status": "running", "viewers": run.feed.viewers}
 
 
@@ -75,7 +75,7 @@ def shown_connection(connection: Connection) -> dict[str, Any]:
 
 def page_of(request: Request, thread: Callable[[str], ThreadRef]) -> dict[str, Any]:
     """The arguments of `ThreadIndex.entries`: ``limit``, ``before``, ``beforeId`` and ``search`` of the query.
-    ``beforeId`` means something beside ``before`` only. `thread`: the user's thread with an id. Raises `Refusal`."""
+    ``beforeId`` counts only with ``before``. `thread`: the user's thread with an id. Raises `Refusal`."""
     limit = _number(request, "limit", 100)
     if not 1 <= limit <= _MAX_LIST:
         raise Refusal(422, "INVALID_QUERY", f"limit is between 1 and {_MAX_LIST}")

@@ -37,7 +37,7 @@ def warn_of_workers(number: int) -> None:
 def warn_of_memory(agent: str) -> None:
     """Warn of an agent whose threads are in memory, on a server that shares a store with others."""
     _logger.warning(
-        "agent %r has its threads in the memory of this process, beside a store that workers share: other workers do "
+        "agent %r has its threads in the memory of this process, but the store is shared by workers: other workers do "
         "not find them, nor does this one after a restart. Give it a checkpointer that workers share",
         agent,
     )

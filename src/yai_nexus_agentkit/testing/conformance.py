@@ -1,4 +1,4 @@
-"""Pure. Checks that recorded runs are conformant AG-UI 1.0. Three layers, none of which needs a client:
+"""Pure. Checks that recorded runs are conformant AG-UI 1.0. Three layers; none needs a client:
 
 - ``model``: every event against the ``ag_ui`` models, strictly; nulls and unknown fields are problems too
 - rule names: `yai_nexus_agentkit.testing.rules`

@@ -24,7 +24,7 @@ GRAMMAR: Mapping[str, str] = {
     "steps": "steps pair per owner, and a name is not open twice for one owner",
     "subagents": "subagents are started once, below a parent that was started, and finished or failed",
 }
-"""Rules by the name that stands in brackets before each problem."""
+"""Rules by the name in brackets before each problem."""
 
 _Event = Mapping[str, Any]
 _WORDS: Mapping[Entity, tuple[str, str]] = {
@@ -85,7 +85,7 @@ class Grammar:
         """The problems of the event's place in the run."""
         if kind == "RUN_STARTED":
             if self._running:
-                yield "[start] RUN_STARTED although a run is under way"
+                yield "[start] RUN_STARTED although a run is active"
         elif self._terminal:
             if (self._terminal, kind) != ("RUN_FINISHED", "RUN_ERROR"):
                 yield f"[terminal] {kind} after {self._terminal}"

@@ -169,7 +169,7 @@ class AGUISocketWire(AGUIWire):
         return _json({"type": "error", **named, "status": status, "error": detail})
 
     def thread(self, thread_id: str, status: str, *, here: bool | None) -> str:
-        """A thread has changed that no request under way is about. `status`: ``running``, or ``paused`` with a
+        """A thread has changed that no active request is about. `status`: ``running``, or ``paused`` with a
         question, then `here`: this connection is asked."""
         asked = {} if here is None else {"here": here}
         return _json({"type": "thread", "threadId": thread_id, "status": status, **asked})

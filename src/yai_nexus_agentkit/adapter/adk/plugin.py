@@ -72,8 +72,9 @@ class RunPlugin(BasePlugin):
         return None
 
     async def after_model_callback(self, *, callback_context: Any, llm_response: LlmResponse) -> None:
-        """Models number their calls anew in each answer (``call_0``). An id that the thread has gets a number: neither
-        ADK nor a client could tell the calls apart. Without one, ADK makes an id that models never see."""
+        """Give calls ids that are unique in the thread. Some models number calls from 0 in each answer (``call_0``): a
+        repeated id gets a suffix, or neither ADK nor a client could tell the calls apart. For a call without an id, ADK
+        makes one that models never see."""
         if llm_response.partial or llm_response.content is None:
             return
         for part in llm_response.content.parts or ():

@@ -176,7 +176,7 @@ class AdkSource(Source):
     def _slot(self) -> Iterator[None]:
         """Room for one run."""
         if self._most is not None and self._running >= self._most:
-            raise OverloadedError(f"{self._running} runs of this agent are under way")
+            raise OverloadedError(f"{self._running} runs of this agent are active")
         self._running += 1
         try:
             yield

@@ -221,7 +221,7 @@ class AdkTranslator(Translator):
         return events if event.grounding_metadata is not None else [*events, *self._life.end_text(event.id)]
 
     def _ended(self, event: Any) -> list[BaseEvent]:
-        """The answer is over. Its sources stand in its metadata, and beside it."""
+        """The answer is over. Its sources go into its metadata, and into an activity."""
         facts = cited_facts(event, texts_of(event)[0]) if event.grounding_metadata is not None else None
         shown = self._life.message_id(event.id)
         events = self._life.end_lane(event.id, facts)

@@ -161,7 +161,7 @@ class GraphShape:
         """
         if pending:
             if key not in self.reducers:
-                raise ValueError(f"{key!r} was written beside a question that is open")
+                raise ValueError(f"{key!r} was written in a step that waits for an answer")
             value = self.reducers[key].beneath(value, pending)
         if key in self.growing and isinstance(held, list):
             if not isinstance(value, list) or value[: len(held)] != held:
@@ -250,7 +250,7 @@ class Reducer:
             empty = channel.value if channel.is_available() else None
         self._kind = type(empty) if empty is not None else None
         self.replayed = isinstance(channel, DeltaChannel)
-        """The value is made anew from all earlier writes: it cannot be taken out of a checkpoint."""
+        """The value is made again from all earlier writes: it cannot be taken out of a checkpoint."""
 
     def empty(self) -> Any:
         """The value of the channel at first."""
@@ -269,7 +269,7 @@ class Reducer:
                 made = self._combine(made, copy.deepcopy(write))
             if made == value or (isinstance(value, list) and _same_items(made, value)):
                 return candidate
-        raise ValueError("the value does not fit what was written beside a question that is open")
+        raise ValueError("the value does not fit what was written in a step that waits for an answer")
 
     def fitted(self, value: Any) -> Any:
         """The value as the channel can hold it: a list of JSON becomes the set that a channel of sets needs. Raises

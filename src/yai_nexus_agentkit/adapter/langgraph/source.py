@@ -201,7 +201,7 @@ class LangGraphRun(SourceRun):
                     yield native
         stops = self._shape is not None and self._shape.stops
         if (ending.at_breakpoint or (stops and ending.paused)) and isinstance(plan.agent, Pregel):
-            # A static interrupt has an empty chunk, or none beside a question: the thread's state says what waits.
+            # A static interrupt has an empty chunk, or none if a question is open: the thread's state says what waits.
             state = await plan.agent.aget_state(at_head(plan.config), subgraphs=True)
             ending.stopped_at(breakpoints(plan.agent, state))
 

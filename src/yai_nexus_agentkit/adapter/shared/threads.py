@@ -75,7 +75,7 @@ class Threads:
     ) -> None:
         """Apply RFC 6902 operations to the public state as `run`'s hooks show it. `as_node`: see
         `ThreadStore.change_state`. `max_size`: bytes that the state may have afterwards. `executor`: computes
-        beside the event loop; None is the loop's own.
+        outside the event loop; None is the loop's own.
 
         Values must not hold the character NUL, which databases refuse.
 

@@ -1,6 +1,6 @@
 """Pure. JSON Patch (RFC 6902) and JSON Pointer (RFC 6901), as AG-UI clients take them.
 
-`jsonpatch` applies the operations. The rules that it does not have stand here: what is malformed, what clients refuse,
+`jsonpatch` applies the operations. The rules that it does not have are here: what is malformed, what clients refuse,
 and how large a result may be.
 """
 

@@ -118,7 +118,7 @@ class _SQLite:
         return True
 
     async def notify(self, channel: str, text: str) -> None:
-        """Other processes look by themselves, except for the news of the board, which stand nowhere else."""
+        """Other processes look by themselves, except for the news of the board, which are nowhere else."""
         if channel == NEWS:
             now = time.time()
             await self.rows("DELETE FROM agui_news WHERE sent < ?", now - _NEWS_KEPT)

@@ -37,7 +37,7 @@ _logger = logging.getLogger(__name__)
 _OFFICIAL: Version = 7
 """The version that has the transport; ``?ai=5`` or ``6`` asks for the chunks of an older one in the same frames."""
 _ASKED = {"id", "messages", "trigger", "messageId"}
-"""The parts of a frame that are posted over HTTP, beside those of its ``body``."""
+"""The parts of a frame that are posted over HTTP, in addition to those of its ``body``."""
 _TURN = "turn"
 """Id of the one request that older frames have at a time."""
 

@@ -92,7 +92,7 @@ class SocketRequest:
         await show(run, view, service.launch, gate)
 
     async def join(self, posted: Posted) -> None:
-        """Show the thread's run under way, or the thread as it stands. Raises what makes that impossible."""
+        """Show the thread's active run, or the thread as it is now. Raises what makes that impossible."""
         endpoints, self.joining = self._endpoints, True
         self.thread = thread = self._caller.thread(posted.run_input.thread_id)
         found = await endpoints.found(self._caller, posted, gate=self._gated)

@@ -53,7 +53,7 @@ class Dialect(Protocol):
         """A frame as JSON data, and its bytes. What it raises is given to `failed`."""
 
     async def news(self, news: News) -> None:
-        """Something happened to a thread that no request under way need be about."""
+        """Something happened to a thread, whether or not an active request is about it."""
 
     async def failed(self, request_id: str | None, error: Exception) -> None:
         """A frame, or a request, failed before anything of its answer was sent."""
@@ -245,9 +245,9 @@ class Session:
     def begin(self, request_id: str, framed: Framed, work: Callable[[SocketRequest], Awaitable[None]]) -> None:
         """Answer a request in a task of its own. Raises `Refusal`, and `OverloadedError` for too many."""
         if request_id in self._requests and not self._requests[request_id].sink.complete:
-            raise Refusal(409, "REQUEST_EXISTS", "a request with this id is under way")
+            raise Refusal(409, "REQUEST_EXISTS", "a request with this id is active")
         if len(self._tasks) >= self.limits.max_requests:
-            raise OverloadedError(f"{len(self._tasks)} requests are under way on this socket")
+            raise OverloadedError(f"{len(self._tasks)} requests are active on this socket")
         if not self._runs.take(asyncio.get_running_loop().time()):
             raise OverloadedError(f"at most {self.limits.runs_per_second:g} runs per second")
         request = SocketRequest(self.endpoints, self.caller, self.connection, SocketSink(self.channel.raw_send, framed))
@@ -256,12 +256,12 @@ class Session:
         task.add_done_callback(self._tasks.pop)
 
     def shows(self, thread_id: str) -> bool:
-        """A request under way is about this thread."""
+        """An active request is about this thread."""
         shown = [request.thread for request in self._requests.values()]
         return any(thread is not None and thread.id == thread_id for thread in shown)
 
     def request(self, request_id: str) -> SocketRequest | None:
-        """A request that is under way."""
+        """An active request."""
         return self._requests.get(request_id)
 
     async def _answer(

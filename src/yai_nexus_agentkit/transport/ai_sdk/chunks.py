@@ -240,7 +240,7 @@ class UIMessageStream:
     def _call_result(self, event: agui.ToolCallResultEvent) -> Iterator[Chunk]:
         return self._calls.answer(event)
 
-    # ------------------------------------------------------------------ what is shown beside
+    # ------------------------------------------------------------------ state, activities, custom events
 
     def _state(self, event: agui.StateSnapshotEvent) -> Iterator[Chunk]:
         return self._values.state(event.snapshot)
@@ -331,7 +331,7 @@ class UIMessageStream:
                 continue
             asked.update(calls)
             for approval, call in approvals:
-                if call not in self._calls:  # it stands in an older message
+                if call not in self._calls:  # it is in an older message
                     yield from self._into(None)
                     yield self._called(self._calls.again(call))
                 yield {"type": "tool-approval-request", "approvalId": approval, "toolCallId": call}

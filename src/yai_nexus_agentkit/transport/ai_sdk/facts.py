@@ -1,4 +1,4 @@
-"""Pure. The facts that parts and messages carry beside their content: ``providerMetadata``, ``messageMetadata``."""
+"""Pure. The facts that parts and messages carry besides their content: ``providerMetadata``, ``messageMetadata``."""
 
 from __future__ import annotations
 

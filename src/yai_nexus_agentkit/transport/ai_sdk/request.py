@@ -1,8 +1,8 @@
 """Pure. The posted body of a page, as a request to an agent.
 
 The body is ``{"id", "messages", "trigger", "messageId"?, ...}``, messages being those of the AI SDK. Answers to
-questions and results of the page's tools stand in the parts of the last message, which is the assistant's then. A reply
-that is to be made anew is left out by the page: the request ends with a user message that the thread knows.
+questions and results of the page's tools are in the parts of the last message, which is then the assistant's. To have a
+reply made again, the page leaves it out: the request ends with a user message that the thread knows.
 
 Parts carry the ids of the agent's messages in ``providerMetadata.agui``. What has none gets an id of its own.
 """
@@ -82,7 +82,7 @@ class _Reading:
         self.found: list[dict[str, Any]] = []
         self.warnings: list[str] = []
         self._calls: set[str] = set()
-        """Ids of the calls so far: one may stand in two messages, where its question was asked again."""
+        """Ids of the calls so far: one may be in two messages, where its question was asked again."""
 
     def message(self, n: int, message: Any) -> None:
         """Take the n-th message. Raises `RunInputError` for one that is none."""
@@ -228,7 +228,7 @@ def _verdicts(parts: Sequence[dict[str, Any]]) -> dict[str, bool | None]:
 
 
 def _answers(parts: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The answers in a message: approvals wherever they stand, those to other questions in its last step."""
+    """The answers in a message: approvals at any position, those to other questions in its last step."""
     several: dict[str, dict[int, dict[str, Any]]] = {}
     for part in filter(_is_tool, parts):
         own, approval = _approval(part).get("id"), _approval(part)

@@ -34,7 +34,7 @@ UIMessage = dict[str, Any]
 
 
 class UIHistory:
-    """A thread as it stands, as one JSON document. An `Encoder` for the events of a run that does nothing."""
+    """A thread as it is now, as one JSON document. An `Encoder` for the events of a run that does nothing."""
 
     status = 200
     headers: Mapping[str, str] = {"content-type": "application/json"}
@@ -112,7 +112,7 @@ class UIHistory:
 
 
 def parts_of(chunks: Iterable[Chunk]) -> list[dict[str, Any]]:
-    """The parts of the message that a client makes of chunks, beside those that pass."""
+    """The parts of the message that a client makes of chunks, without transient ones."""
     parts: list[dict[str, Any]] = []
     open_parts: dict[tuple[str, str], dict[str, Any]] = {}
     calls: dict[str, dict[str, Any]] = {}

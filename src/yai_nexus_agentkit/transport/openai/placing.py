@@ -1,10 +1,10 @@
-"""Pure. A posted conversation beside the thread that it belongs to.
+"""Pure. A posted conversation compared with the thread that it belongs to.
 
 OpenAI's clients send the whole conversation each time, without ids. What they send is compared with the thread turn by
 turn, a turn being a message of the user and all up to the next one. Where both agree the thread's own messages are
 used: they have ids, reasoning and the work of the server's tools. Answers are compared without white space and without
 reasoning that a client wrote into them, and one may be the beginning of the other: a reader may have stopped it. Text
-that the thread does not store may stand between its messages, and messages that were not shown may be missing. Turns
+that the thread does not store may come between its messages, and messages that were not shown may be missing. Turns
 that the graph itself took out of the thread, or replaced by a summary, need not be there.
 """
 
@@ -132,8 +132,8 @@ def conversation_key(*parts: Any) -> str:
 
 
 def place(posted: Conversation, history: Sequence[Any], thread_id: str, *, tail: bool = False) -> Placed:
-    """`posted` beside the thread's messages. `tail`: the thread remembers, so only what follows the last answer counts.
-    Raises `Elsewhere`."""
+    """Compare `posted` with the thread's messages. `tail`: the thread remembers, so only what follows the last answer
+    counts. Raises `Elsewhere`."""
     if not history:
         return Placed(posted.messages)
     if tail:
@@ -205,8 +205,8 @@ def _turns(messages: Sequence[Any], *, posted: bool = False) -> list[_Turn]:
 
 
 def _left(asked: list[_Turn], held: list[_Turn]) -> tuple[int, list[_Turn]]:
-    """How many of the posted turns the graph itself took out of its thread, and the thread's turns in their places
-    beside the posted ones. A summary stands in a turn that nobody posted."""
+    """How many of the posted turns the graph itself took out of its thread, and the thread's turns, aligned with
+    the posted ones. A summary is in a turn that nobody posted."""
     if not held or _same(asked[0].asked, held[0].asked):
         return 0, held
     last = len(asked) - 1

@@ -38,7 +38,7 @@ class Chunks(ChatAnswer):
         self._head = f"data: {_escaped(to_json(head).decode())[:-1]},"
         self._before = f'{self._head}"choices":[{{"index":0,"delta":{{"content":'
         self._id: str | None = None
-        """The message of the newest text, of which something was written."""
+        """The message whose text was written last."""
 
     def encode(self, event: BaseEvent) -> bytes:
         """The bytes of one event."""

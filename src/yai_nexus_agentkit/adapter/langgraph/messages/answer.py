@@ -1,4 +1,4 @@
-"""Pure. An answer beside its text and reasoning, as AG-UI entities, and back.
+"""Pure. The parts of an answer other than text and reasoning, as AG-UI entities, and back.
 
 AG-UI has no entity of its own for what a provider does by itself. Here a call of a provider's tool is a tool call with
 a result, both with ``{"executor": "provider"}`` in ``metadata["langgraph"]``; media and citations are activities of the
@@ -180,7 +180,7 @@ def result_text(served: Served) -> str:
 
 
 def served_call(served: Served, call_id: str, provider: Any) -> ToolCall:
-    """The call in a message. Arguments that are a JSON object are written anew, as those of other calls."""
+    """The call in a message. Arguments that are a JSON object are rewritten, as those of other calls."""
     args = _arguments(served.args) or served.args if isinstance(served.args, str) else served.args
     function = FunctionCall(name=clean_text(served.call.name), arguments=argument_text(args))
     return ToolCall(id=call_id, function=function, metadata=call_metadata(served, provider))

@@ -18,7 +18,7 @@ __all__ = ["Citation", "Cited", "citations_of"]
 
 
 class Cited(NamedTuple):
-    """The sources of a text block. They stand behind the block's text, and have no text of their own."""
+    """The sources of a text block. They come after the block's text, and have no text of their own."""
 
     sources: Sequence[Any]
 
@@ -52,6 +52,6 @@ def _from_block(raw: Any, start: int, end: int, grounded: bool) -> Citation | No
 
 
 def _listed(members: Mapping[str, Any]) -> list[Citation]:
-    """Sources beside the content (Perplexity, xAI): results of the search, or addresses alone."""
+    """Sources outside the content (Perplexity, xAI): results of the search, or addresses alone."""
     sources = items_of(members, "search_results") or items_of(members, "citations")
     return [found for raw in sources if (found := source_of({"url": raw} if isinstance(raw, str) else raw))]

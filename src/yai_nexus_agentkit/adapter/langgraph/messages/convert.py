@@ -5,7 +5,7 @@ Members without a field in LangChain's messages (metadata, encrypted values, ids
 snapshot that restates a message without its metadata erases it (AG-UI 1.0, section 11).
 
 Normalised on the way there and back: empty assistant content and an empty list of calls are absent; arguments that are
-a JSON object are written anew; calls whose arguments are not come after the others; an ``error`` on a tool message
+a JSON object are rewritten; calls whose arguments are not come after the others; an ``error`` on a tool message
 without one is its text. The ``error`` of a tool message without content is the model's content, and not the client's.
 Left out: reasoning that does not say its provider's form, activities, subagents' messages.
 """

@@ -1,4 +1,4 @@
-"""Pure. The order of an answer: where its text, reasoning, calls of the provider's tools and media stand.
+"""Pure. The order of an answer: where its text, reasoning, calls of the provider's tools and media are.
 
 AG-UI has one text per message, and messages of their own for the rest. So a blank line parts the text before a call or
 picture from the text behind it, and what goes back to the provider has a *place*: how many characters of the text stand
@@ -61,11 +61,11 @@ class Layout:
         return SEPARATOR
 
     def part(self) -> None:
-        """Something stands between the text so far and the text that may follow."""
+        """Something comes between the text so far and the text that may follow."""
         self._parted = True
 
     def thought(self) -> Place | None:
-        """The place of reasoning that begins; None in front of everything, where most of it stands."""
+        """The place of reasoning that begins; None in front of everything, where most of it is."""
         return self.place() if self.said or self._blocks else None
 
     def place(self) -> Place:

@@ -1,7 +1,7 @@
-"""Pure. Facts of messages and events beside their content, in ``metadata`` and ``additional_kwargs``.
+"""Pure. What messages and events carry besides their content, in ``metadata`` and ``additional_kwargs``.
 
-Facts for which AG-UI has no field stand under one key. Middleware writes under the user's name what the model shall
-heed: a summary, the feedback of a grader, a notice. LangChain marks such a message
+Facts for which AG-UI has no field are under one key. Middleware writes instructions for the model under the user's
+name: a summary, the feedback of a grader, a notice. LangChain marks such a message
 (``langchain_core.messages.notification``): ``lc_source`` in ``additional_kwargs`` names the feature that added it,
 ``lc_data`` has its facts. On the wire both are members of the message's metadata.
 """

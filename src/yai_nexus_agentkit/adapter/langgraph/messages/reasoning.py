@@ -45,7 +45,7 @@ class Reasoning(NamedTuple):
     """The block within its message: the same in the chunks and in the message merged from them."""
 
     section: int
-    """The part of the block's summary that the text belongs to (OpenAI Responses); a blank line stands between two."""
+    """The part of the block's summary that the text belongs to (OpenAI Responses); a blank line separates two."""
 
     text: str
     encrypted: str | None

@@ -139,7 +139,7 @@ def _write_summary(block: Block) -> dict[str, Any]:
 
 
 def _read_outside(member: Any) -> Sequence[Part] | None:
-    """A summary beside the content; one without parts may carry its encrypted value alone."""
+    """A summary outside the content; one without parts may carry its encrypted value alone."""
     if not isinstance(member, Mapping):
         return None
     return _read_summary(member) or [Part("", member.get("encrypted_content"), "encrypted")]
@@ -178,7 +178,7 @@ def _write_text(block: Block) -> str:
 
 
 SHAPES = (
-    # DeepSeek and others beside the content, which comes after it.
+    # DeepSeek and others: outside the content, which comes after it.
     Shape("kwargs.reasoning_content", "reasoning_content", _read_text, _write_text, True, grows="reasoning_content"),
     Shape("kwargs.text", "reasoning", _read_text, _write_text, True, grows="reasoning"),
     # OpenAI Responses: `output_version` v0, and its own block.

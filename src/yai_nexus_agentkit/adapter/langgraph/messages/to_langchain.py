@@ -157,7 +157,7 @@ def _keep(message: Message, kept: dict[str, Any]) -> dict[str, Any]:
 
 
 def content_of(content: str | list[ContentPart]) -> tuple[str | list[str | dict[str, Any]], dict[str, Any]]:
-    """LangChain content, and what has to be kept beside it."""
+    """LangChain content, and what has to be kept with it."""
     if isinstance(content, str):
         return clean_text(content), {}
     extras = [

@@ -1,8 +1,8 @@
 """Pure. Messages as graphs write them, in all the shapes that LangGraph accepts.
 
-In the return values of nodes and tools they may be dicts, tuples and strings beside messages, inside of ``Command`` and
-others. A channel with ``add_messages`` makes real messages of them; with a plain list or ``operator.add`` they stay
-what they are, also without ids.
+Nodes and tools may return messages, dicts, tuples and strings, also inside ``Command`` and other containers. A
+channel with ``add_messages`` makes real messages of them; with a plain list or ``operator.add`` they stay what they
+are, also without ids.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The second way to observe an agent: an inline callback handler beside ``astream``.
+"""The second way to observe an agent: an inline callback handler next to ``astream``.
 
 It yields the events of ``astream_events(version="v2")`` in their shape and order, at less than half the cost. v2's
 handler is asynchronous: every callback suspends the node, and in a worker thread starts an event loop. This one is
@@ -9,7 +9,7 @@ Deliberate differences from v2:
 
 - There are events for failed chains, models and retrievers (``on_chain_error``, ``on_llm_error``,
   ``on_retriever_error``). Runs that a question leaves open stay open, as in v2.
-- A graph's chunks stand where the graph made them (`chunk_tap`); v2 has those of subgraphs and stream writers later.
+- A graph's chunks come where the graph made them (`chunk_tap`); v2 has those of subgraphs and stream writers later.
 - Nothing puts LangChain's default recursion limit over the graph's own.
 - The reader may be a few events behind. Events carry live objects, and what v2 showed unset may be set by then.
 """

@@ -142,7 +142,7 @@ class RunTree:
         return inside[::-1]
 
     def replaced(self, run: NativeRun) -> list[NativeRun]:
-        """The nodes or tasks beside this new one that will not end, and of which v2 says nothing: the first attempt of
+        """Siblings of this new node or task that will not end, about which v2 reports nothing: the first attempt of
         a task that is retried, and those of an earlier step."""
         step, place = run.metadata.get("langgraph_step"), (run.kind, run.checkpoint_ns)
         same_step = self._steps.get((run.parent, run.kind)) == step
@@ -150,12 +150,12 @@ class RunTree:
         first, self._tasks[place] = self._tasks.get(place), run
         if same_step and not run.name.startswith(ERROR_HANDLER):
             return [first] if first is not None and first.parent is run.parent else []
-        beside = [other for other in self._beside(run) if other.kind is run.kind and other is not run]
+        siblings = [other for other in self._siblings(run) if other.kind is run.kind and other is not run]
         if same_step:
-            return [other for other in beside if other is first or run.name == f"{ERROR_HANDLER}{other.name}"]
-        return beside
+            return [other for other in siblings if other is first or run.name == f"{ERROR_HANDLER}{other.name}"]
+        return siblings
 
-    def _beside(self, run: NativeRun) -> Iterable[NativeRun]:
+    def _siblings(self, run: NativeRun) -> Iterable[NativeRun]:
         return self._children.get(run.parent, ()) if run.parent is not None else ()
 
     def graph(self, namespace: Sequence[str]) -> NativeRun | None:
@@ -236,7 +236,7 @@ def is_hidden(run: NativeRun) -> bool:
 
 
 _HOOKS = (".before_agent", ".before_model", ".after_model", ".after_agent")
-"""Ends of the names of the nodes that ``create_agent`` makes of hooks; before them stands the middleware's name."""
+"""Ends of the names of the nodes that ``create_agent`` makes of hooks; before them comes the middleware's name."""
 _MODEL_NODE = "model"
 """The node of ``create_agent`` whose messages get the agent's name."""
 

@@ -1,4 +1,4 @@
-"""The inline handler beside the event stream: it notes what v2 events lack, and gives messages their ids before the
+"""The inline handler next to the event stream: it notes what v2 events lack, and gives messages their ids before the
 graph stores them.
 
 It runs before the stream's own handler, synchronously, in whatever thread the graph's code runs in. Each method is a
@@ -53,7 +53,7 @@ class RunNotes:
     errors: dict[str, BaseException] = field(default_factory=dict)
     """Chains, graphs, nodes and model calls that failed."""
     running: dict[str, float] = field(default_factory=dict)
-    """Tool run under way -> when it began (``time.monotonic``)."""
+    """Tool active run -> when it began (``time.monotonic``)."""
 
     def oldest_tool(self) -> float | None:
         """When the longest running tool began."""
@@ -70,13 +70,13 @@ class SideHandler(BaseCallbackHandler):
     def __init__(self, notes: RunNotes) -> None:
         self._notes = notes
         self._nodes: dict[UUID, str] = {}
-        """Checkpoint namespace of the nodes under way."""
+        """Checkpoint namespace of the running nodes."""
         self._models: dict[UUID, str] = {}
         """The same of the model calls whose words users see."""
         self._answers: dict[str, tuple[str, str]] = {}
         """Message id and namespace by the text of a model's answer: a node may store it in a message of its own."""
         self._tools: dict[UUID, UUID | None] = {}
-        """Tools under way, and the run that each has as parent."""
+        """Running tools, and the run that each has as parent."""
 
     def _started(self, run_id: UUID, parent_run_id: UUID | None) -> None:
         """Note a run whose parent is wrong. A tool that passes its ``config`` argument on gives its runs the node as
@@ -160,7 +160,7 @@ class SideHandler(BaseCallbackHandler):
                 message.id = self._streamed_as(message, namespace, taken) or str(uuid4())
 
     def _streamed_as(self, message: BaseMessage, namespace: str, taken: set[str | None]) -> str | None:
-        """The id under which a model of this node streamed this very text. A node may make a message anew from the
+        """The id under which a model of this node streamed this very text. A node may make a message again from the
         answer (``AIMessage(text)``, a parser's output). With the same id, the client needs no snapshot."""
         if not isinstance(message, AIMessage) or message.tool_calls or not message.text:
             return None
@@ -200,7 +200,7 @@ def _name_is_given() -> bool | None:
 
     LangChain reports a name that somebody wrote and the name of a function in the same way, and nothing public has the
     configuration of a run that starts: `serialized` is None for functions, the context still has that of the parent.
-    It stands in the frame that asks the callback manager to start the run, a few frames up.
+    It is in the frame that asks the callback manager to start the run, a few frames up.
     """
     frame = sys._getframe(2)
     while frame.f_back is not None:

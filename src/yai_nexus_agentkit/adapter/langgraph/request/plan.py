@@ -76,8 +76,8 @@ class Resume:
     input: Any
     """A ``Command`` with answers and what came along with them; None if there is nothing to give."""
     held: Held
-    """The thread with what the finished tasks of its last step wrote, and with what comes along with the answers. The
-    graph's own first values lack the former."""
+    """The thread with what comes along with the answers, and with what the finished tasks of its last step wrote; the
+    graph's own first values lack that."""
     later: Sequence[BaseMessage] = ()
     """New messages of the user that must wait for the results of open calls: the input of a second pass."""
 

@@ -244,7 +244,7 @@ class Planner:
         state: dict[str, Any],
         resume: dict[str, Any] | None = None,
     ) -> Resume:
-        """The user's new messages go along with the answers, or after the results of calls that are still open."""
+        """The user's new messages go in with the answers, or after the results of calls that are still open."""
         asked = (*(q.id for q in thread.questions), *(b.interrupt_id for b in thread.breakpoints), *thread.taken)
         metadata = {**(self._config.get("metadata") or {}), ANSWERS_KEY: " ".join(asked)}
         said, given = self._new_messages(found)

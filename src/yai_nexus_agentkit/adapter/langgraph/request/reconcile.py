@@ -238,7 +238,7 @@ class _News:
         self._places = [n for n, own_id in enumerate(map(_id, own)) if own_id not in ids]
         """Places in the request of what the thread lacks."""
         self._results = [m for m in map(own.__getitem__, self._places) if m.role == "tool"]
-        """New wherever they stand: pages put them behind the call, whatever the thread has there."""
+        """New at any position: pages put them after the call, whatever the thread has there."""
 
     def compose(self, found: Reconciliation, changed: list[Message]) -> None:
         """Order the new messages: the open calls' results, in call order, then the rest. A call of the turn without
@@ -292,7 +292,7 @@ def unanswered(call: Call) -> ToolMessage:
 
 
 def completed(messages: Sequence[BaseMessage], calls: ThreadCalls) -> Reconciliation:
-    """A whole history in an order that providers accept: each result stands behind the message that made its call, and
+    """A whole history in an order that providers accept: each result comes after the message that made its call, and
     is the only one. Results of other calls are left out. Calls that it leaves open before its last user message get
     error results. Arguments that were cut off are left out."""
     makers = {call.result: call.maker for call in calls if call.maker}

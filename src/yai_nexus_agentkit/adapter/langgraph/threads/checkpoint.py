@@ -55,7 +55,7 @@ class Thread:
     taken: frozenset[str] = frozenset()
     """Ids of the interrupts whose answers the last run took: as far as it got, they are not open any more."""
     loose: bool = False
-    """Some tasks of the last step ended and some did not. What the former wrote counts, but the checkpoint lacks it."""
+    """Some tasks of the last step ended and some did not. What the ended ones wrote counts, but is in no checkpoint."""
 
     def is_of(self, run_key: str) -> bool:
         """The newest checkpoint was written by the run with this key."""

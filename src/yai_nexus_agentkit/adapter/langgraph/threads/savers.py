@@ -140,8 +140,8 @@ def _takes_path(put_writes: Callable[..., Any]) -> bool:
 
 
 class GivenIds:
-    """The ids of messages that nodes write without one. They are given when the write is stored: what a task wrote
-    beside a question is applied anew whenever the thread is read, and would get another id each time."""
+    """The ids of messages that nodes write without one. They are given when the write is stored: while a
+    question is open, what other tasks wrote is applied again whenever the thread is read, with another id each time."""
 
     def __init__(self, channel: str | None = None) -> None:
         """`channel`: where the messages are written, if its reducer is ``add_messages``; None gives no ids."""
@@ -266,7 +266,7 @@ class StagedSaver(SaverInFront):
 
     async def commit(self) -> None:
         """Write everything, in order. Once begun it goes on to its end: a cancellation meanwhile comes too late, since
-        half would be stored. If the storage fails halfway, the content of the head before is stored anew, and the
+        half would be stored. If the storage fails halfway, the content of the head before is stored again, and the
         storage's error raised."""
         writing = asyncio.create_task(self._write(), name="agui-commit")
         while not writing.done():

@@ -155,7 +155,7 @@ class LangGraphThreadStore:
 
 
 async def _remove(saver: BaseCheckpointSaver[Any], config: RunnableConfig, keys: Sequence[str]) -> None:
-    """Empty channels. LangGraph has no update for that, so the checkpoint is written anew without them."""
+    """Empty channels. LangGraph has no update for that, so the checkpoint is rewritten without them."""
     if not keys:
         return
     saved = await saver.aget_tuple(config)

@@ -238,7 +238,7 @@ class ClientView:
         return bool(message.text)
 
     def _client_order(self, held: Iterable[str]) -> list[str]:
-        """Ids of the client's messages in its order: what it held, then what was sent. A result stands behind its call
+        """Ids of the client's messages in its order: what it held, then what was sent. A result comes after its call
         and the results there, others at the end."""
         behind = {call.result: call.maker for call in self._life.calls if call.result is not None}
         order = dict.fromkeys(held)
@@ -287,7 +287,7 @@ class ClientView:
             self._nested = {i: m for i, m in self._nested.items() if i in kept}
 
     def snapshot(self, keep: Keep, unsaid: Sequence[BaseMessage] = (), without: Collection[Any] = ()) -> list[Message]:
-        """The conversation as the client shall hold it, but for messages with the ids `without`."""
+        """The conversation that the client should hold, except for messages with the ids `without`."""
         ids = {m.id for m in self.latest}
         inner = [m for message_id, m in self._nested.items() if message_id not in ids]
         sent = {**self._sent, **self._thoughts}
@@ -335,7 +335,7 @@ def _unstored(sent: Mapping[str, Sent], ids: Collection[str | None], keep: Keep)
 
 
 def _grouped(ids: Iterable[str | None], results: Collection[str | None]) -> list[object]:
-    """Ids in order, but for results that stand together: parallel tools end in any order; each stands by its call."""
+    """Ids in order. Results that follow each other are sorted: parallel tools end in any order."""
     groups: list[Any] = []
     for message_id in ids:
         if message_id in results:

@@ -96,7 +96,7 @@ class Conversation:
         messages = [m for m in written if isinstance(m, BaseMessage) and m.id]
         if self._holding:
             self._holding.wrote(messages)
-        # Beside a message that replaces a streamed answer, new ones come with the snapshot too. What passes through
+        # Along with a message that replaces a streamed answer, new ones come with the snapshot too. What passes through
         # START came with the request.
         streams = at_root and run.name != START and not run.silent and not self._view.orphans(run, [*beside, *messages])
         for message in messages:

@@ -1,4 +1,4 @@
-"""Pure. The model calls under way."""
+"""Pure. The running model calls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["ModelCalls"]
 
 
 class ModelCalls:
-    """The model calls under way: a lane for each that is shown, by run id."""
+    """The running model calls: a lane for each that is shown, by run id."""
 
     def __init__(self, reports: Reports, view: ClientView, notes: RunNotes, holding: Holding | None = None) -> None:
         self._reports, self._life, self._view, self._notes = reports, reports.life, view, notes
@@ -30,7 +30,7 @@ class ModelCalls:
         """Failed model calls whose lanes are open, by the run around them."""
 
     def start(self, run: NativeRun) -> list[BaseEvent]:
-        """A model call began. An attempt before it that failed beside it (a retry, a fallback) is over."""
+        """A model call began. An earlier attempt at the same place that failed (a retry, a fallback) is over."""
         failed = self._notes.failed_models
         while failed:
             if (lane := self._lanes.get(failed.pop(0))) is not None:

@@ -199,7 +199,7 @@ class ModelLane:
         return self._work.media([piece.part], self.message_id)
 
     def _begin(self) -> None:
-        """Something beside text and calls is being sent: it has no place among the client's messages."""
+        """Something other than text and calls is being sent: it has no place among the client's messages."""
         if not self.spoke:
             self.spoke = True
             self._view.sent(self.message_id, self.run)

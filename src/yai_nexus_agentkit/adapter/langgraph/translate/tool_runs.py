@@ -153,7 +153,7 @@ class ToolRuns:
         for message in self._view.latest[-8:]:
             if isinstance(message, AIMessage) and message.tool_calls and message.id:
                 for raw, made in model_calls(message, message.id):
-                    twin = self._calls.meant(raw, name=made.get("name") or "")  # a node may make the message anew
+                    twin = self._calls.meant(raw, name=made.get("name") or "")  # a node may make the message again
                     if twin is None or twin.maker == message.id or twin.result is not None:
                         name, args = made.get("name") or "", made.get("args")
                         found.append(self._calls.made(message.id, raw, given=given_id(made), name=name, args=args))
@@ -339,7 +339,7 @@ class ToolRuns:
 
     def stored(self, calls: Iterable[str]) -> dict[str, str]:
         """Those of the calls that the thread holds, and the names it gives them: by the message that made each, or by
-        one that a node made anew with the same call. Takes time with the thread's length."""
+        one that a node made again with the same call. Takes time with the thread's length."""
         thread = self._view.thread_calls()
         own = {held.id for held in thread if held.scope is not None}  # others are subagents', which only clients hold
         same = {call.id: held.id for call in self._calls if (held := thread.of(call.maker, call.raw)) is not None}

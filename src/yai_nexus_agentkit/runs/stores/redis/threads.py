@@ -153,7 +153,7 @@ def _idle(agent: str) -> str:
 
 
 class RedisJournal:
-    """`ThreadJournal`: the order of the ids, where each entry stands, and what each holds."""
+    """`ThreadJournal`: the order of the ids, where each entry is, and what each holds."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
