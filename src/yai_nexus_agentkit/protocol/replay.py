@@ -73,8 +73,8 @@ class Compacted:
         self.size = 0
         """About how many bytes of memory the events take."""
 
-    def put(self, event: BaseEvent) -> None:
-        """Take the next event. Nobody may change it afterwards."""
+    def put(self, event: BaseEvent) -> bool:
+        """Take the next event. Nobody may change it afterwards. True if it is a piece of a text."""
         kind, fields = type(event), event.__dict__
         named = _PIECES.get(kind)
         if named is not None:
@@ -90,17 +90,17 @@ class Compacted:
                 self._growing.pop(key, None)  # later pieces come after this one
                 self._add(event)
             self.size += len(delta)
-            return
+            return True
         if kind not in _VALUES:
             if self._packed and kind is CustomEvent and (json := _pack(event)) is not None:
                 self._events[self._count] = json
                 self._count += 1
                 self.size += _OVERHEAD + len(json)
-                return
+                return False
             if kind is MessagesSnapshotEvent:
                 self._growing.clear()  # what it removed must not come back behind it
             self._add(event)
-            return
+            return False
         match event:
             case StateSnapshotEvent():
                 self._replace("", event)
@@ -110,6 +110,7 @@ class Compacted:
                 self._replace(event.message_id, event)
             case ActivitySnapshotEvent() | ActivityDeltaEvent():
                 self._patch(event.message_id, event)
+        return False
 
     def events(self) -> list[BaseEvent]:
         """The events."""
@@ -170,8 +171,7 @@ class Replay:
 
     def put(self, event: BaseEvent) -> None:
         """Take the next event of the run. Nobody may change it afterwards."""
-        self._events.put(event)
-        if (row := _SPANS.get(type(event))) is not None:
+        if not self._events.put(event) and (row := _SPANS.get(type(event))) is not None:
             self._note(event, row)
 
     def events(self) -> list[BaseEvent]:

@@ -43,6 +43,8 @@ _FREE_WITHIN = 5.0
 """Seconds that the index and the locks may take to note a run's end, while its viewers wait for the terminal event."""
 
 _ENDS = frozenset({RunFinishedEvent, RunErrorEvent})
+_LOOKED_AT = NOTED | _ENDS | {RunStartedEvent}
+"""The events of a run that are more than passed on."""
 
 Disconnect = Literal["cancel", "continue"]
 """The fate of a run whose last viewer has left."""
@@ -297,7 +299,10 @@ class LiveRun:
 
         def noting(event: BaseEvent) -> None:
             nonlocal begun
-            kind = type(event)  # no isinstance: it happens for every token
+            kind = type(event)
+            if kind not in _LOOKED_AT:  # first, and no isinstance: it happens for every token
+                put(event)
+                return
             if kind in _ENDS:
                 self._end(event)
                 return

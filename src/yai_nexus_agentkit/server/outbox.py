@@ -48,7 +48,11 @@ class Outbox:
         if not self.busy:
             if self._held is not None:
                 self._flush()
-            self.add(self._encoder.encode(event))
+            if frame := self._encoder.encode(event):  # as `add`; no function between, for every token
+                size = len(frame)
+                self._frames.append(frame)
+                self.waiting += size
+                self.total += size
             return
         id_field = _MERGED.get(type(event))
         if self._held is not None:

@@ -76,7 +76,7 @@ class View:
         outbox.put(event)
         if self._idle is not None:
             self._wake()
-        elif waited > self._settings.max_buffer and outbox.busy:
+        elif outbox.busy and waited > self._settings.max_buffer:
             self._overflow(self)
 
     def end(self, event: BaseEvent) -> None:
