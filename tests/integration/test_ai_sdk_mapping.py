@@ -20,17 +20,23 @@ from tests.support.ai_sdk_graphs import (
     failing,
     failing_tool,
     json_result,
+    named_late,
+    named_late_with_calls,
     provider,
     reasoning,
+    resumed,
     subagent,
     text,
     two_nodes,
     unseen,
     values,
+    written_anew,
 )
-from tests.support.ai_sdk_page import Client, brief, client, page_of, without_data
+from tests.support.ai_sdk_page import Client, Page, brief, client, page_of, without_data
 from tests.support.graphs import Graph, chat_node, in_a_row, scripted
 from yai_nexus_agentkit import EventEmitter
+from yai_nexus_agentkit.protocol.request import RequestLimits
+from yai_nexus_agentkit.transport.ai_sdk.request import read_request
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +69,29 @@ ROWS: dict[Callable[[], Graph], Any] = {
             "reasoning-end",
             "text-start",
             "text-delta Hello!",
+            "text-end",
+            'data-step data={"name": "chat", "status": "done"} transient=true',
+            "finish-step",
+            'finish finishReason="stop"',
+        ]
+    ),
+    resumed: snapshot(
+        [
+            "start",
+            'data-step data={"name": "chat", "status": "started"} transient=true',
+            "start-step",
+            "reasoning-start",
+            "reasoning-delta Hm. ",
+            "reasoning-end",
+            "text-start",
+            "text-delta Hel",
+            "reasoning-start",
+            "reasoning-delta Well. ",
+            "reasoning-end",
+            "text-delta lo.",
+            "reasoning-start",
+            "reasoning-delta Done.",
+            "reasoning-end",
             "text-end",
             'data-step data={"name": "chat", "status": "done"} transient=true',
             "finish-step",
@@ -341,8 +370,8 @@ It is sunny.\
 }
 
 
-NOT_STORED = {failing, subagent, broken_arguments}
-"""Runs whose answers are not, or not all, in the thread."""
+NOT_STORED = {failing, subagent, broken_arguments, resumed}
+"""Runs whose answers are not, or not all, in the thread, or not in as many pieces."""
 
 
 @pytest.mark.parametrize(("version", "source"), [(5, "events"), (6, "events"), (7, "events"), (6, "callbacks")])
@@ -356,6 +385,27 @@ async def test_a_run_as_chunks(ai: Client, build: Callable[[], Graph], version: 
     if page.chunks[-1]["type"] == "finish":
         await page.say("again")
         assert page.chunks[-1]["type"] == "finish", "what the page sends back is understood"
+
+
+def sent_back(page: Page) -> list[tuple[str, str]]:
+    """The messages that the server reads out of the page's, but for results: ai 5 does not keep their ids."""
+    messages = read_request(page.posted(), RequestLimits()).run_input.messages
+    return [(message.role, message.id) for message in messages if message.role != "tool"]
+
+
+@pytest.mark.parametrize(("version", "source"), [(5, "events"), (6, "events"), (7, "events"), (6, "callbacks")])
+@pytest.mark.parametrize("build", [named_late, named_late_with_calls, written_anew], ids=lambda build: build.__name__)
+async def test_an_answer_that_is_stored_under_another_id_is_shown_once(
+    ai: Client, build: Callable[[], Graph], version: int, source: str
+) -> None:
+    page = page_of(build(), ai, version, source=source)
+    await page.say("hi")
+    stored = (await page.reloaded()).messages
+    told = [(part["type"], part.get("text"), part.get("state")) for part in page.parts]
+    assert told == [(part["type"], part.get("text"), part.get("state")) for part in stored[-1]["parts"]]
+    assert sent_back(page) == sent_back(await page.reloaded()), "under the thread's ids"
+    await page.say("again")
+    assert (await page.reloaded()).messages[:2] == stored
 
 
 async def test_options_for_older_clients_of_agui_change_nothing(ai: Client) -> None:

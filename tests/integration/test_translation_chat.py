@@ -71,7 +71,7 @@ HELLO = ["Hello ", "there"]
             snapshot(
                 [
                     'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END',
-                    "MESSAGES_SNAPSHOT",
+                    "MESSAGES_SNAPSHOT metadata=(langgraph=(renamed=(lc_run--#1=msg_1)))",
                     "  user id=user-1 content=hi",
                     '  assistant id=msg_1 content="Hello there"',
                 ]

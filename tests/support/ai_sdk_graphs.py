@@ -44,6 +44,32 @@ def reasoning() -> Graph:
     return chat(speaker(said, provider="anthropic"))
 
 
+def resumed() -> Graph:
+    """The model goes on thinking while it speaks."""
+    return chat(speaker([reasoning_part("Hm. "), "Hel", reasoning_part("Well. "), "lo.", reasoning_part("Done.")]))
+
+
+def named_late() -> Graph:
+    """The provider gives the message its id in the last chunk."""
+    return chat(speaker([reasoning_part("Hm."), "Hel", "lo.", AIMessageChunk(content="", id="msg_1")]))
+
+
+def named_late_with_calls() -> Graph:
+    asked = tool_calls_part(ROME)
+    asked.id = "msg_1"
+    return tool_loop(speaker(["Let me see.", asked], ["Sunny."]), [weather])
+
+
+def written_anew() -> Graph:
+    """The node makes a message of its own of the answer."""
+    model = speaker(["Hel", "lo."])
+
+    async def node(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [("ai", (await model.ainvoke(state["messages"])).text)]}
+
+    return in_a_row({"node": node, "after": chat_node(speaker("And.", "Bye."))})
+
+
 def calls() -> Graph:
     return tool_loop(speaker([tool_calls_part(ROME, OSLO)], ["Sunny."]), [weather])
 

@@ -17,8 +17,8 @@ from yai_nexus_agentkit.errors import Code
 from yai_nexus_agentkit.protocol.activities import AFTER
 from yai_nexus_agentkit.protocol.endings import outcome_of
 from yai_nexus_agentkit.transport.ai_sdk.calls import Calls, approvals_of, question_chunk
-from yai_nexus_agentkit.transport.ai_sdk.conversation import events_of, last_user, reply_id, since
-from yai_nexus_agentkit.transport.ai_sdk.facts import Chunk, facts_of, finish_reason, run_facts
+from yai_nexus_agentkit.transport.ai_sdk.conversation import events_of, last_user, now_named, reply_id, since, thinker
+from yai_nexus_agentkit.transport.ai_sdk.facts import Chunk, fact, facts_of, finish_reason, run_facts
 from yai_nexus_agentkit.transport.ai_sdk.values import Values
 
 __all__ = ["UIMessageStream", "Version"]
@@ -63,6 +63,10 @@ class UIMessageStream:
         self._loose: set[_Key] = set()
         """Those of them that chunk events opened: nothing says their ends."""
         self._seen: set[_Key] = set()
+        self._resumed: dict[_Key, str] = {}
+        """Those that went on after their ends, and the ids of their newest parts: no part goes on after its end."""
+        self._past = True
+        """The events are of messages that the client may have."""
         self._stored: set[str] = set()
         """Ids of the messages that the thread should have: what subagents say is stored by no thread."""
         self._places: set[str] = set()
@@ -74,7 +78,7 @@ class UIMessageStream:
         for call in verdicts:
             self._calls.hold(call)
         list(self._leave())
-        self._started = False
+        self._started = self._past = False
 
     @classmethod
     def of(
@@ -141,24 +145,28 @@ class UIMessageStream:
     # ------------------------------------------------------------------ text and reasoning
 
     def _begin(self, kind: str, own: str, message: str | None, facts: dict[str, Any]) -> Iterator[Chunk]:
-        if (kind, own) in self._seen:
-            return
+        key = kind, own
+        if key in self._seen:
+            if self._past or key in self._open:
+                return
+            self._resumed[key] = f"{self._resumed.get(key, own)}+"
         yield from self._into(message)
-        self._seen.add((kind, own))
-        self._step_texts.add((kind, own))
-        self._open[kind, own] = facts
-        yield {"type": f"{kind}-start", "id": own, "providerMetadata": {"agui": dict(facts)}}
+        self._seen.add(key)
+        self._step_texts.add(key)
+        self._open[key] = facts
+        part = self._resumed.get(key, own)
+        yield {"type": f"{kind}-start", "id": part, "providerMetadata": {"agui": dict(facts)}}
 
     def _delta(self, kind: str, own: str, delta: str) -> Iterator[Chunk]:
         if (kind, own) in self._open:
-            yield {"type": f"{kind}-delta", "id": own, "delta": delta}
+            yield {"type": f"{kind}-delta", "id": self._resumed.get((kind, own), own), "delta": delta}
 
     def _close(self, kind: str, own: str, metadata: Mapping[str, Any] | None) -> Iterator[Chunk]:
         facts = self._open.pop((kind, own), None)
         if facts is None:
             return
         self._loose.discard((kind, own))
-        chunk: Chunk = {"type": f"{kind}-end", "id": own}
+        chunk: Chunk = {"type": f"{kind}-end", "id": self._resumed.get((kind, own), own)}
         if metadata:
             facts["metadata"] = {**facts.get("metadata", {}), **metadata}
         if metadata or "encryptedValue" in facts:
@@ -177,12 +185,9 @@ class UIMessageStream:
     def _text_end(self, event: agui.TextMessageEndEvent) -> Iterator[Chunk]:
         return self._close("text", event.message_id, event.metadata)
 
-    def _text_chunk(self, event: agui.TextMessageChunkEvent) -> Iterator[Chunk]:
-        yield from self._chunk("text", event, event.message_id)
-
     def _thought_start(self, event: agui.ReasoningMessageStartEvent) -> Iterator[Chunk]:
         own = event.message_id
-        yield from self._begin("reasoning", own, _thinker(own), facts_of(event, own))
+        yield from self._begin("reasoning", own, thinker(own), facts_of(event, own))
 
     def _thought_delta(self, event: agui.ReasoningMessageContentEvent) -> Iterator[Chunk]:
         return self._delta("reasoning", event.message_id, event.delta)
@@ -190,14 +195,12 @@ class UIMessageStream:
     def _thought_end(self, event: agui.ReasoningMessageEndEvent) -> Iterator[Chunk]:
         return self._close("reasoning", event.message_id, event.metadata)
 
-    def _thought_chunk(self, event: agui.ReasoningMessageChunkEvent) -> Iterator[Chunk]:
-        yield from self._chunk("reasoning", event, event.message_id)
-
-    def _chunk(self, kind: str, event: Any, own: str | None) -> Iterator[Chunk]:
+    def _chunk(self, event: agui.TextMessageChunkEvent | agui.ReasoningMessageChunkEvent) -> Iterator[Chunk]:
+        kind, own = "text" if isinstance(event, agui.TextMessageChunkEvent) else "reasoning", event.message_id
         if own is None:
             return
         if (kind, own) not in self._open:
-            yield from self._begin(kind, own, own if kind == "text" else _thinker(own), facts_of(event, own))
+            yield from self._begin(kind, own, own if kind == "text" else thinker(own), facts_of(event, own))
             self._loose.add((kind, own))
         if event.delta:
             yield from self._delta(kind, own, event.delta)
@@ -271,12 +274,22 @@ class UIMessageStream:
     def _snapshot(self, event: agui.MessagesSnapshotEvent) -> Iterator[Chunk]:
         """Show what of this turn was not streamed."""
         self._calls.earlier = event.messages
+        if renamed := fact(event.metadata, "renamed"):
+            yield from self._rename(renamed)
         messages = since(event.messages, self._turn)
         self._places = {self._turn, *(message.id for message in messages)}
         torn = self._in_step and self._message in self._stored and self._is_gone(event.messages)
         self._torn = messages if torn else None
         if not torn:
             yield from self._show(messages)
+
+    def _rename(self, renamed: Mapping[str, str]) -> Iterator[Chunk]:
+        """Messages that the client has got other ids: it need not show them again, but send the new ones back."""
+        for known in (self._seen, self._step_texts):
+            known |= {(kind, now_named(own, renamed)) for kind, own in known}
+        self._stored |= {renamed[own] for own in self._stored & renamed.keys()}
+        self._message = renamed.get(self._message or "", self._message)
+        yield {"type": "message-metadata", "messageMetadata": {"renamed": dict(renamed)}}
 
     def _is_gone(self, messages: Iterable[Message]) -> bool:
         return all(message.id != self._message for message in messages) and not self._goes_on
@@ -296,8 +309,10 @@ class UIMessageStream:
         yield from self._show(messages)
 
     def _show(self, messages: Iterable[Message]) -> Iterator[Chunk]:
+        self._past = True
         for past in events_of(messages):
             yield from self.feed(past)
+        self._past = False
 
     # ------------------------------------------------------------------ the end
 
@@ -351,12 +366,6 @@ class UIMessageStream:
         yield {"type": "error", "errorText": event.message}
 
 
-def _thinker(reasoning: str) -> str | None:
-    """The id of the message that a thought belongs to."""
-    owner, marked, _ = reasoning.rpartition("-reasoning-")
-    return owner if marked else None
-
-
 _Handler = Callable[[UIMessageStream, Any], Iterator[Chunk]]
 _it = UIMessageStream
 _HANDLERS: Mapping[type[BaseEvent], _Handler] = {
@@ -368,11 +377,11 @@ _HANDLERS: Mapping[type[BaseEvent], _Handler] = {
     agui.TextMessageStartEvent: _it._text_start,
     agui.TextMessageContentEvent: _it._text_delta,
     agui.TextMessageEndEvent: _it._text_end,
-    agui.TextMessageChunkEvent: _it._text_chunk,
+    agui.TextMessageChunkEvent: _it._chunk,
     agui.ReasoningMessageStartEvent: _it._thought_start,
     agui.ReasoningMessageContentEvent: _it._thought_delta,
     agui.ReasoningMessageEndEvent: _it._thought_end,
-    agui.ReasoningMessageChunkEvent: _it._thought_chunk,
+    agui.ReasoningMessageChunkEvent: _it._chunk,
     agui.ReasoningEncryptedValueEvent: _it._encrypted,
     agui.ToolCallStartEvent: _it._call_start,
     agui.ToolCallArgsEvent: _it._call_args,

@@ -6,7 +6,7 @@ are, is one message of the AI SDK.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ag_ui.core import (
@@ -30,7 +30,10 @@ from ag_ui.core import (
     ToolMessage,
 )
 
-__all__ = ["events_of", "last_user", "reply_id", "since"]
+__all__ = ["events_of", "last_user", "now_named", "reply_id", "since", "thinker"]
+
+_THOUGHTS = "-reasoning-"
+"""Between the id of a message and the number of its reasoning."""
 
 
 def reply_id(turn: str) -> str:
@@ -49,6 +52,20 @@ def since(messages: Sequence[Message], turn: str) -> Sequence[Message]:
         return messages
     at = next((n for n, message in enumerate(messages) if message.id == turn), len(messages))
     return messages[at + 1 :]
+
+
+def thinker(reasoning: str) -> str | None:
+    """The id of the message that a thought belongs to."""
+    owner, marked, _ = reasoning.rpartition(_THOUGHTS)
+    return owner if marked else None
+
+
+def now_named(own: str, renamed: Mapping[str, str]) -> str:
+    """The id that a message or its reasoning has now. `renamed`: new ids of messages, by the streamed ones."""
+    if own in renamed:
+        return renamed[own]
+    owner = thinker(own)
+    return own if owner is None or owner not in renamed else f"{renamed[owner]}{own.removeprefix(owner)}"
 
 
 def events_of(messages: Iterable[Message]) -> Iterator[BaseEvent]:

@@ -21,6 +21,7 @@ from yai_nexus_agentkit.errors import RunInputError
 from yai_nexus_agentkit.protocol.parts import part_from_block
 from yai_nexus_agentkit.protocol.request import RequestLimits, parse_request
 from yai_nexus_agentkit.transport.ai_sdk.calls import QUESTION
+from yai_nexus_agentkit.transport.ai_sdk.conversation import now_named
 
 __all__ = ["Asked", "read_request"]
 
@@ -100,7 +101,7 @@ class _Reading:
             case "user":
                 self._asked(message, parts, f"{path}/parts")
             case "assistant":
-                self._answered(message["id"], parts)
+                self._answered(message["id"], parts, _renamed(message.get("metadata")))
             case "system":
                 self._add("system", message["id"], content=_text_of(parts))
             case role:
@@ -123,19 +124,23 @@ class _Reading:
         whole = only["text"] if only and only["type"] == "text" else content or ""
         self._add("user", message["id"], content=whole, **facts)
 
-    def _answered(self, own: str, parts: Sequence[dict[str, Any]]) -> None:
+    def _answered(self, own: str, parts: Sequence[dict[str, Any]], renamed: Mapping[str, str]) -> None:
         """An answer is as many messages of the agent as its parts name, or one for each step."""
         step = 0
         made: dict[str, dict[str, Any]] = {}
+        thoughts: dict[str, dict[str, Any]] = {}
         for n, part in enumerate(parts):
             kind, facts = part["type"], _facts(part)
-            maker = facts.pop("messageId", None)
+            maker = now_named(facts.pop("messageId", ""), renamed)
             owner = {"subagentRunId": facts.pop("subagentRunId")} if "subagentRunId" in facts else {}
             if kind == "step-start":
                 step += 1
                 continue
             if kind == "reasoning" and isinstance(part.get("text"), str):
-                self._add("reasoning", maker or f"{own}-{step}-reasoning-{n}", content=part["text"], **facts, **owner)
+                maker = maker or f"{own}-{step}-reasoning-{n}"
+                thought = thoughts.get(maker) or self._add("reasoning", maker, content="", **owner)
+                thoughts[maker] = thought
+                thought |= {"content": thought["content"] + part["text"], **facts}
                 continue
             spoken, called = kind == "text" and isinstance(part.get("text"), str), _is_call(part)
             if spoken or (called and part["toolCallId"] not in self._calls):
@@ -172,6 +177,13 @@ def _facts(part: Mapping[str, Any], *places: str) -> dict[str, Any]:
             if isinstance(facts.get("metadata"), dict):
                 found["metadata"] = facts["metadata"]
     return found
+
+
+def _renamed(metadata: Any) -> Mapping[str, str]:
+    """The new ids that the stream gave an answer's messages, by those in its parts; a page may send anything."""
+    given = metadata.get("renamed") if isinstance(metadata, Mapping) else None
+    items = given.items() if isinstance(given, Mapping) else ()
+    return {own: new for own, new in items if isinstance(new, str) and new}
 
 
 def _user_part(part: dict[str, Any]) -> dict[str, Any] | None:

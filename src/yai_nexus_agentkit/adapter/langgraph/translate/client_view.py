@@ -20,7 +20,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages.answer import is_derived
 from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import Conversion, is_shown
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Known
-from yai_nexus_agentkit.adapter.langgraph.translate.sent import Sent, alike
+from yai_nexus_agentkit.adapter.langgraph.translate.sent import Sent, alike, says_the_same
 from yai_nexus_agentkit.adapter.native_run import NativeRun
 from yai_nexus_agentkit.protocol.calls import ThreadCalls
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
@@ -319,6 +319,24 @@ class ClientView:
         calls = {c.id for m in kept if isinstance(m, AssistantMessage) for c in m.tool_calls or ()}
         keep |= {m.id for m in messages if isinstance(m, ShownResult) and m.tool_call_id in calls and is_derived(m)}
         return [m for m in messages if m.id in keep or m.subagent_run_id is not None]
+
+    def renamed(self, messages: Sequence[Message]) -> dict[str, str]:
+        """The answers that were streamed and stand among `messages` under another id, by the streamed one: a provider
+        named its id late, or a node wrote a message of its own with the text."""
+        ids = set(map(_id, messages))
+        gone = {i: one for i, one in self._sent.items() if one.run.owner is None and i not in ids}
+        new = (
+            [m for m in self.latest if m.id in ids and m.id not in self._base and m.id not in self._sent]
+            if gone
+            else []
+        )
+        found: dict[str, str] = {}
+        for own, one in gone.items():
+            again = next((m for m in new if one.message is not None and says_the_same(one.message, m)), None)
+            if again is not None:
+                new.remove(again)
+                found[own] = again.id or ""
+        return found
 
     def accept(self, messages: Sequence[Message], keep: Keep) -> None:
         """That snapshot was sent: it is what the client holds now."""

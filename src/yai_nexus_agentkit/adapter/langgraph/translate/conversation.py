@@ -12,12 +12,12 @@ from itertools import takewhile
 from operator import attrgetter
 from typing import Any
 
-from ag_ui.core import BaseEvent, Message
+from ag_ui.core import BaseEvent, Message, MessagesSnapshotEvent
 from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolMessage
 from langgraph.constants import START
 
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import is_shown
-from yai_nexus_agentkit.adapter.langgraph.messages.metadata import is_withheld, revealed
+from yai_nexus_agentkit.adapter.langgraph.messages.metadata import is_withheld, metadata, revealed
 from yai_nexus_agentkit.adapter.langgraph.messages.written import UNREADABLE, raw_results, written_messages
 from yai_nexus_agentkit.adapter.langgraph.native.run_tree import RunTree
 from yai_nexus_agentkit.adapter.langgraph.request.alike import saved_as
@@ -377,8 +377,13 @@ class Conversation:
         if messages is None:
             return []
         first = self._view.prelude(messages)
+        facts = metadata({"renamed": renamed}) if (renamed := self._view.renamed(messages)) else {}
         self._view.accept(messages, keep)
-        return self._life.messages_snapshot(messages, first=first)
+        events = self._life.messages_snapshot(messages, first=first)
+        for event in events if facts else ():
+            if isinstance(event, MessagesSnapshotEvent):
+                event.metadata = {**(event.metadata or {}), **facts}
+        return events
 
     def _as_sent(self, messages: list[Message]) -> list[Message]:
         """Texts that a saver could not store as they are stay as the client was sent them."""

@@ -11,7 +11,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_made
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import tool_content
 from yai_nexus_agentkit.adapter.native_run import NativeRun
 
-__all__ = ["Sent", "alike"]
+__all__ = ["Sent", "alike", "says_the_same"]
 
 
 @dataclass(slots=True)
@@ -54,6 +54,11 @@ def alike(one: BaseMessage | None, other: BaseMessage) -> bool:
     if one is None:
         return False
     return one.content == other.content and _answers(one) == _answers(other) and _calls(one) == _calls(other)
+
+
+def says_the_same(one: BaseMessage, other: BaseMessage) -> bool:
+    """Both are answers with the same text and calls, whatever their ids and their blocks."""
+    return one.type == other.type == "ai" and str(one.text) == str(other.text) and _calls(one) == _calls(other)
 
 
 def _answers(message: BaseMessage) -> tuple[str, str] | None:
