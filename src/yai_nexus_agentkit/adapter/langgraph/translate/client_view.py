@@ -7,14 +7,14 @@ thread is long, and is made only when the client's messages really differ.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from operator import attrgetter, is_
 from typing import Any
 
 from ag_ui.core import AssistantMessage, Message
 from ag_ui.core import ToolMessage as ShownResult
-from langchain_core.messages import BaseMessage, RemoveMessage
+from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolMessage
 
 from yai_nexus_agentkit.adapter.langgraph.messages.answer import is_derived
 from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of
@@ -31,6 +31,8 @@ _id, _content = attrgetter("id"), attrgetter("content")
 Keep = Callable[[NativeRun], bool]
 """Whether a message from this run counts although the thread's own list lacks it: its node still runs, or the subgraph
 that stored it is paused."""
+Graphs = Callable[[Sequence[str]], NativeRun | None]
+"""The subgraph of a namespace that has not ended."""
 
 
 class Judgement(Enum):
@@ -53,6 +55,8 @@ class ClientView:
         self._foreign: dict[str, Message] = {m.id: m for m in known.request if m.subagent_run_id is not None}
         self._nested: dict[str, BaseMessage] = {m.id: m for m in known.nested if m.id}
         """Messages of paused subgraphs. The thread's own list gets them when the subgraph ends."""
+        self._inside: dict[Sequence[str], Any] = {}
+        """The newest values of each subgraph, by its namespace."""
         self._held = list(map(_id, known.request))
         """Ids of the client's messages in the client's order, as of the request or of the last snapshot."""
         self._drift: str | None = None if known.in_sync else "the request has messages that the thread lacks"
@@ -140,6 +144,26 @@ class ClientView:
     def add_foreign(self, messages: Iterable[Message]) -> None:
         """Messages of a subagent. No thread stores them; every snapshot restates them."""
         self._foreign.update((m.id, m) for m in messages)
+
+    def stepped_inside(self, namespace: Sequence[str], values: Any, graphs: Graphs) -> None:
+        """The values of a subgraph after a superstep."""
+        if namespace not in self._inside:
+            self._inside = {one: held for one, held in self._inside.items() if graphs(one) is not None}
+        self._inside[namespace] = values
+
+    def inside(self, graphs: Graphs) -> Iterator[tuple[NativeRun, BaseMessage]]:
+        """The answers and results that paused subgraphs hold and the thread does not. No thread has those of
+        subagents."""
+        known = {m.id for m in self.latest}
+        for namespace, values in self._inside.items():
+            graph = graphs(namespace)
+            if graph is None or graph.owner is not None or not isinstance(values, Mapping):
+                continue
+            found = values.get("messages")
+            for message in found if isinstance(found, list) else ():
+                if isinstance(message, AIMessage | ToolMessage) and message.id and message.id not in known:
+                    yield graph, message
+                    self._nested[message.id] = message
 
     def thread_calls(self) -> ThreadCalls:
         """The calls of the thread as a snapshot names them now. Takes time with the thread's length."""
@@ -291,6 +315,7 @@ class ClientView:
         ids = {m.id for m in self.latest}
         inner = [m for message_id, m in self._nested.items() if message_id not in ids]
         sent = {**self._sent, **self._thoughts}
+        ids |= self._nested.keys()
         inner += [one.message for one in _unstored(sent, ids, keep).values() if one.message is not None]
         # Whole, since a message that is not shown may have reasoning that is.
         messages = [*(m for m in self.latest if m.id not in without), *inner, *unsaid]

@@ -347,7 +347,7 @@ class Conversation:
         if not self._keeps_messages:
             return []
         if paused:
-            return self._snapshot(self._paused)
+            return [*self._written_inside(), *self._snapshot(self._paused)]
         self._view.forget_nested()
         # A run that had to send a snapshot ends with one: whoever keeps only the last of a stored run has it whole.
         stale = (self._view.restated and self._view.sent_any) or self._calls.are_renamed()
@@ -355,6 +355,16 @@ class Conversation:
             when = "always"
         wanted = when == "always" or (when == "auto" and (stale or self._view.differs()))
         return self._snapshot() if wanted else []
+
+    def _written_inside(self) -> list[BaseEvent]:
+        """What paused subgraphs hold and nobody streamed. The thread gets it when they end; a page that opens, now."""
+        events: list[BaseEvent] = []
+        for graph, message in self._view.inside(self._tree.graph) if self._holding is None else ():
+            if isinstance(message, ToolMessage):
+                events += self._calls.result(message, graph)
+            elif isinstance(message, AIMessage) and self._is_unsent(message):
+                events += self._stream_stored(message, graph)
+        return events
 
     def _still_running(self, run: NativeRun) -> bool:
         """The node that streamed this message is still running: the thread will store the message later."""

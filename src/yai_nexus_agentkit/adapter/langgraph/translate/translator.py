@@ -319,6 +319,7 @@ class LangGraphTranslator:
         if mode == "custom":
             return self.reports.emitted.custom(_WRITER, payload, self._emitter(namespace))
         if namespace:
+            self._view.stepped_inside(namespace, payload, self._tree.graph)
             return []
         if type(payload) is dict or isinstance(payload, Mapping):
             self.ending.asked(payload.get("__interrupt__"), ())
