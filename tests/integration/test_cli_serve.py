@@ -263,8 +263,8 @@ def test_what_is_ignored_is_warned_about(folder: Path) -> None:
         for warning in (
             "--example changes nothing without the chat page\n",
             "--ai-sdk-version changes nothing without --ai-sdk\n",
-            "--per-request: my_agent:graph is made already, so that all requests share it\n",
-            "--model: my_agent:graph is made already; only nodes that read config['configurable']['model'] use it\n",
+            "--per-request: my_agent:graph already exists, so all requests share it\n",
+            "--model: my_agent:graph already exists; only nodes that read config['configurable']['model'] use it\n",
         ):
             assert f"WARNING: {warning}" in server.shown
 

@@ -68,7 +68,7 @@ async def loaded(
 def warn_of_model(spec: str, args: argparse.Namespace) -> None:
     """Warn that ``--model`` may change nothing in an agent that no function makes."""
     if args.model:
-        warn(f"--model: {spec} is made already; only nodes that read config['configurable']['model'] use it")
+        warn(f"--model: {spec} already exists; only nodes that read config['configurable']['model'] use it")
 
 
 def adapter_of(agent: Any, args: argparse.Namespace) -> AGUIAdapter:

@@ -100,10 +100,10 @@ def _keys() -> dict[str, str]:
         if not key:
             raise CommandError("API_KEYS has a user without a key: each is KEY, or KEY=USER")
         if key in users:
-            raise CommandError("API_KEYS has a key twice: each key is of one user")
+            raise CommandError("API_KEYS has a key twice: a key belongs to one user")
         users[key] = user
     if text and not users:
-        raise CommandError("API_KEYS has no key in it: unset it, if everybody may call")
+        raise CommandError("API_KEYS has no key in it: unset it if anyone may call")
     return users
 
 

@@ -139,7 +139,7 @@ async def _agent(
     if not args.per_request:
         return await stack.enter_async_context(loaded(found, spec, attributes, args))
     if is_agent(found):
-        warn(f"--per-request: {spec} is made already, so that all requests share it")
+        warn(f"--per-request: {spec} already exists, so all requests share it")
         warn_of_model(spec, args)
     return _factory(found, spec, args, attributes)
 

@@ -66,7 +66,7 @@ class Caller:
         named = thread_id if identity.thread is None else identity.thread
         key: Any = self.settings.thread_key(agent, identity.user, named)
         if not isinstance(key, str) or not key:
-            raise TypeError(f"thread_key returned {key!r}, not a text")  # None would be one thread for everybody
+            raise TypeError(f"thread_key returned {key!r}, not a string")  # None would be one thread for everybody
         return ThreadRef(agent, identity.user, thread_id, key)
 
     async def stored(self, thread_id: str) -> StoredThread:

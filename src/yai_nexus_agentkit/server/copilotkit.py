@@ -100,7 +100,9 @@ class CopilotKit:
             if method == "info":
                 return await self._info(caller)
             if method not in ("agent/run", "agent/connect", "agent/stop"):
-                raise Refusal(400, "INVALID_REQUEST", "method is 'info', 'agent/run', 'agent/connect' or 'agent/stop'")
+                raise Refusal(
+                    400, "INVALID_REQUEST", "method must be 'info', 'agent/run', 'agent/connect' or 'agent/stop'"
+                )
             named: Mapping[str, Any] = params if isinstance(params, Mapping) else {}
             agent = self._agent(named.get("agentId"))
             caller = replace(caller, agent=agent.agent, under=f"/agent/{named['agentId']}")

@@ -103,7 +103,7 @@ class Endpoints:
         if not self.settings.disconnect_by_request:
             raise Refusal(422, "INVALID_QUERY", "disconnect is not accepted (ServerSettings.disconnect_by_request)")
         if wanted not in ("cancel", "continue"):
-            raise Refusal(422, "INVALID_QUERY", "disconnect is 'cancel' or 'continue'")
+            raise Refusal(422, "INVALID_QUERY", "disconnect must be 'cancel' or 'continue'")
         return wanted  # type: ignore[return-value]
 
     @answered

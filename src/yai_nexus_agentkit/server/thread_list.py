@@ -78,7 +78,7 @@ def page_of(request: Request, thread: Callable[[str], ThreadRef]) -> dict[str, A
     ``beforeId`` counts only with ``before``. `thread`: the user's thread with an id. Raises `Refusal`."""
     limit = _number(request, "limit", 100)
     if not 1 <= limit <= _MAX_LIST:
-        raise Refusal(422, "INVALID_QUERY", f"limit is between 1 and {_MAX_LIST}")
+        raise Refusal(422, "INVALID_QUERY", f"limit must be between 1 and {_MAX_LIST}")
     search = request.query_params.get("search", "")
     if len(search) > _MAX_TEXT:
         raise Refusal(422, "INVALID_QUERY", f"search has at most {_MAX_TEXT} characters")
@@ -92,15 +92,15 @@ def page_of(request: Request, thread: Callable[[str], ThreadRef]) -> dict[str, A
 def description(body: Any) -> dict[str, Any]:
     """The arguments of `ThreadIndex.describe`: title, metadata or both. Raises `Refusal`."""
     if not isinstance(body, Mapping) or not body or not body.keys() <= {"title", "metadata"}:
-        raise _invalid("", "the body is an object with a title, metadata or both")
+        raise _invalid("", "the body must be an object with a title, metadata or both")
     if "title" in body:
         title = body["title"]
         if not isinstance(title, str) or len(title) > _MAX_TEXT:
-            raise _invalid("/title", f"a title is a text of at most {_MAX_TEXT} characters")
+            raise _invalid("/title", f"a title must be a string of at most {_MAX_TEXT} characters")
     if "metadata" in body:
         metadata = body["metadata"]
         if not isinstance(metadata, Mapping) or len(to_json(metadata)) > _MAX_METADATA:
-            raise _invalid("/metadata", f"metadata is an object of at most {_MAX_METADATA} bytes")
+            raise _invalid("/metadata", f"metadata must be an object of at most {_MAX_METADATA} bytes")
     return dict(body)
 
 

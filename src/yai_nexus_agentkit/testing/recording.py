@@ -158,9 +158,9 @@ async def record_natives(
 def _check(events: Sequence[BaseEvent], tape: _Tape) -> None:
     last = events[-1]
     if last.type == EventType.RUN_ERROR:
-        raise RuntimeError(f"the run failed, so that there is nothing to measure: {getattr(last, 'message', '')}")
+        raise RuntimeError(f"the run failed, so there is nothing to measure: {getattr(last, 'message', '')}")
     if not tape.steps:
-        raise RuntimeError("the request brings nothing new to its thread, so that there is nothing to measure")
+        raise RuntimeError("the request brings nothing new to its thread, so there is nothing to measure")
 
 
 def _recording(hooks: Hooks, tape: _Tape) -> Hooks:

@@ -74,7 +74,7 @@ def wire(event: BaseEvent | Mapping[str, Any] | str) -> WireEvent:
     else:
         data = json.loads(event.model_dump_json(by_alias=True))
     if not isinstance(data, dict):
-        raise ValueError(f"an event is a JSON object, not {data!r}")
+        raise ValueError(f"an event must be a JSON object, not {data!r}")
     return data
 
 

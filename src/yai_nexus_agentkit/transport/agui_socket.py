@@ -88,9 +88,9 @@ class Hello:
         abilities = given.get("abilities")
         if abilities is not None:
             if not isinstance(abilities, list) or len(abilities) > _MOST_ABILITIES:
-                raise FrameError(f"abilities is a list of at most {_MOST_ABILITIES} names")
+                raise FrameError(f"abilities must be a list of at most {_MOST_ABILITIES} names")
             if not all(isinstance(name, str) and _ABILITY.fullmatch(name) for name in abilities):
-                raise FrameError("an ability is a name of at most 64 letters, digits and '._:-'")
+                raise FrameError("an ability must be a name of at most 64 letters, digits and '._:-'")
             abilities = tuple(dict.fromkeys(abilities))
         for name in ("device", "previous"):
             if _CONTROL.search(_text(given, name) or ""):
@@ -121,7 +121,7 @@ class AGUISocketWire(AGUIWire):
     def read(self, data: Any) -> ClientFrame:
         """The client's frame from JSON data. Raises `FrameError`."""
         if not isinstance(data, Mapping):
-            raise FrameError("a frame is a JSON object")
+            raise FrameError("a frame must be a JSON object")
         kind = data.get("type")
         if kind in ("ping", "pong"):
             return Beat(kind == "ping")
@@ -144,7 +144,7 @@ class AGUISocketWire(AGUIWire):
                 return Stop(request_id, _text(data, "threadId", 16_384))
             case "leave":
                 return Leave(request_id)
-        raise FrameError("type is 'run', 'connect', 'cancel', 'leave', 'hello', 'ping' or 'pong'")
+        raise FrameError("type must be 'run', 'connect', 'cancel', 'leave', 'hello', 'ping' or 'pong'")
 
     def parse(self, data: Any, history: Sequence[Message], limits: RequestLimits) -> Posted:
         """`data` is a `RunAgentInput` as JSON data. Raises `RunInputError`."""
@@ -183,7 +183,7 @@ class AGUISocketWire(AGUIWire):
 def _text(given: Mapping[str, Any], name: str, most: int = _LONGEST) -> str | None:
     value = given.get(name)
     if value is not None and (not isinstance(value, str) or len(value) > most):
-        raise FrameError(f"{name} is a text of at most {most} characters")
+        raise FrameError(f"{name} must be a string of at most {most} characters")
     return value
 
 

@@ -379,4 +379,4 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-_NAMES = {list: "a list", dict: "an object", str: "a text", int: "a number", float: "a number", bool: "true or false"}
+_NAMES = {list: "a list", dict: "an object", str: "a string", int: "a number", float: "a number", bool: "true or false"}

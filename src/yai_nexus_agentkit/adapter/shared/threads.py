@@ -56,7 +56,7 @@ class Threads:
         shown = await self.messages(key, replace(run, declared=True))  # older clients are shown no media of tools
         found = find_media(shown.messages, key, media_id)
         if found is None:
-            raise ThreadNotFoundError("there is no such thread, or nothing of this id in it")
+            raise ThreadNotFoundError("there is no such thread, or it has nothing with this id")
         return found
 
     async def state(self, key: str, run: RunContext) -> StateSnapshotEvent:

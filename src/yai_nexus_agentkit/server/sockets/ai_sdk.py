@@ -103,7 +103,7 @@ class _AISDKDialect:
             case "abort":
                 await self._abort(request_id, leave=True)
             case kind:
-                raise Refusal(422, "INVALID_FRAME", f"type is 'send', 'resume' or 'abort', not {str(kind)[:40]!r}")
+                raise Refusal(422, "INVALID_FRAME", f"type must be 'send', 'resume' or 'abort', not {str(kind)[:40]!r}")
 
     async def _take_older(self, data: Any, raw: bytes) -> None:
         session = self._session
@@ -120,7 +120,7 @@ class _AISDKDialect:
                 text = "no run waits for this: the answer belongs into the last message of a submit"
                 raise Refusal(409, "NOTHING_WAITS", text)
             case None:
-                raise Refusal(422, "INVALID_FRAME", "a frame is a JSON object with a type")
+                raise Refusal(422, "INVALID_FRAME", "a frame must be a JSON object with a type")
             case kind:
                 _logger.warning("a frame of type %r is ignored", str(kind)[:40])
 

@@ -74,6 +74,6 @@ class Gate:
         except AGUIAdapterError as error:  # it cannot be encoded
             self._view.lose((), error)
         except Exception:
-            _logger.exception("nobody can say who is asked")
+            _logger.exception("it could not be decided which connection is asked")
             self._view.drop()
         self._view.complete()

@@ -120,13 +120,13 @@ class _LiveDialect:
     async def _hear(self, frame: Mapping[str, Any]) -> None:
         mime_type, text = frame.get("mimeType", ""), frame.get("data", "")
         if not isinstance(mime_type, str) or not isinstance(text, str) or len(mime_type) > _LONGEST:
-            raise FrameError("mimeType and data are texts")
+            raise FrameError("mimeType and data must be strings")
         try:
             data = base64.b64decode(text, validate=True)
         except binascii.Error as error:
             raise FrameError("data is not base64") from error
         if data and not mime_type.startswith("audio/"):
-            raise FrameError("mimeType is that of the audio, such as audio/pcm;rate=16000")
+            raise FrameError("mimeType must be that of the audio, such as audio/pcm;rate=16000")
         source = (await self._session.caller.adapter()).source
         if not isinstance(source, LiveSource) or not source.hears or "audio" not in self._session.connection.abilities:
             raise Refusal(409, "NO_AUDIO", "the agent and the connection must both have the ability 'audio'")

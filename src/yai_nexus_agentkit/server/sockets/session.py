@@ -103,7 +103,7 @@ class Session:
         """Shake hands, converse, close."""
         scope, channel = self.channel.scope, self.channel
         if not is_allowed(scope, self.settings.cors):
-            _logger.warning("a page of a foreign origin tried to open a web socket")
+            _logger.warning("a page of another origin tried to open a web socket")
             self._count(403, Close.FORBIDDEN)
             await channel.refuse()
             return

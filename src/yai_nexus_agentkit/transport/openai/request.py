@@ -89,7 +89,7 @@ def read_chat(data: Any) -> ChatRequest:
     )
 
 
-_NAMES = {(str,): "a text", (bool,): "true or false", (dict,): "an object", (list,): "a list",
+_NAMES = {(str,): "a string", (bool,): "true or false", (dict,): "an object", (list,): "a list",
           (int,): "a whole number", (int, float): "a number"}  # fmt: skip
 
 
@@ -116,7 +116,7 @@ def _message(message: Any, path: str) -> Mapping[str, Any]:
         read["toolCalls"] = [_call(call, f"{path}/tool_calls/{n}") for n, call in enumerate(calls)]
     if role == "tool":
         if not isinstance(message.get("tool_call_id"), str):
-            raise _wrong(f"{path}/tool_call_id", "tool_call_id must be a text")
+            raise _wrong(f"{path}/tool_call_id", "tool_call_id must be a string")
         read["toolCallId"] = message["tool_call_id"]
     if isinstance(name := message.get("name"), str) and role != "tool":
         read["name"] = name
@@ -128,7 +128,7 @@ def _content(content: Any, path: str) -> str | list[Any]:
     if isinstance(content, str):
         return clean_text(content)
     if not isinstance(content, list) or not content:
-        raise _wrong(path, "content must be a text or a list of parts")
+        raise _wrong(path, "content must be a string or a list of parts")
     parts: list[Any] = []
     for n, block in enumerate(content):
         part = part_from_block(_by_media_type(block)) if isinstance(block, Mapping) else None
@@ -161,7 +161,7 @@ def _text(content: Any, path: str, *, answer: bool) -> str:
     if isinstance(content, str):
         return clean_text(content)
     if not isinstance(content, list):
-        raise _wrong(path, "content must be a text or a list of text parts")
+        raise _wrong(path, "content must be a string or a list of text parts")
     texts: list[str] = []
     for n, block in enumerate(content):
         text = _written(block) if isinstance(block, Mapping) else None
@@ -183,7 +183,7 @@ def _call(call: Any, path: str) -> Mapping[str, Any]:
         raise _wrong(path, "a tool call must have an id and a function")
     name, arguments = function.get("name"), function.get("arguments")
     if not isinstance(name, str) or not isinstance(arguments, str):
-        raise _wrong(f"{path}/function", "a function must have a name and arguments, both texts")
+        raise _wrong(f"{path}/function", "a function must have a name and arguments, both strings")
     return {"id": call["id"], "type": "function", "function": {"name": name, "arguments": arguments}}
 
 

@@ -60,7 +60,7 @@ class Run:
     known: Known = field(default_factory=Known)
     input: Any = None
     """None: the input is in the checkpoint at which the run starts."""
-    answers: Sequence[ToolMessage] = ()
+    error_results: Sequence[ToolMessage] = ()
     """Error results for calls that nobody answered, so that a model accepts the conversation. Part of the input."""
     unseen: Held | None = None
     """Set for an input that writes no channel: then the graph shows its values only after the first step."""

@@ -68,7 +68,7 @@ class Planner:
             return self._without_thread(request)
         thread = await self._read()
         if self._resuming and thread.saved is None and request and request[-1].role != "user":
-            raise ResumeError("the request answers questions of a thread that does not exist, or no longer")
+            raise ResumeError("the request answers questions of a thread that does not exist (any more)")
         self._run.linkable = self._shape.messages
         if (attempt := self._run.attempt) is not None and attempt.number > 1 and thread.is_of(attempt.key):
             return await self._gone_on(thread)  # an earlier try stored something; else the request is as new
@@ -128,7 +128,9 @@ class Planner:
     ) -> Run:
         given = graph_input(self._run.run_input, messages, state, self._shape, held.values)
         unseen = None if given != {} else self._with_defaults(held)
-        return Run(agent=agent, config=self._config, known=known, input=given, answers=found.answers, unseen=unseen)
+        return Run(
+            agent=agent, config=self._config, known=known, input=given, error_results=found.error_results, unseen=unseen
+        )
 
     def _with_defaults(self, held: Held) -> Held:
         """With the defaults that nobody wrote over: checkpoints lack them, but nodes and clients see them."""
@@ -389,4 +391,4 @@ class Planner:
             **self._config,
             "configurable": {**self._config["configurable"], **branch["configurable"]},
         }
-        return Run(agent=self._written, config=config, known=known, answers=found.answers)
+        return Run(agent=self._written, config=config, known=known, error_results=found.error_results)

@@ -49,7 +49,7 @@ class Reconciliation:
 
     append: list[BaseMessage] = field(default_factory=list)
     """New messages in an order that providers accept: results of open calls first."""
-    answers: list[ToolMessage] = field(default_factory=list)
+    error_results: list[ToolMessage] = field(default_factory=list)
     """Those of `append` that were made for calls nobody answered."""
     fork: str | None = None
     """Id of the thread's user message that the user edited, repeated or went back behind; the thread restarts before
@@ -71,8 +71,8 @@ class Reconciliation:
 
     @property
     def given(self) -> list[BaseMessage]:
-        """The messages of `append` that the client sent; the rest are `answers`. Compared by id: messages take long."""
-        made = {m.id for m in self.answers}
+        """The messages of `append` that the client sent. Compared by id: comparing messages takes long."""
+        made = {m.id for m in self.error_results}
         return [m for m in self.append if m.id is None or m.id not in made]
 
     def with_results(self, calls: ThreadCalls) -> ThreadCalls:
@@ -242,7 +242,7 @@ class _News:
 
     def compose(self, found: Reconciliation, changed: list[Message]) -> None:
         """Order the new messages: the open calls' results, in call order, then the rest. A call of the turn without
-        result gets one: providers refuse it."""
+        result gets an error as its result, since providers refuse it otherwise."""
         rest = [found.masked.get(m.id or "", m) for m in to_langchain(self._fresh)]
         given: dict[str, BaseMessage] = {}
         for message in self._results:
@@ -253,17 +253,17 @@ class _News:
             [result] = to_langchain([message])
             facts = {"tool_call_id": call.given or call.raw, "name": call.name or None}
             given[call.id] = result.model_copy(update=facts)
-        answers: list[BaseMessage] = []
+        results: list[BaseMessage] = []
         if given or rest:
             turn = {call.id for call in open_calls(self._before, self._calls)}
             for call in self._calls.open():
                 if call.id in given:
-                    answers.append(given[call.id])
+                    results.append(given[call.id])
                 elif call.id in turn:
-                    found.answers.append(unanswered(call))
-                    answers.append(found.answers[-1])
-        found.append = [*to_langchain(changed), *answers, *rest]
-        found.lacking = found.lacking or self._is_out_of_order([m.id for m in (*answers, *rest)])
+                    found.error_results.append(unanswered(call))
+                    results.append(found.error_results[-1])
+        found.append = [*to_langchain(changed), *results, *rest]
+        found.lacking = found.lacking or self._is_out_of_order([m.id for m in (*results, *rest)])
 
     def _is_out_of_order(self, stored: Sequence[str | None]) -> bool:
         """The client has the new messages in another order than the thread will."""
@@ -306,8 +306,8 @@ def completed(messages: Sequence[BaseMessage], calls: ThreadCalls) -> Reconcilia
     earlier = {m.id for m in own[:asked]}
     for call in calls.open():
         if call.maker in earlier:
-            found.answers.append(unanswered(call))
-            results.setdefault(call.maker, []).append(found.answers[-1])
+            found.error_results.append(unanswered(call))
+            results.setdefault(call.maker, []).append(found.error_results[-1])
     for message in own:
         if not isinstance(message, ToolMessage):
             found.append += [_readable(message), *results.get(message.id, ())]

@@ -38,7 +38,9 @@ def storable(checkpoint: Checkpoint, odd: Sequence[str], before: CheckpointTuple
             values[name] = before.checkpoint["channel_values"][name]
         else:  # LangGraph would look for the value of a channel with a version among earlier writes
             versions.pop(name, None)
-    _logger.warning("the storage cannot hold the values of %s: they are stored changed", ", ".join(map(repr, odd)))
+    _logger.warning(
+        "the storage cannot hold the values of %s: they are changed to be stored", ", ".join(map(repr, odd))
+    )
     stored: Checkpoint = {**checkpoint, "channel_values": values, "channel_versions": versions}
     return stored
 

@@ -117,7 +117,7 @@ class LangGraphThreadStore:
                 raise StatePatchError("the state has no such key that may be changed", path=pointer(name))
         for name in removed:
             if self._shape.needs(name):
-                raise StatePatchError("the graph cannot do without this key", path=pointer(name))
+                raise StatePatchError("the graph needs this key", path=pointer(name))
         held = thread.values if isinstance(thread.values, Mapping) else {}
         left = {key: value for key, value in held.items() if key not in removed}
         try:

@@ -52,7 +52,7 @@ class Conversation:
     ) -> None:
         self._known, self._reports, self._tree, self._view = plan.known, reports, tree, view
         self._ids = frozenset(map(_id, plan.known.request))
-        self._answers = plan.answers if isinstance(plan, Run) else ()
+        self._error_results = plan.error_results if isinstance(plan, Run) else ()
         self._resumes = isinstance(plan, Resume)
         """The graph has not shown its first values, and they are those of a thread that stopped in a step."""
         self._life, self._state, self._calls = reports.life, reports.state, calls
@@ -227,7 +227,7 @@ class Conversation:
         events = self._state.begin(values)
         if self._known.lacking and self._keeps_messages:
             return [*events, *self._snapshot()]
-        for message in self._answers:
+        for message in self._error_results:
             events += self._calls.answer(message, self._tree.top)
         return events
 
