@@ -435,6 +435,7 @@ async def test_identity_gives_thread_configuration_context_and_facts() -> None:
     assert found["context"] == {"locale": "de"}
     assert (found["request"]["role"], found["request"]["user"]) == ("admin", "ann")
     assert found["request"]["headers"]["content-type"] == "application/json"
+    assert json.loads(json.dumps(found["request"])) == found["request"]  # hooks write it to their logs
     key = found["request"]["thread_key"]
     await call(app, "POST", "/", run_body(thread="b", run="r2"))
     assert found["request"]["thread_key"] == key

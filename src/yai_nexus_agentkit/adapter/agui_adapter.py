@@ -104,7 +104,7 @@ class AGUIAdapter:
         An exception of the run becomes ``RUN_ERROR`` and is not raised. Closing the generator, or cancelling its
         consumer, cancels the agent and leaves no task behind.
         """
-        given = {"config": config, "context": context, "request": request or {}}
+        given = {"config": config, "context": context, "request": {} if request is None else request}
         return self._driver(run_input, control, **given, handed_out=True).stream(lambda event: event)
 
     event_stream_adapter = run
@@ -152,7 +152,8 @@ class AGUIAdapter:
         (`RunContext.attempt`); the source must be able to (`Source.continues`). `looking`: show the thread as it
         stands, and run nothing.
         """
-        given = {"config": config, "context": context, "request": request or {}, "attempt": attempt, "looking": looking}
+        facts = {} if request is None else request
+        given = {"config": config, "context": context, "request": facts, "attempt": attempt, "looking": looking}
         return self._driver(run_input, control, **given).stream(wire)
 
     def _driver(self, run_input: RunAgentInput | Mapping[str, Any], control: RunControl | None, **given: Any) -> Driver:

@@ -47,6 +47,7 @@ _MADE: frozenset[type[Any]] = frozenset((UserMessage, AssistantMessage, SystemMe
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 _SEQUENCES = (list, tuple)
 _CONTAINERS = (dict, list, tuple)
+_LENGTHS = (list, str)
 _DROPPED = object()
 _WARNINGS = 20
 """Losses that are reported of one request."""
@@ -106,7 +107,7 @@ def parse_request(
     faults: list[tuple[str, str]] = []
     lists: dict[str, list[Any]] = {}
     for key in _LISTS:
-        if isinstance(items := cleaned.get(key), list):
+        if isinstance(items := cleaned.get(key), list) and items:
             cleaned[key] = []  # put back below: the class would look at each item once more
             faults += _validate(items, key, origins if key == "messages" else range(len(items)))
             lists[key] = items
@@ -155,7 +156,7 @@ def _check_limits(data: Mapping[str, Any], limits: RequestLimits) -> None:
     """Raises `RunInputError` for the first thing that is more than the limits allow."""
 
     def check(path: str, value: Any, limit: int | None, what: str) -> None:
-        if limit is not None and isinstance(value, list | str) and len(value) > limit:
+        if limit is not None and isinstance(value, _LENGTHS) and len(value) > limit:
             raise RunInputError(f"{len(value)} {what}; at most {limit} are accepted", path=path)
 
     for key in ("threadId", "thread_id", "runId", "run_id", "parentRunId", "parent_run_id"):

@@ -251,6 +251,7 @@ class LiveRun:
         if self._freeing is None:
             self._freeing = asyncio.get_running_loop().create_task(self._free(), name="agui-free")
             self._freeing.add_done_callback(self._freed)
+            await asyncio.sleep(0)  # most often that is all it takes
         if not self._freeing.done():
             await asyncio.wait((self._freeing,), timeout=_FREE_WITHIN)
 

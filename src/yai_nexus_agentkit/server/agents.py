@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from ag_ui.core import AgentCapabilities
 
-from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
+from yai_nexus_agentkit.adapter.agui_adapter import NO_HOOKS, AGUIAdapter
 from yai_nexus_agentkit.adapter.hook_calls import call_hook
 from yai_nexus_agentkit.adapter.run_context import Hooks, RunContext
 from yai_nexus_agentkit.errors import HookError
@@ -54,6 +54,8 @@ class ServedAgent:
             raise TypeError(f"an agent is an AGUIAdapter or a function that returns one, not {type(agent).__name__}")
         self.name = name
         self._settings = settings
+        self._unhooked = Hooks(on_error=_error_text(NO_HOOKS, expose=settings.expose_errors))
+        """Of an adapter whose application has no hooks."""
         self._agent: Agent = self._prepared(agent) if isinstance(agent, AGUIAdapter) else agent
 
     @property
@@ -64,6 +66,10 @@ class ServedAgent:
     async def adapter(self, identity: Identity) -> AGUIAdapter:
         """The adapter for a request."""
         return self.fixed or self._prepared(await adapter_of(self._agent, identity))
+
+    def has_hooks(self, adapter: AGUIAdapter) -> bool:
+        """The application has hooks for the runs of this agent."""
+        return adapter.hooks is not self._unhooked
 
     def able(self, adapter: AGUIAdapter) -> AgentCapabilities:
         """The capabilities that the agent declares, and what this server adds: sockets, runs that survive their
@@ -86,7 +92,9 @@ class ServedAgent:
             idle_timeout=_either(settings.idle_timeout, options.idle_timeout),
             tool_timeout=_either(settings.tool_timeout, options.tool_timeout),
         )
-        hooks = replace(adapter.hooks, on_error=_error_text(adapter.hooks, expose=settings.expose_errors))
+        hooks = self._unhooked
+        if adapter.hooks != NO_HOOKS:
+            hooks = replace(adapter.hooks, on_error=_error_text(adapter.hooks, expose=settings.expose_errors))
         return adapter.replace(options=limited, hooks=hooks)
 
 

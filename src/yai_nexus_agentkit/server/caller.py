@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
@@ -20,7 +21,7 @@ from yai_nexus_agentkit.runs.identity import Identity, ThreadRef
 from yai_nexus_agentkit.server.agents import ServedAgent
 from yai_nexus_agentkit.server.settings import ServerSettings
 
-__all__ = ["Caller", "StoredThread"]
+__all__ = ["Caller", "LaterFacts", "StoredThread"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,29 @@ class StoredThread:
     ref: ThreadRef
     store: Threads
     run: RunContext
+
+
+class LaterFacts(Mapping[str, Any]):
+    """`Caller.facts` of a run without hooks. They are made when somebody looks into them, which is rare."""
+
+    def __init__(self, make: Callable[[], dict[str, Any]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _made(self) -> dict[str, Any]:
+        return self._make()
+
+    def __getitem__(self, key: str) -> Any:
+        return self._made[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def __repr__(self) -> str:
+        return repr(self._made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +121,7 @@ class Caller:
             "thread_key": thread.key,
             "path": self.request.url.path,
             "media_url": self._media_url(thread),
-            "headers": dict(self.request.headers),
+            "headers": dict(reversed(self.request.headers.items())),  # of several with one name the first
         }
 
     def _media_url(self, thread: ThreadRef) -> str:

@@ -24,7 +24,7 @@ from yai_nexus_agentkit.runs.service import RunService
 from yai_nexus_agentkit.server.admission import Admission
 from yai_nexus_agentkit.server.agents import ServedAgent
 from yai_nexus_agentkit.server.body import Body, beside_the_loop, parse_body, receive_body
-from yai_nexus_agentkit.server.caller import Caller
+from yai_nexus_agentkit.server.caller import Caller, LaterFacts
 from yai_nexus_agentkit.server.origins import check_same_site
 from yai_nexus_agentkit.server.problems import answered, refused, timely
 from yai_nexus_agentkit.server.restoring import stored_of
@@ -84,7 +84,7 @@ class Endpoints:
             run_input=posted.run_input,
             thread=thread,
             identity=caller.identity,
-            facts=caller.facts(thread),
+            facts=caller.facts(thread) if self.agent.has_hooks(adapter) else LaterFacts(partial(caller.facts, thread)),
             headers=caller.request.headers,
             disconnect=disconnect,
             orphaned=self.settings.orphaned,
