@@ -7,16 +7,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import interrupt
 
 from tests.conftest import Judge
 from tests.support.graphs import Graph, chat
 from tests.support.heap import quiet_heap
 from tests.support.memory import LOOPS, forgetful, growth, peak
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
-from yai_nexus_agentkit.testing import ScriptedChatModel, parse_sse, run_input
+from yai_nexus_agentkit.testing import ScriptedChatModel, parse_sse, record, run_input
 
 SOURCES = pytest.mark.parametrize("source", ["events", "callbacks"])
 
@@ -97,6 +99,66 @@ async def test_a_long_thread_is_read_once_and_not_sent(judge: Judge, source: Any
     judge([events])
     state = await graph.aget_state({"configurable": {"thread_id": "t0"}})
     assert [m.id for m in state.values["messages"][:-2]] == [m.id for m in messages]
+
+
+def asking(saver: InMemorySaver) -> Graph:
+    """A tool's call and result, by a node of the graph's own, then an answer; it asks first when the user says so."""
+
+    def work(state: MessagesState) -> dict[str, Any]:
+        said = state["messages"][-1]
+        if said.content == "ask":
+            interrupt("sure?")
+        number = len(state["messages"])
+        call = {"name": "look", "args": {}, "id": f"c{number}"}
+        return {
+            "messages": [
+                AIMessage("", id=f"a{number}", tool_calls=[call]),
+                ToolMessage("seen", tool_call_id=call["id"], id=f"t{number}"),
+                AIMessage("Done.", id=f"b{number}"),
+            ]
+        }
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("work", work)
+    builder.add_edge(START, "work")
+    return builder.compile(checkpointer=saver)
+
+
+@pytest.mark.parametrize(
+    ("before", "held", "new", "fields"),
+    [
+        pytest.param(["go"], True, "more", {}, id="a new message behind results of tools"),
+        pytest.param(["go"], True, None, {}, id="a page that has all and says nothing"),
+        pytest.param(["go"], False, None, {}, id="a page that opens the thread"),
+        pytest.param(["go", "ask"], True, None, {}, id="a page that opens at a question"),
+        pytest.param(["go", "ask"], True, None, {"resume": True}, id="an answer"),
+        pytest.param(["go"], True, None, {"resume": True}, id="an answer to no question"),
+    ],
+)
+async def test_a_request_reads_its_thread_once(
+    judge: Judge, before: list[str], held: bool, new: str | None, fields: dict[str, Any]
+) -> None:
+    saver = CountingSaver()
+    adapter = AGUIAdapter(asking(saver))
+    messages: list[Any] = []
+    runs = []
+    for number, text in enumerate(before):
+        messages.append({"id": f"u{number}", "role": "user", "content": text})
+        runs.append(await record(adapter, run_input(messages, thread_id="t", run_id=f"r{number}")))
+        messages = judge(runs).messages
+    if fields:
+        questions = runs[-1]["events"][-1].get("outcome", {}).get("interrupts") or [{"id": "none"}]
+        fields = {"resume": [{"interruptId": questions[0]["id"], "status": "resolved", "payload": "yes"}]}
+    sent = [*(messages if held else ()), *([{"id": "new", "role": "user", "content": new}] if new else ())]
+    saver.reads = 0
+
+    run = await record(adapter, run_input(sent, thread_id="t", run_id="last", **fields))
+
+    assert saver.reads == 1
+    assert run["events"][-1]["type"] == "RUN_FINISHED"
+    shown = judge([*runs, run] if held else [run]).messages
+    state = await adapter.source.graph.aget_state({"configurable": {"thread_id": "t"}})  # type: ignore[attr-defined]
+    assert [m["id"] for m in shown] == [m.id for m in state.values["messages"]]
 
 
 @SOURCES

@@ -14,7 +14,7 @@ from ag_ui.core import Message
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
-from langgraph.types import Command
+from langgraph.types import Command, StateSnapshot
 
 from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import to_agui
@@ -153,6 +153,12 @@ class Planner:
         front = RunSaver(self._saver, thread.saved, self._given_ids, answering=answering)
         return with_saver(self._graph, front)
 
+    async def _state(self, thread: Thread) -> StateSnapshot:
+        """The thread's state, by the read that was made already. What finished tasks wrote is put into values that are
+        read anew: reducers may change these in place."""
+        graph = self._graph if thread.loose else self._in_front(thread)
+        return await graph.aget_state(self._config)
+
     async def _read(self) -> Thread:
         """The thread. If the user says no at a breakpoint, the turn ends there: what waits must not run."""
         thread = await read_thread(self._graph, self._shape, self._config, self._hold)
@@ -174,7 +180,7 @@ class Planner:
         results of tools, and nothing else shows whose tools those are."""
         if self._shape.tools or "tool" not in map(_role, request):
             return False
-        return thread.paused or bool((await self._graph.aget_state(self._config)).next)
+        return thread.paused or bool((await self._state(thread)).next)
 
     def _calls(self, known: Sequence[BaseMessage], scopes: Mapping[str, str] | None = None) -> ThreadCalls:
         """The calls of the thread, and those of subagents, which only the client holds."""
@@ -294,14 +300,14 @@ class Planner:
         succeeded does not run twice. Tasks that all have ended are no longer next, but their step is not over."""
         if thread.saved is None:
             return False
-        state = await self._graph.aget_state(self._config)
+        state = await self._state(thread)
         again = bool(thread.taken) and answered_ids(self._run.run_input) <= thread.taken
         return any(task.error for task in state.tasks) or (again and bool(state.tasks))
 
     async def _idle(self, known: Known, thread: Thread, refused: RunInputError | None) -> Idle:
         values, due = thread.values, False
         if thread.saved is not None:  # the state, since a checkpoint lacks the defaults nobody wrote over
-            state = await self._graph.aget_state(self._config)
+            state = await self._state(thread)
             values, due = state.values, bool(state.next)
         held = Held(values, thread.held)
         unfinished = due and self._run.looking
@@ -311,7 +317,7 @@ class Planner:
 
     async def _gone_on(self, thread: Thread) -> Plan:
         """A run that another worker began goes on from the last step that was stored."""
-        if thread.paused or not (await self._graph.aget_state(self._config)).tasks:
+        if thread.paused or not (await self._state(thread)).tasks:
             return await self._shown_all(self._run.run_input.messages, thread)
         known = self._out_of_sync(self._run.run_input.messages, thread)
         held = self._with_defaults(Held(thread.values, thread.held))

@@ -20,7 +20,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages.metadata import is_withheld
 from yai_nexus_agentkit.adapter.langgraph.middleware import Hold
 from yai_nexus_agentkit.adapter.langgraph.questions import Breakpoint
 from yai_nexus_agentkit.adapter.langgraph.shape import Graph, GraphShape, saver_of
-from yai_nexus_agentkit.adapter.langgraph.threads.savers import at_root
+from yai_nexus_agentkit.adapter.langgraph.threads.savers import RunSaver, at_root
 from yai_nexus_agentkit.adapter.langgraph.threads.withheld import due_nodes, with_marks
 from yai_nexus_agentkit.adapter.worker_mark import note_writer
 
@@ -101,14 +101,16 @@ async def read_thread(graph: Graph, shape: GraphShape, config: RunnableConfig, h
     """
     saver = saver_of(graph)
     saved = None if saver is None else await saver.aget_tuple(at_root(config))
-    if saved is None:
+    if saver is None or saved is None:
         return Thread()
     note_writer(config.get("metadata") or {}, saved.metadata, saved.checkpoint["ts"])
     written = {channel for _, channel, _ in saved.pending_writes or ()}
     paused, loose = _PENDING in written, any(not channel.startswith("__") for channel in written)
     if paused or loose or shape.stops or shape.replayed:
+        again = loose or shape.replayed  # reducers, which get what was written, may change the values in place
+        source = graph if again else with_saver(graph, RunSaver(saver, saved))
         try:
-            state = await graph.aget_state(config, subgraphs=paused or shape.stops)
+            state = await source.aget_state(config, subgraphs=paused or shape.stops)
         except Exception:
             if not loose or paused or shape.replayed:
                 raise
