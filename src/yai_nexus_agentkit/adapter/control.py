@@ -66,11 +66,11 @@ class RunControl:
         """Nobody waits for the agent any more."""
         self._waiting = None
 
-    def listening(self, natives: AsyncGenerator[Any, None]) -> Callable[[], None]:
-        """The function to call before each of the agent's native events is awaited: `listen`. An error while they are
-        awaited is for `cause`."""
+    def listen_to(self, natives: AsyncGenerator[Any, None]) -> None:
+        """Begin to wait for the first of the agent's native events. Before each further one `listen` is to be called;
+        an error while they are awaited is for `cause`. Raises `Stopped`."""
         self._agent = natives
-        return self.listen
+        self.listen()
 
     def cause(self, error: BaseException) -> BaseException:
         """The error that ended a wait, `Stopped` for the cancellation that `stop` made; any other error as it is."""

@@ -82,9 +82,8 @@ class Driver:
                     yield sent
                 outlet.check()
                 feed, wire = self._feed(prepared.translator, outlet), outlet.wire
-                async with aclosing(prepared.events()) as natives:
-                    listen = _nothing if self._control is None else self._control.listening(natives)
-                    listen()
+                controlled = self._control is not None
+                async with aclosing(self._natives(prepared)) as natives:
                     async for native in natives:
                         try:
                             events = feed(native)
@@ -99,9 +98,8 @@ class Driver:
                                     yield sent
                                 continue
                             yield sent
-                        if run.failure is not None:
-                            raise run.failure
-                        listen()
+                        if controlled or run.failure is not None:
+                            self._go_on()
                 for sent in self._finished(prepared.translator, outlet):
                     yield sent
                 outlet.check()
@@ -193,6 +191,20 @@ class Driver:
         if predictor is not None:
             feed = partial(_predicted, feed, predictor)
         return partial(_with_raw, feed, translator) if self._run.options.raw_events else feed
+
+    def _natives(self, prepared: SourceRun) -> AsyncGenerator[Any, None]:
+        """The agent's events. The first one is asked for."""
+        natives = prepared.events()
+        if self._control is not None:
+            self._control.listen_to(natives)
+        return natives
+
+    def _go_on(self) -> None:
+        """The agent is asked for its next event. Raises the run's failure, and `Stopped`."""
+        if self._run.failure is not None:
+            raise self._run.failure
+        if self._control is not None:
+            self._control.listen()
 
     def _finished(self, translator: Translator, outlet: Outlet[T]) -> list[T]:
         if self._control is not None:
@@ -322,10 +334,6 @@ def _with_raw(feed: Callable[[Any], list[BaseEvent]], translator: Translator, na
         for event in events:
             event.raw_event = raw
     return events
-
-
-def _nothing() -> None:
-    """Nobody can stop the run."""
 
 
 def _skip(native: Any, error: Exception) -> None:
