@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import task
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
-from langgraph.types import Send
+from langgraph.types import Send, interrupt
 
 from tests.support.graphs import Graph, in_a_row
 from tests.support.people import EACH_PEER, Peer, Tab
@@ -120,3 +121,39 @@ async def test_each_call_has_its_own_result_as_soon_as_it_is_there(peer: Peer, b
             f'{{"n": {n}}}': f"seen {n}" for n in range(COUNT)
         }
         assert "MESSAGES_SNAPSHOT" not in tab.types
+
+
+@tool
+async def confirm(what: str) -> str:
+    """Ask."""
+    return f"{what}: {interrupt(what)}"
+
+
+async def test_subagents_that_asked_at_once_go_on_with_their_own_calls(peer: Peer) -> None:
+    agents = pytest.importorskip("langchain.agents")
+
+    def sub(given: list[BaseMessage]) -> Any:
+        last = given[-1]
+        asked = isinstance(last, HumanMessage)
+        return tool_call_parts("confirm", {"what": last.content}, "call_0") if asked else [str(last.content)]
+
+    worker = agents.create_agent(ScriptedChatModel(script=sub), [confirm], name="worker")
+
+    @tool
+    async def delegate(what: str) -> str:
+        """Let a worker do it."""
+        done = await worker.ainvoke({"messages": [("user", what)]})
+        return str(done["messages"][-1].content)
+
+    calls = [{"name": "delegate", "args": {"what": what}, "id": f"call_{n}"} for n, what in enumerate(["buy", "sell"])]
+    model = ScriptedChatModel(script=[AIMessage("", tool_calls=calls), ["Done."]])
+    tab = Tab(agents.create_agent(model, [delegate], checkpointer=InMemorySaver()), peer)
+    await tab.say("go")
+    assert [question["message"] for question in tab.questions] == ["buy", "sell"]
+    await tab.answer("yes", "no")
+    results = {m["toolCallId"]: m["content"] for m in tab.messages if m["role"] == "tool"}
+    made = [call for message in tab.messages for call in message.get("toolCalls") or ()]
+    assert [(json.loads(call["function"]["arguments"])["what"], results[call["id"]]) for call in made] == [
+        ("buy", "buy: yes"),
+        ("sell", "sell: no"),
+    ] * 2

@@ -218,12 +218,15 @@ class ThreadCalls:
             return own
         alike = self._alike.get(raw, ())
         order = {scope: place for place, scope in enumerate((*scopes, None))}
-        found: Call | None = None
+        found, best = None, (0, False)
         for call in alike:
             if call.id in hosts or (name and call.name and call.name != name):
                 continue
-            if found is None or order.get(call.scope, len(order)) <= order.get(found.scope, len(order)):
-                found = call
+            # Subagents that go on after a question begin in the order in which they asked.
+            waits = call.scope is None and call.result is None and call.run is None
+            rank = (order.get(call.scope, len(order)), not waits)
+            if found is None or rank < best or (rank == best and not waits):
+                found, best = call, rank
         return found
 
     def is_announced(self, call_id: str | None) -> bool:
