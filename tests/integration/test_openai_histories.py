@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessage
+from langgraph.graph import MessagesState
 
-from tests.support.chats import chat, chats_with, message_of
+from tests.support.chats import chat, chats_with, message_of, said, streamed
 from tests.support.graphs import in_a_row
 from tests.support.serving import call
+from yai_nexus_agentkit.testing import ScriptedChatModel
 
 PNG = "data:image/png;base64,AAAA"
 USER = {"role": "user", "content": "hi"}
@@ -86,3 +89,32 @@ async def test_a_client_of_another_api_learns_the_right_path() -> None:
 async def test_models_are_listed_behind_a_slash_too() -> None:
     app = chats_with(in_a_row({"node": lambda state: {}}))
     assert (await call(app, "GET", "/v1/models/")).json == (await call(app, "GET", "/v1/models")).json
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("same_id", [False, True])
+@pytest.mark.parametrize("memory", [True, False])
+async def test_a_graph_rewrites_what_it_said(stream: bool, same_id: bool, memory: bool) -> None:
+    """A whole answer has the text that the thread has. A streamed one cannot, but the conversation goes on in it."""
+    heard: list[Any] = []
+    model = ScriptedChatModel(script=lambda messages: [f"secret {len(messages)}", "."])
+
+    async def node(state: MessagesState) -> dict[str, Any]:
+        heard.append([message.text for message in state["messages"]])
+        spoken = await model.ainvoke(state["messages"])
+        own = spoken.id if same_id else None
+        return {"messages": [AIMessage(spoken.text.replace("secret", "***"), id=own)]}
+
+    app = chats_with(in_a_row({"node": node}, MessagesState, **({} if memory else {"checkpointer": None})))
+    texts = ["hi"]
+    for following in ("and", "more"):
+        answered = await chat(app, said(*texts), {"X-Conversation-Id": "c"}, stream=stream)
+        texts += [streamed(answered) if stream else message_of(answered)["content"], following]
+    shown = "secret" if stream else "***"
+    assert texts == ["hi", f"{shown} 1.", "and", f"{shown} 3.", "more"]
+    assert heard[-1] == ["hi", "*** 1." if memory else texts[1], "and"]
+    if memory:
+        await chat(app, said(*texts), {"X-Conversation-Id": "c"})
+        assert len((await call(app, "GET", "/model/threads")).json) == 1
+        await chat(app, said("hi", "edited", "and"), {"X-Conversation-Id": "other"})
+        assert heard[-1] == ["hi", "edited", "and"]

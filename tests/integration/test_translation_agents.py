@@ -172,7 +172,7 @@ async def test_an_answer_that_middleware_replaces(play: Player) -> None:
     assert stream(played) == snapshot(
         [
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + One + "." END',
-            "MESSAGES_SNAPSHOT",
+            "MESSAGES_SNAPSHOT metadata=(langgraph=(rewritten=[#2]))",
             "  user id=user-1 content=hi",
             '  assistant id=#2 content="Something else."',
         ]

@@ -124,7 +124,7 @@ async def test_chunks_of_an_answer(play: Player, parts: Any, options: Any, lines
             snapshot(
                 [
                     'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END',
-                    "MESSAGES_SNAPSHOT",
+                    "MESSAGES_SNAPSHOT metadata=(langgraph=(rewritten=[lc_run--#1]))",
                     "  user id=user-1 content=hi",
                     '  assistant id=lc_run--#1 content="Hello there!"',
                 ]
@@ -288,7 +288,7 @@ async def test_a_provider_that_gives_every_answer_the_same_id(play: Player) -> N
             "STEP_STARTED stepName=more",
             "TEXT_MESSAGE_START messageId=same-2 role=assistant + Two END",
             "STEP_FINISHED stepName=more",
-            "MESSAGES_SNAPSHOT",
+            "MESSAGES_SNAPSHOT metadata=(langgraph=(rewritten=[same]))",
             "  user id=user-1 content=hi",
             "  assistant id=same content=Two",
         ]
@@ -311,7 +311,7 @@ async def test_an_answer_that_a_later_node_edits_in_place(play: Player) -> None:
             'TEXT_MESSAGE_START messageId=lc_run--#1 role=assistant + "Hello " + there END',
             "STEP_FINISHED stepName=chat",
             "STEP_STARTED stepName=shout FINISHED",
-            "MESSAGES_SNAPSHOT",
+            "MESSAGES_SNAPSHOT metadata=(langgraph=(rewritten=[lc_run--#1]))",
             "  user id=user-1 content=hi",
             '  assistant id=lc_run--#1 content="HELLO THERE"',
         ]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, aclosing, contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing, contextmanager, suppress
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
@@ -43,13 +43,17 @@ from yai_nexus_agentkit.transport.openai.answers import Shown
 from yai_nexus_agentkit.transport.openai.placing import Elsewhere, conversation_key
 from yai_nexus_agentkit.transport.openai.request import ChatRequest, read_chat, texts_of
 from yai_nexus_agentkit.transport.openai.wire import Chat, Given, OpenAIWire
-from yai_nexus_agentkit.transport.wire import Posted, Refusal
+from yai_nexus_agentkit.transport.openai.writers import Chunks
+from yai_nexus_agentkit.transport.wire import Encoder, Posted, Refusal
 
 __all__ = ["OpenAI", "plain"]
 
 _CHAT = "/chat/completions"
 _GIVEN, _GIVEN_KEPT = "chat-answer", 600.0
 """The notes of answers that threads took, and the seconds for which they are kept."""
+_REWRITTEN, _REWRITTEN_KEPT = "chat-rewritten", 7 * 86_400.0
+"""The notes of answers that a graph rewrote after they were sent, by message, and the seconds for which they are kept.
+After that the next message of their conversation begins a new thread."""
 _BRANCHES = 4
 """Threads that are looked at for one conversation; a conversation that took more ways begins a new thread."""
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -206,6 +210,9 @@ class OpenAI:
                 note = json.dumps(asdict(chat.answered(posted.run_input)))
                 with self._board() as board:
                     await board.put(_GIVEN, wanted.thread.key, "", note, keep=_GIVEN_KEPT)
+        answer = posted.encoder()
+        posted = replace(posted, encoder=lambda: answer)
+        stack.push_async_callback(self._note, caller, chat.shown.thread_id, answer)
         if chat.shown.reference:
             stack.push_async_callback(self._forget, caller, chat.shown.thread_id)
 
@@ -315,7 +322,12 @@ class OpenAI:
             try:
                 return chat, await endpoints.posted(caller, Body(chat, raw))
             except Elsewhere as other:
-                chat = replace(chat.at(other.thread_id), questions=(), given=None)
+                elsewhere = replace(chat.at(other.thread_id), questions=(), given=None)
+            if rewritten := await self._rewritten(caller, chat.shown.thread_id):
+                with suppress(Elsewhere):
+                    chat = replace(chat, rewritten=rewritten)
+                    return chat, await endpoints.posted(caller, Body(chat, raw))
+            chat = elsewhere
         fresh = f"chat-{uuid4().hex}"
         chat = chat.at(fresh, stored=False).referring(fresh)
         return chat, await endpoints.posted(caller, Body(chat, raw))
@@ -329,6 +341,16 @@ class OpenAI:
             note = (await board.notes(_GIVEN, caller.thread(chat.shown.thread_id).key)).get("")
         given = None if note is None else Given(**json.loads(note))
         return replace(chat, questions=await self._questions(caller, chat.shown.thread_id), given=given)
+
+    async def _rewritten(self, caller: Caller, thread_id: str) -> Collection[str]:
+        with self._board() as board:
+            return (await board.notes(_REWRITTEN, caller.thread(thread_id).key)).keys()
+
+    async def _note(self, caller: Caller, thread_id: str, answer: Encoder) -> None:
+        """Note the messages whose text the reader has as it was before the graph rewrote it."""
+        for own in answer.rewritten if isinstance(answer, Chunks) else ():
+            with suppress(StoreUnavailableError), self._board() as board:
+                await board.put(_REWRITTEN, caller.thread(thread_id).key, own, "1", keep=_REWRITTEN_KEPT)
 
     @contextmanager
     def _board(self) -> Iterator[Board]:

@@ -33,10 +33,11 @@ from pydantic_core import to_json
 from yai_nexus_agentkit.protocol.endings import outcome_of
 from yai_nexus_agentkit.transport.openai.questions import call_id, question_text
 
-__all__ = ["ChatAnswer", "Shown"]
+__all__ = ["PARTED", "ChatAnswer", "Shown"]
 
 _FINISH: Mapping[Any, str] = {"length": "length", "filter": "content_filter", "refusal": "content_filter"}
-_PARTED = "\n\n"
+PARTED = "\n\n"
+"""Between two messages of an answer."""
 _ESTIMATED = 4
 """Characters that count as a token where the provider reports no usage."""
 _RESULT = 500
@@ -117,6 +118,8 @@ class ChatAnswer:
         """Characters of the answer."""
         self._messages: dict[str, bool] = {}
         """Messages of the agent itself that are shown: whether something of them was written."""
+        self.rewritten: set[str] = set()
+        """Ids of the thread's messages that have another text than was streamed."""
         self._texts, self._thoughts = _InTurn(), _InTurn()
         self._thought: str | None = None
         """The reasoning message that was written last."""
@@ -157,6 +160,10 @@ class ChatAnswer:
         """A piece of the arguments of the newest call."""
         raise NotImplementedError
 
+    def correct(self, event: MessagesSnapshotEvent, rewritten: Collection[str]) -> None:
+        """The thread has some messages under other ids than they were streamed, or (`rewritten`) with other texts. What
+        was sent stays."""
+
     def end(self, reason: str, usage: Mapping[str, Any]) -> bytes:
         """The answer is complete."""
         raise NotImplementedError
@@ -185,7 +192,7 @@ class ChatAnswer:
         written, self._messages[own] = self._messages[own], True
         self.length += len(delta)
         parted = not written and sum(self._messages.values()) > 1
-        return self.text(_PARTED + delta if parted else delta)
+        return self.text(PARTED + delta if parted else delta)
 
     def _text_ended(self, event: TextMessageEndEvent) -> bytes:
         return b"".join(self._write(own, text) for own, text in self._texts.end(event.message_id))
@@ -199,7 +206,7 @@ class ChatAnswer:
     def _reason(self, own: str, delta: str) -> bytes:
         self.length += len(delta)
         parted, self._thought = self._thought not in (None, own), own
-        return self.reasoning(_PARTED + delta if parted else delta)
+        return self.reasoning(PARTED + delta if parted else delta)
 
     def _thought_ended(self, event: ReasoningMessageEndEvent) -> bytes:
         return b"".join(self._reason(own, text) for own, text in self._thoughts.end(event.message_id))
@@ -264,12 +271,15 @@ class ChatAnswer:
         last = event.messages[-1] if event.messages else None
         if isinstance(last, AssistantMessage) and last.subagent_run_id is None and last.content:
             self._unsaid = last.content
+        rewritten = {own for facts in (event.metadata or {}).values() for own in facts.get("rewritten", ())}
+        self.rewritten |= rewritten
+        self.correct(event, rewritten)
         return b""
 
     def _work(self, line: str) -> bytes:
         """A line about the server's tools, among the reasoning."""
         parted, self._thought = self._thought is not None, ""
-        return self.reasoning(f"{_PARTED if parted else ''}{line}")
+        return self.reasoning(f"{PARTED if parted else ''}{line}")
 
     # ------------------------------------------------------------------ ends
 
@@ -311,7 +321,7 @@ class ChatAnswer:
         self.length += len(text)
         parted = any(self._messages.values())
         self._messages[""] = True
-        return self.text(_PARTED + text if parted else text)
+        return self.text(PARTED + text if parted else text)
 
     def _failed(self, event: RunErrorEvent) -> bytes:
         return self.fail(event)

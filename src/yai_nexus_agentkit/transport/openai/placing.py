@@ -11,7 +11,7 @@ that the graph itself took out of the thread, or replaced by a summary, need not
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -42,6 +42,8 @@ class _Turn:
     rest: list[Any] = field(default_factory=list)
     answered: bool = False
     """The user answered questions in here, in messages that the thread does not have."""
+    rewritten: bool = False
+    """The thread has another text than the reader was sent."""
 
     @property
     def text(self) -> str:
@@ -131,14 +133,23 @@ def conversation_key(*parts: Any) -> str:
     return f"chat-{sha256(json_text(parts).encode()).hexdigest()[:40]}"
 
 
-def place(posted: Conversation, history: Sequence[Any], thread_id: str, *, tail: bool = False) -> Placed:
+def place(
+    posted: Conversation,
+    history: Sequence[Any],
+    thread_id: str,
+    *,
+    tail: bool = False,
+    rewritten: Collection[str] = (),
+) -> Placed:
     """Compare `posted` with the thread's messages. `tail`: the thread remembers, so only what follows the last answer
-    counts. Raises `Elsewhere`."""
+    counts. `rewritten`: ids of answers whose text was another one when it was sent. Raises `Elsewhere`."""
     if not history:
         return Placed(posted.messages)
     if tail:
         return _tail(posted, history)
     asked, held = _turns(posted.messages, posted=True), _turns(history)
+    for turn in held if rewritten else ():
+        turn.rewritten = any(message.id in rewritten for message in turn.rest)
     if not asked:
         raise Elsewhere(conversation_key(thread_id, "instructions alone"))
     last = len(asked) - 1
@@ -221,7 +232,7 @@ def _left(asked: list[_Turn], held: list[_Turn]) -> tuple[int, list[_Turn]]:
 def _alike(turn: _Turn, held: _Turn) -> bool:
     if not _same(turn.asked, held.asked) or not turn.calls <= held.calls:
         return False
-    if turn.answered or turn.text == held.text:
+    if turn.answered or held.rewritten or turn.text == held.text:
         return True
     one, other = turn.said, held.said
     if turn.asked is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -45,6 +45,9 @@ class Chat:
     """The thread remembers the conversation: only what follows the last answer counts."""
     questions: Sequence[Interrupt] = ()
     """Those that are open in the thread, if the request seems to answer."""
+    rewritten: Collection[str] = ()
+    """Ids of the thread's answers whose text was another one when it was sent, if the request is to be compared with
+    these."""
     given: Given | None = None
     """The last answer that the thread took, if the request seems to answer."""
 
@@ -133,7 +136,7 @@ class OpenAIWire:
         if limits.messages is not None and len(posted.messages) > limits.messages:
             text = f"{len(posted.messages)} messages; at most {limits.messages} are accepted"
             raise Refusal(400, "INVALID_INPUT", text, path="/messages")
-        placed = place(posted, history, thread_id, tail=data.tail)
+        placed = place(posted, history, thread_id, tail=data.tail, rewritten=data.rewritten)
         messages = list(placed.messages)
         resume: list[Mapping[str, Any]] = []
         warnings: list[str] = []

@@ -6,16 +6,16 @@ so these are escaped.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from json.encoder import encode_basestring
 from typing import Any
 
-from ag_ui.core import BaseEvent, RunErrorEvent, TextMessageContentEvent
+from ag_ui.core import AssistantMessage, BaseEvent, MessagesSnapshotEvent, RunErrorEvent, TextMessageContentEvent
 from pydantic_core import to_json
 
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text
 from yai_nexus_agentkit.transport.agui_sse import KEEP_ALIVE, SSEEncoder
-from yai_nexus_agentkit.transport.openai.answers import ChatAnswer, Shown
+from yai_nexus_agentkit.transport.openai.answers import PARTED, ChatAnswer, Shown
 from yai_nexus_agentkit.transport.openai.errors import error_body, status_of
 
 __all__ = ["Chunks", "Completion"]
@@ -103,7 +103,8 @@ class Completion(ChatAnswer):
     def __init__(self, shown: Shown) -> None:
         super().__init__(shown)
         self.status = 200
-        self._text: list[str] = []
+        self._answer: dict[str, list[str]] = {}
+        """The texts of the answer, by message."""
         self._reasoning: list[str] = []
         self._made: list[tuple[str, str, list[str]]] = []
 
@@ -120,10 +121,25 @@ class Completion(ChatAnswer):
         """The answer begins."""
         return b""
 
-    def text(self, delta: str) -> bytes:
-        """A piece of the answer."""
-        self._text.append(delta)
+    def _write(self, own: str, delta: str) -> bytes:
+        self.length += len(delta)
+        self._messages[own] = True
+        self._answer.setdefault(own, []).append(delta)
         return b""
+
+    def _add(self, text: str) -> bytes:
+        return self._write(f"+{len(self._answer)}", text)
+
+    def correct(self, event: MessagesSnapshotEvent, rewritten: Collection[str]) -> None:
+        """Nothing was sent yet, so the texts of the thread are the answer."""
+        stored = {m.id: m.content for m in event.messages if isinstance(m, AssistantMessage) and m.content}
+        renamed = {i: new for facts in (event.metadata or {}).values() for i, new in facts.get("renamed", {}).items()}
+        gone = [own for own in self._answer if own not in stored and own not in renamed and own[0] != "+"]
+        new = [i for i in stored if i in rewritten and i not in self._answer]
+        if len(gone) == len(new):
+            renamed |= dict(zip(gone, new, strict=True))
+        said = ((renamed.get(own, own), pieces) for own, pieces in self._answer.items())
+        self._answer = {i: [stored[i]] if i in rewritten and i in stored else pieces for i, pieces in said}
 
     def reasoning(self, delta: str) -> bytes:
         """A piece of the reasoning."""
@@ -142,7 +158,10 @@ class Completion(ChatAnswer):
 
     def end(self, reason: str, usage: Mapping[str, Any]) -> bytes:
         """The answer is complete."""
-        message: dict[str, Any] = {"role": "assistant", "content": clean_text("".join(self._text))}
+        message: dict[str, Any] = {
+            "role": "assistant",
+            "content": clean_text(PARTED.join(map("".join, self._answer.values()))),
+        }
         if self._reasoning:
             message["reasoning_content"] = clean_text("".join(self._reasoning))
         if self._made:

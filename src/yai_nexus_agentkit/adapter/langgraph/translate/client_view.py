@@ -345,23 +345,27 @@ class ClientView:
         keep |= {m.id for m in messages if isinstance(m, ShownResult) and m.tool_call_id in calls and is_derived(m)}
         return [m for m in messages if m.id in keep or m.subagent_run_id is not None]
 
-    def renamed(self, messages: Sequence[Message]) -> dict[str, str]:
-        """The answers that were streamed and stand among `messages` under another id, by the streamed one: a provider
-        named its id late, or a node wrote a message of its own with the text."""
+    def stored_otherwise(self, messages: Sequence[Message]) -> dict[str, Any]:
+        """Facts about a snapshot. ``renamed``: the answers that were streamed and stand there under another id, by the
+        streamed one: a provider named its id late, or a node wrote a message of its own with the text. ``rewritten``:
+        the ids of those that have another text than was streamed."""
         ids = set(map(_id, messages))
-        gone = {i: one for i, one in self._sent.items() if one.run.owner is None and i not in ids}
-        new = (
-            [m for m in self.latest if m.id in ids and m.id not in self._base and m.id not in self._sent]
-            if gone
-            else []
-        )
-        found: dict[str, str] = {}
-        for own, one in gone.items():
+        own = {i: one for i, one in self._sent.items() if one.run.owner is None}
+        stored = {m.id: m for m in self.latest if m.id in ids and m.id not in self._base} if own else {}
+        new = [m for i, m in stored.items() if i not in own]
+        renamed: dict[str, str] = {}
+        lost = False
+        for streamed, one in own.items():
+            if streamed in ids:
+                continue
             again = next((m for m in new if one.message is not None and says_the_same(one.message, m)), None)
+            lost = lost or (again is None and bool(one.text))
             if again is not None:
                 new.remove(again)
-                found[own] = again.id or ""
-        return found
+                renamed[streamed] = again.id or ""
+        rewritten = [i for i, m in stored.items() if i in own and own[i].text not in ("", str(m.text))]
+        rewritten += [m.id or "" for m in new if lost and m.type == "ai" and m.text]
+        return {k: v for k, v in (("renamed", renamed), ("rewritten", rewritten)) if v}
 
     def accept(self, messages: Sequence[Message], keep: Keep) -> None:
         """That snapshot was sent: it is what the client holds now."""

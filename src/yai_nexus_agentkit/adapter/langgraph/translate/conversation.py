@@ -387,12 +387,12 @@ class Conversation:
         if messages is None:
             return []
         first = self._view.prelude(messages)
-        facts = metadata({"renamed": renamed}) if (renamed := self._view.renamed(messages)) else {}
+        facts = self._view.stored_otherwise(messages)
         self._view.accept(messages, keep)
         events = self._life.messages_snapshot(messages, first=first)
         for event in events if facts else ():
             if isinstance(event, MessagesSnapshotEvent):
-                event.metadata = {**(event.metadata or {}), **facts}
+                event.metadata = {**(event.metadata or {}), **metadata(facts)}
         return events
 
     def _as_sent(self, messages: list[Message]) -> list[Message]:

@@ -46,6 +46,14 @@ class Sent:
             return alike(self.message, message)
         return message.content is self.content and calls_made(message) is self.calls
 
+    @property
+    def text(self) -> str:
+        """The text of an answer that is whole."""
+        whole = self.message
+        if whole is None or whole.type != "ai":
+            return ""
+        return str(whole.text if whole.content is self.content else AIMessage(self.content).text)
+
 
 def alike(one: BaseMessage | None, other: BaseMessage) -> bool:
     """The client would show both alike."""
