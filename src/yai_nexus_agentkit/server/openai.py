@@ -212,9 +212,10 @@ class OpenAI:
                     await board.put(_GIVEN, wanted.thread.key, "", note, keep=_GIVEN_KEPT)
         answer = posted.encoder()
         posted = replace(posted, encoder=lambda: answer)
-        stack.push_async_callback(self._note, caller, chat.shown.thread_id, answer)
         if chat.shown.reference:
             stack.push_async_callback(self._forget, caller, chat.shown.thread_id)
+        else:
+            stack.push_async_callback(self._note, caller, chat.shown.thread_id, answer)
 
         async def start() -> LiveRun:
             with self._choosing(key):
