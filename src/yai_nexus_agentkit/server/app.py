@@ -102,11 +102,7 @@ def create_app(
     under = {name: f"/{name}" if isinstance(agents, Mapping) else "" for name in named}
     for name, agent in named.items():
         one: Any = {"settings": settings, "name": name, "service": service}
-        add_agui_routes(app, agent, under[name] or "/", wire=spoken, **one)
-        if ai_sdk is not None:
-            add_ai_sdk_routes(app, agent, f"{ai_sdk.rstrip('/')}{under[name]}", **one)
-        if live is not None:
-            add_live_routes(app, agent, f"{live.rstrip('/')}{under[name]}", **one)
+        _add_agent(app, agent, under[name], wire=spoken, ai_sdk=ai_sdk, live=live, **one)
     if copilotkit is not None:
         add_copilotkit_routes(app, agents, copilotkit, settings=settings, service=service)
     if openai is not None:
@@ -114,6 +110,17 @@ def create_app(
     if page:
         add_page(app, {name: path or "/" for name, path in under.items()}, "/", settings=settings)
     return app
+
+
+def _add_agent(
+    app: Starlette, agent: Agent, path: str, *, wire: Wire, ai_sdk: str | None, live: str | None, **one: Any
+) -> None:
+    """One agent's routes on each wire that has some of its own for each agent."""
+    add_agui_routes(app, agent, path or "/", wire=wire, **one)
+    if ai_sdk is not None:
+        add_ai_sdk_routes(app, agent, f"{ai_sdk.rstrip('/')}{path}", **one)
+    if live is not None:
+        add_live_routes(app, agent, f"{live.rstrip('/')}{path}", **one)
 
 
 def _check_names(
