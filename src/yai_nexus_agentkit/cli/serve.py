@@ -230,9 +230,8 @@ def _run(args: argparse.Namespace, listening: socket.socket, loaded: Announce | 
     """
     import uvicorn
 
-    signal.signal(
-        signal.SIGTERM, signal.default_int_handler
-    )  # else uvicorn ends the process before its files are closed
+    # Else uvicorn ends the process before its files are closed.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with asyncio.Runner(loop_factory=uvicorn.Config("", log_config=None).get_loop_factory()) as runner:
         runner.run(_serve(args, listening, loaded))
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from yai_nexus_agentkit import AGUIAdapter
     from yai_nexus_agentkit.server import Identity, ServerSettings
     from yai_nexus_agentkit.server.agents import Agent
-    from yai_nexus_agentkit.server.settings import Resolver, Restore
+    from yai_nexus_agentkit.server.settings import Resolver
 
 __all__ = ["AI_SDK", "COPILOTKIT", "INSPECTOR", "LIVE", "application", "inspector_wanted", "named_specs", "page_wanted"]
 
@@ -88,13 +88,13 @@ async def application(args: argparse.Namespace, address: str, *, first: bool) ->
     other worker has warned of the agents. Raises `CommandError`."""
     from yai_nexus_agentkit.server import ServerSettings, create_app
 
-    specs = named_specs(args)
+    specs, common = named_specs(args), _common(args)
     found = {name: find(parse_spec(spec)) for name, spec in specs.items()}
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(run_store(args.run_store))
         try:
             settings = ServerSettings(
-                identity=_resolver(args),
+                identity=_resolver(args, common),
                 cors=args.cors,
                 expose_errors=bool(args.expose_errors),
                 hosts=_hosts(args, address),
@@ -104,10 +104,12 @@ async def application(args: argparse.Namespace, address: str, *, first: bool) ->
                 store=store,
                 ai_sdk_version=args.ai_sdk_version or 6,
                 disconnect_by_request=page_wanted(args),
-                restore_identity=None if args.identity else _restorer(args),
+                restore_identity=None
+                if args.identity
+                else lambda agent, user, facts: replace(common, user=user, facts=facts),
                 **server_settings(args),
             )
-            models = model_settings(args, _common(args))
+            models = model_settings(args, common)
         except ValueError as error:
             raise CommandError(str(error)) from error
         attributes = await stack.enter_async_context(persistence(checkpointer=args.checkpointer, store=args.store))
@@ -133,7 +135,7 @@ async def application(args: argparse.Namespace, address: str, *, first: bool) ->
 async def _agent(
     found: Any, spec: str, attributes: dict[str, Any], args: argparse.Namespace, stack: AsyncExitStack
 ) -> Agent:
-    """One agent: loaded now, or made for each request."""
+    """One agent: loaded now, or made for each request, with the user in the configuration of the user's function."""
     from yai_nexus_agentkit.adapter.frameworks import is_agent
 
     if not args.per_request:
@@ -141,11 +143,6 @@ async def _agent(
     if is_agent(found):
         warn(f"--per-request: {spec} already exists, so all requests share it")
         warn_of_model(spec, args)
-    return _factory(found, spec, args, attributes)
-
-
-def _factory(found: Any, spec: str, args: argparse.Namespace, attributes: dict[str, Any]) -> Agent:
-    """Makes an adapter for each request; the user's function gets the user in its configuration."""
 
     async def make(identity: Identity) -> AGUIAdapter:
         agent = await made(found, spec, _with_defaults(identity.config, {"user": identity.user}))
@@ -161,41 +158,33 @@ def _hosts(args: argparse.Namespace, address: str) -> list[str]:
     return ["localhost", "127.0.0.1", "::1", args.host, address, *args.allow_host] if checked else []
 
 
-def _resolver(args: argparse.Namespace) -> Resolver:
-    """The identity of a request, with the configuration and context of the command line as defaults."""
-    from yai_nexus_agentkit.server import Identity
-
-    config, context = run_arguments(args).values()
-    whose = find(parse_spec(args.identity)) if args.identity else None
-    if whose is not None and not callable(whose):
-        raise CommandError(f"--identity: {args.identity} is of type {type(whose).__name__}, not a function")
-
-    async def resolve(request: Request) -> Identity:
-        identity = Identity() if whose is None else whose(request)
-        if not isinstance(identity, Identity):
-            identity = await identity
-        merged: Any = _with_defaults(identity.config, config["configurable"])
-        return replace(identity, config=merged, context=context if identity.context is None else identity.context)
-
-    return resolve
-
-
 def _common(args: argparse.Namespace) -> Identity:
-    """The facts of every identity, by the command line."""
+    """What all identities have in common: the configuration and context of the command line."""
     from yai_nexus_agentkit.server import Identity
 
     config, context = run_arguments(args).values()
     return Identity(config={"configurable": config["configurable"]}, context=context)
 
 
-def _restorer(args: argparse.Namespace) -> Restore:
-    """The identity of a run that another worker began, where requests have none but that of the command line."""
-    common = _common(args)
+def _resolver(args: argparse.Namespace, common: Identity) -> Resolver:
+    """The identity of a request, with `common` as defaults."""
+    from yai_nexus_agentkit.server import Identity
 
-    def restore(agent: str, user: str, facts: Mapping[str, Any]) -> Identity:
-        return replace(common, user=user, facts=facts)
+    whose = find(parse_spec(args.identity)) if args.identity else None
+    if whose is not None and not callable(whose):
+        raise CommandError(f"--identity: {args.identity} is of type {type(whose).__name__}, not a function")
 
-    return restore
+    async def resolve(request: Request) -> Identity:
+        if whose is None:
+            return common
+        found = whose(request)
+        identity: Identity = found if isinstance(found, Identity) else await found
+        merged: Any = _with_defaults(identity.config, (common.config or {})["configurable"])
+        return replace(
+            identity, config=merged, context=common.context if identity.context is None else identity.context
+        )
+
+    return resolve
 
 
 def _with_defaults(config: Mapping[str, Any] | None, configurable: Mapping[str, Any]) -> dict[str, Any]:

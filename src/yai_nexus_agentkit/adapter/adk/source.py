@@ -26,7 +26,7 @@ from pydantic import PositiveFloat, PositiveInt
 from yai_nexus_agentkit.adapter.adk.client_tools import client_tools
 from yai_nexus_agentkit.adapter.adk.history import History, public_state
 from yai_nexus_agentkit.adapter.adk.live import AdkLive
-from yai_nexus_agentkit.adapter.adk.plan import Plan, back_to, is_unfinished, plan_of
+from yai_nexus_agentkit.adapter.adk.plan import back_to, is_unfinished, plan_of
 from yai_nexus_agentkit.adapter.adk.plugin import RunPlugin
 from yai_nexus_agentkit.adapter.adk.run import AdkRun
 from yai_nexus_agentkit.adapter.adk.sessions import AdkThreads, Place, Sessions, message_event
@@ -142,7 +142,8 @@ class AdkSource(Source):
         plan = plan_of(run, history, before, shown, self.agent.name)
         if plan.runs or plan.stored or plan.state:
             session = session or await self._sessions.begin(place)
-            await self._store(session, plan)
+            # The client's state goes with the message that runs, if there is one.
+            await self._sessions.store(session, plan.stored, plan.state if plan.message is None else {})
         entries = [*plan.stored, *([plan.message] if plan.message is not None else ())]
         history.events += [message_event(entry) for entry in entries]
         run_config = self._run_config(run)
@@ -167,10 +168,6 @@ class AdkSource(Source):
         own.app_name = place.app_name
         own.plugin_manager = PluginManager(plugins=[*plugins, *own.plugin_manager.plugins])
         return own
-
-    async def _store(self, session: Any, plan: Plan) -> None:
-        """Store what comes before the message that runs, and the client's state if nothing runs."""
-        await self._sessions.store(session, plan.stored, plan.state if plan.message is None else {})
 
     @contextmanager
     def _slot(self) -> Iterator[None]:

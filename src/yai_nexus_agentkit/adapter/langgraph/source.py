@@ -172,12 +172,10 @@ class LangGraphRun(SourceRun):
 
     def events(self) -> AsyncGenerator[Any, None]:
         """The native events. A second pass runs when the first one did not pause."""
-        stops = self._shape is not None and self._shape.stops
-        if isinstance(self._plan, Run) and not stops:
-            return self._pass(
-                self._plan, self._plan.input
-            )  # nothing between the native stream and its reader, for every token
-        return self._passes(self._plan)
+        plan = self._plan
+        if isinstance(plan, Run) and not (self._shape is not None and self._shape.stops):
+            return self._pass(plan, plan.input)  # nothing between the native stream and its reader, for every token
+        return self._passes(plan)
 
     async def _passes(self, plan: Plan) -> AsyncGenerator[Any, None]:
         if isinstance(plan, Restate | Idle):
@@ -225,10 +223,10 @@ class LangGraphRun(SourceRun):
 def _default_context(agent: Runnable[Any, Any]) -> Any:
     """The context of a graph whose schema has a default for each field; None if it needs one, or has no schema."""
     schema = getattr(agent, "context_schema", None)
+    if not isinstance(schema, type) or not (is_dataclass(schema) or issubclass(schema, BaseModel)):
+        return None
     try:
-        return (
-            schema() if isinstance(schema, type) and (is_dataclass(schema) or issubclass(schema, BaseModel)) else None
-        )
+        return schema()
     except (TypeError, ValidationError):
         return None
 
