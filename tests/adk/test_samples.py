@@ -385,6 +385,40 @@ async def test_a_delegated_task_is_a_subagent(judge: Judge) -> None:
     assert "fine" in results[call]
 
 
+def painter() -> Agent:
+    """Has a workflow as a tool, which asks."""
+
+    def ask(ctx: Any = None) -> Any:
+        yield RequestInput(message="Which colour?")
+
+    def paint(node_input: Any) -> str:
+        return f"painted {node_input}"
+
+    workflow = Workflow(name="painting", description="Paints.", edges=[("START", ask, paint)])
+    return Agent(name="root", model=model([calling("painting", request="go")], ["Done."]), tools=[workflow])
+
+
+def delegating() -> Agent:
+    """Delegates to an agent whose tool needs confirmation."""
+    work = [calling("wipe", path="/x")], [calling("finish_task", result="fine")]
+    tools = [FunctionTool(wipe, require_confirmation=True)]
+    helper = Agent(name="helper", mode="task", description="helps", model=model(*work), tools=tools)
+    return Agent(name="root", model=model([calling("helper", request="do it")], ["Done."]), sub_agents=[helper])
+
+
+@pytest.mark.parametrize("build", [painter, delegating])
+async def test_a_call_inside_of_which_somebody_is_asked_waits(judge: Judge, build: Callable[[], Agent]) -> None:
+    talk = Talk(AGUIAdapter(build()), judge)
+    events = await talk.say("go")
+    assert of(events, "TOOL_CALL_RESULT") == []
+    [host] = [event["toolCallId"] for event in of(events, "TOOL_CALL_START") if "subagentRunId" not in event]
+
+    events = await talk.answer({"approved": True})
+
+    assert [event["toolCallId"] for event in of(events, "TOOL_CALL_RESULT")].count(host) == 1
+    assert talk.messages[-1]["content"] == "Done."
+
+
 @pytest.mark.parametrize("resumable", [False, True])
 async def test_an_app_that_resumes_asks_and_waits_alike(judge: Judge, resumable: bool) -> None:
     tools = [get_weather, FunctionTool(wipe, require_confirmation=True)]

@@ -188,7 +188,10 @@ class History:
                 if call.name in ASKING:
                     args = json_safe(call.args or {})
                     tool = names.get(args.get("functionCallId"), "") if call.name == CREDENTIAL else ""
-                    found[call.id] = Question(call.id, call.name, args, tool, owner_of(event))
+                    owner = owner_of(event)
+                    around = (one.partition("@")[2] for one in (event.branch or "").split("."))
+                    hosts = frozenset(one for one in (owner, *around) if one)
+                    found[call.id] = Question(call.id, call.name, args, tool, owner, hosts)
             if event.author == "user" or event.error_code:
                 for response in responses_of(event):
                     found.pop(response.id, None)

@@ -37,6 +37,8 @@ class Question:
     tool: str = ""
     """Name of the tool that needs credentials."""
     owner: str | None = None
+    hosts: frozenset[str] = frozenset()
+    """Ids of the calls that wait for it: a workflow or an agent asks that is a tool of another one."""
 
     @property
     def call(self) -> Mapping[str, Any]:

@@ -155,7 +155,7 @@ class AdkTranslator(Translator):
 
     def _open_calls(self) -> set[str]:
         """The calls that an answer may still come for."""
-        about = {question.call_id for question in self._waits.questions()}
+        about = {call for one in self._waits.questions() for call in (one.call_id, *one.hosts)}
         return {call for call in {*self._waits.open_calls(), *about} if call is not None}
 
     # ------------------------------------------------------------------ answers
