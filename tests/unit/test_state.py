@@ -262,6 +262,18 @@ def test_objects_that_are_no_json_are_looked_at_each_time(held: Any, change: Cal
         assert exact(dict(tracker.current)) == exact(json_safe({"v": live}))
 
 
+@pytest.mark.parametrize(("number", "item"), [(0, "0"), (7, 7.5), (50, True)])
+def test_a_change_in_place_after_many_steps_is_seen(number: int, item: Any) -> None:
+    live: Any = {str(number): long(number) for number in range(60)}
+    tracker = StateTracker()
+    tracker.snapshot({"v": live})
+    for step in range(1, 51):
+        live = {**live, str(step): long(-step)}
+        assert [operation["path"] for operation in tracker.delta({"v": live})] == [f"/v/{step}/item"]
+    live[str(number)]["item"] = item
+    assert tracker.delta({"v": {**live}}) == [{"op": "add", "path": f"/v/{number}/item", "value": item}]
+
+
 @pytest.mark.parametrize("new", [True, 1.0, None, "1", [1], {"a": 1}, False, 0])
 def test_every_change_of_type_is_seen(new: Any) -> None:
     for wrap in (lambda x: x, lambda x: [x], lambda x: {"k": x}, lambda x: ["long text " * 9, {"k": [x]}]):

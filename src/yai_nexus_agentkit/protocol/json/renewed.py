@@ -5,8 +5,8 @@ are made in a third of the time that conversion takes. A part with the bytes of 
 texts and order count in them, and whatever JSON does not know has other bytes, or none. Only what equals the data is
 written so: a value that contains itself has no end.
 
-Parts that stay the same objects are watched: whether something inside of them was changed in place is known in a third
-of that time. As soon as something was, all parts of the value are recognised by their bytes again.
+The objects that the parts were made of are watched: of those that come again, whether something inside was changed in
+place is known in a third of that time. As soon as something was, all parts are recognised by their bytes again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _Parts(NamedTuple):
     seen: list[Any]
     """The objects that the data was made of. `_UNKNOWN` for one that is not the data itself."""
     watches: tuple[Watch, ...] | None = ()
-    """On these objects. Empty: there is none yet. None: somebody changes them in place."""
+    """On these objects. None: no longer, since somebody changes them in place, or copies them."""
 
 
 Mark: TypeAlias = bytes | _Parts | None
@@ -113,35 +113,35 @@ def _items(old: list[Any], parts: _Parts, value: list[Any]) -> tuple[Any, Mark]:
     if len(value) == len(old):
         new = _in_places(parts, list(value))
         return (old if all(map(is_, new.data, old)) else new.data), new
-    parts = _trusted(parts, value)
+    parts = _trusted(parts)
     head = _common(map(is_, parts.seen, value))
     tail = _common(map(is_, parts.seen[head:][::-1], value[head:][::-1]))
     new = _spliced(parts, head, tail, value[head : len(value) - tail])
     return new.data, new
 
 
-def _trusted(parts: _Parts, values: list[Any]) -> _Parts:
+def _trusted(parts: _Parts) -> _Parts:
     """The parts with those objects as seen whose data is known without another look at them."""
     watches = parts.watches
-    if watches:
+    if watches is not None:
         fewer = (Watch(parts.seen),) if len(watches) > _WATCHES else watches
-        watches = fewer if all(watch.holds() for watch in watches) else None
-        if watches:
-            return parts._replace(watches=watches)
-    elif watches is not None and 2 * len({*map(id, values)} & {*map(id, parts.seen)}) > len(values):
-        watches = (Watch(()),)
-    return parts._replace(seen=[_UNKNOWN] * len(parts.seen), watches=watches)
+        if all(watch.holds() for watch in watches):
+            return parts._replace(watches=fewer)
+    return parts._replace(seen=[_UNKNOWN] * len(parts.seen), watches=None)
 
 
 def _watching(parts: _Parts, values: list[Any]) -> _Parts:
-    """The parts with a watch on further values. It begins before these are looked at: another thread may change them
-    right after."""
-    return parts._replace(watches=(*parts.watches, Watch(values))) if parts.watches and values else parts
+    """The parts with a watch on further values, unless most are replaced each time. It begins before these are looked
+    at: another thread may change them right after."""
+    if parts.watches is None or not values:
+        return parts
+    often = bool(parts.watches) and 2 * len(values) > len(parts.data)
+    return parts._replace(watches=None if often else (*parts.watches, Watch(values)))
 
 
 def _in_places(parts: _Parts, values: list[Any]) -> _Parts:
     """These values, of which some may be gone, in the places of the parts."""
-    parts = _trusted(parts, values)
+    parts = _trusted(parts)
     places = [*compress(count(), map(is_not, values, parts.seen))]
     parts = _watching(parts, [values[n] for n in places if type(parts.marks[n]) is bytes])
     data, marks, seen = list(parts.data), list(parts.marks), list(values)
@@ -150,7 +150,7 @@ def _in_places(parts: _Parts, values: list[Any]) -> _Parts:
     made = _others([(data[n], marks[n]) for n in others], [values[n] for n in others])
     for n, part in zip(others, made, strict=True):
         data[n], marks[n] = part
-        seen[n] = _if_data(part, values[n]) if parts.watches else values[n]
+        seen[n] = _if_data(part, values[n]) if parts.watches else _UNKNOWN
     for n in reversed(places):
         if values[n] is _GONE:
             del data[n], marks[n], seen[n]
