@@ -31,11 +31,19 @@ def thread_new_client(size: int) -> Scene:
     return _scene(size, [])
 
 
-def _scene(size: int, held: list[dict[str, Any]]) -> Scene:
+@agent_case("two threads of {size} messages at once, the clients have them all", size=1_000, small=20)
+def threads_at_once(size: int) -> Scene:
+    """As `thread_in_sync`. Several runs are no replay, so that the gate counts what the endpoint does as well."""
+    return _scene(size, json.loads(_held(size)), "thread", "other")
+
+
+def _scene(size: int, held: list[dict[str, Any]], *threads: str) -> Scene:
     """The bare loop has the new message only, as input to the same thread."""
-    graph = one_node(answering(_ANSWER)).copy({"checkpointer": _copy(_stored(size))})
-    request = run_input([*held, _NEW], thread_id="thread", run_id="run")
-    return Scene(graph, [Turn(request, {"messages": [HumanMessage(_NEW["content"], id=_NEW["id"])]})])
+    threads = threads or ("thread",)
+    graph = one_node(answering(_ANSWER)).copy({"checkpointer": _copy(_stored(size, *threads))})
+    given = {"messages": [HumanMessage(_NEW["content"], id=_NEW["id"])]}
+    requests = [run_input([*held, _NEW], thread_id=thread, run_id="run") for thread in threads]
+    return Scene(graph, [Turn(request, given) for request in requests])
 
 
 def _messages(size: int) -> list[BaseMessage]:
@@ -44,9 +52,10 @@ def _messages(size: int) -> list[BaseMessage]:
 
 
 @lru_cache(maxsize=1)
-def _stored(size: int) -> InMemorySaver:
+def _stored(size: int, *threads: str) -> InMemorySaver:
     graph = one_node(answering(_ANSWER))
-    graph.update_state({"configurable": {"thread_id": "thread"}}, {"messages": _messages(size)}, "agent")
+    for thread in threads:
+        graph.update_state({"configurable": {"thread_id": thread}}, {"messages": _messages(size)}, "agent")
     assert isinstance(graph.checkpointer, InMemorySaver)
     return graph.checkpointer
 
