@@ -37,7 +37,7 @@ from tests.support.serving import JSON, Exchange, call, failing, talker
 from yai_nexus_agentkit import AGUIAdapter
 from yai_nexus_agentkit.runs.identity import Identity
 from yai_nexus_agentkit.server import OpenAISettings, ServerSettings, add_agui_routes, add_openai_routes, create_app
-from yai_nexus_agentkit.testing import ScriptedChatModel, reasoning_part, tool_call_parts
+from yai_nexus_agentkit.testing import ScriptedChatModel, reasoning_part, tool_call_parts, tool_calls_part
 
 HERE = {"X-Conversation-Id": "c"}
 
@@ -187,6 +187,21 @@ async def test_calls_at_once_are_written_one_after_another() -> None:
     written = {n: "".join(p["function"]["arguments"] for p in pieces if p["index"] == n) for n in (0, 1)}
     assert written == {0: '{"a": 0}', 1: '{"a": 1}'}
     assert message_of(await chat(chats_with(speaker(["no"])), "hi", tools=tools, tool_choice="none"))["content"] == "no"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_call_that_the_agent_answered_itself_is_not_waited_for(stream: bool) -> None:
+    """The graph's tool node does not know the caller's tool, and says so to the model."""
+    script: Any = [["Both. ", tool_calls_part(("lookup", {"q": "x"}, "c1"), ("mine", {}, "c2"))], ["Sorry."], ["Bye."]]
+    app = chats_with(tool_loop(ScriptedChatModel(script=script), [lookup]))
+    answer = await chat(app, "hi", HERE, tools=[tool_of("mine")], stream=stream)
+    if stream:
+        assert chunks_of(answer)[-1]["choices"][0]["finish_reason"] == "stop"
+        return
+    assert answer.json["choices"][0]["finish_reason"] == "stop"
+    assert message_of(answer) == {"role": "assistant", "content": "Both. \n\nSorry."}
+    assert await text_of(app, said("hi", "Both. \n\nSorry.", "and"), HERE) == "Bye."
+    assert len((await call(app, "GET", "/model/threads")).json) == 1
 
 
 @pytest.mark.parametrize(

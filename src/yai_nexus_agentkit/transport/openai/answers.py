@@ -293,13 +293,19 @@ class ChatAnswer:
                 more = self._add(f"The agent waits for tools that this client does not have: {', '.join(unknown)}.")
         elif outcome_of(event) == "cancelled":
             return self.fail(RunErrorEvent(message="the run was cancelled", code="CANCELLED"))
-        if self._unsaid and not (more or self._count or any(self._messages.values())):
+        waits = any(map(self.is_open, self._calls))
+        if self._unsaid and not (more or waits or any(self._messages.values())):
             more = self._add(self._unsaid)
-        if self._count:
+        if waits:
             reason = "tool_calls"
         elif facts := [fact for fact in (event.metadata or {}).values() if isinstance(fact, Mapping)]:
             reason = next((_FINISH[kind] for fact in facts if (kind := fact.get("incomplete")) in _FINISH), reason)
         return more + self.end(reason, self._usage(event.usage or ()))
+
+    def is_open(self, call_id: str) -> bool:
+        """The caller has this call and must answer it: the agent has no result. Its own tools may have refused it."""
+        one = self._calls.get(call_id)
+        return one is not None and one.index is not None
 
     def _is_unknown(self, call_id: str) -> bool:
         one = self._calls.get(call_id)
@@ -312,7 +318,9 @@ class ChatAnswer:
         for one in outcome.interrupts:
             asked = {"question": one.message or one.reason, "reason": one.reason, "schema": one.response_schema}
             arguments = to_json({key: value for key, value in asked.items() if value is not None}).decode()
-            written.append(self.call(self._count, call_id(self.shown.reference, one), self.shown.question_tool))
+            own = call_id(self.shown.reference, one)
+            self._calls[own] = _Call(self.shown.question_tool, self._count)
+            written.append(self.call(self._count, own, self.shown.question_tool))
             written.append(self.arguments(self._count, arguments))
             self._count += 1
         return b"".join(written)

@@ -164,10 +164,10 @@ class Completion(ChatAnswer):
         }
         if self._reasoning:
             message["reasoning_content"] = clean_text("".join(self._reasoning))
-        if self._made:
+        if made := [call for call in self._made if self.is_open(call[0])]:
             message["tool_calls"] = [
                 {"id": i, "type": "function", "function": {"name": name, "arguments": clean_text("".join(arguments))}}
-                for i, name, arguments in self._made
+                for i, name, arguments in made
             ]
         shown = self.shown
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}
