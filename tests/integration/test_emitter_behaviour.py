@@ -558,8 +558,8 @@ def test_a_thread_that_outlives_its_loop_emits_into_the_void() -> None:
 # -- many --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("driver", ["events", "astream"])
-async def test_fifty_nodes_on_eight_threads_lose_and_double_nothing(driver: str) -> None:
+async def test_fifty_nodes_on_eight_threads_lose_and_double_nothing() -> None:
+    """Without the adapter, in LangGraph's own stream."""
     nodes, each = 50, 200
     threads: set[int] = set()
 
@@ -580,10 +580,7 @@ async def test_fifty_nodes_on_eight_threads_lose_and_double_nothing(driver: str)
     graph = builder.compile()
     with ThreadPoolExecutor(8) as pool:
         asyncio.get_running_loop().set_default_executor(pool)
-        if driver == "events":
-            items: list[Any] = await events(graph, **CHUNKS)
-        else:
-            items = [chunk async for chunk in graph.astream({"number": 1}, stream_mode="custom")]
+        items = [chunk async for chunk in graph.astream({"number": 1}, stream_mode="custom")]
     seen = envelopes(items)
     assert len(seen) == len({envelope["id"] for envelope in seen}) == nodes * each
     lanes = defaultdict(list)

@@ -172,35 +172,23 @@ def plain_chain() -> Runnable[Any, Any]:
     return RunnableLambda(work)
 
 
+IN_A_NODE = snapshot(
+    [
+        "STATE_SNAPSHOT snapshot=(number=1 done=[])",
+        "STEP_STARTED stepName=work",
+        "CUSTOM name=node value=(at=node) metadata=(langgraph=(node=work path=work))",
+        "ACTIVITY_SNAPSHOT messageId=progress:#1:node activityType=progress content=(name=node fraction=0.5 message=null) metadata=(langgraph=(node=work path=work))",
+        "ACTIVITY_SNAPSHOT messageId=node-1 activityType=chart content=(values=[]) metadata=(langgraph=(node=work path=work))",
+        'ACTIVITY_DELTA messageId=node-1 activityType=chart patch=[(op=add path="/values/-" value=1)]',
+        'STATE_DELTA delta=[(op=add path="/number" value=5)]',
+        'STATE_DELTA delta=[(op=replace path="/number" value=6)]',
+        "STEP_FINISHED stepName=work",
+        'STATE_DELTA delta=[(op=add path="/number" value=2)]',
+    ]
+)
 PLACES: dict[Callable[[], Runnable[Any, Any]], Any] = {
-    async_node: snapshot(
-        [
-            "STATE_SNAPSHOT snapshot=(number=1 done=[])",
-            "STEP_STARTED stepName=work",
-            "CUSTOM name=node value=(at=node) metadata=(langgraph=(node=work path=work))",
-            "ACTIVITY_SNAPSHOT messageId=progress:#1:node activityType=progress content=(name=node fraction=0.5 message=null) metadata=(langgraph=(node=work path=work))",
-            "ACTIVITY_SNAPSHOT messageId=node-1 activityType=chart content=(values=[]) metadata=(langgraph=(node=work path=work))",
-            'ACTIVITY_DELTA messageId=node-1 activityType=chart patch=[(op=add path="/values/-" value=1)]',
-            'STATE_DELTA delta=[(op=add path="/number" value=5)]',
-            'STATE_DELTA delta=[(op=replace path="/number" value=6)]',
-            "STEP_FINISHED stepName=work",
-            'STATE_DELTA delta=[(op=add path="/number" value=2)]',
-        ]
-    ),
-    sync_node: snapshot(
-        [
-            "STATE_SNAPSHOT snapshot=(number=1 done=[])",
-            "STEP_STARTED stepName=work",
-            "CUSTOM name=node value=(at=node) metadata=(langgraph=(node=work path=work))",
-            "ACTIVITY_SNAPSHOT messageId=progress:#1:node activityType=progress content=(name=node fraction=0.5 message=null) metadata=(langgraph=(node=work path=work))",
-            "ACTIVITY_SNAPSHOT messageId=node-1 activityType=chart content=(values=[]) metadata=(langgraph=(node=work path=work))",
-            'ACTIVITY_DELTA messageId=node-1 activityType=chart patch=[(op=add path="/values/-" value=1)]',
-            'STATE_DELTA delta=[(op=add path="/number" value=5)]',
-            'STATE_DELTA delta=[(op=replace path="/number" value=6)]',
-            "STEP_FINISHED stepName=work",
-            'STATE_DELTA delta=[(op=add path="/number" value=2)]',
-        ]
-    ),
+    async_node: IN_A_NODE,
+    sync_node: IN_A_NODE,
     called_code: snapshot(
         [
             "STATE_SNAPSHOT snapshot=(number=1 done=[])",

@@ -11,6 +11,13 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from tests.support.postgres import pool, postgres
+from tests.support.redis_server import RedisServer, redis_server
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[RedisServer]:
+    with redis_server() as server:
+        yield server
 
 
 @pytest.fixture(scope="module")

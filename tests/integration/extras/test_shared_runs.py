@@ -6,7 +6,6 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from redis.asyncio import Redis
 from starlette.requests import Request
 
 from tests.support.charting import charting
-from tests.support.postgres import postgres
 from tests.support.redis_server import RedisServer, redis_server
 from tests.support.serving import Exchange, call, living, post, run_body, talker
 from yai_nexus_agentkit import AGUIAdapter
@@ -31,18 +29,6 @@ from yai_nexus_agentkit.server import ServerSettings, create_app
 from yai_nexus_agentkit.testing import ScriptedChatModel
 
 TALK = "TEXT_MESSAGE_CONTENT"
-
-
-@pytest.fixture(scope="module")
-def redis() -> Iterator[RedisServer]:
-    with redis_server() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def database() -> Iterator[str]:
-    with postgres() as found:
-        yield found
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,8 +15,6 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from tests.support.postgres import postgres
-from tests.support.redis_server import redis_server
 from yai_nexus_agentkit.runs.identity import ThreadRef, thread_key
 from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadStatus
 from yai_nexus_agentkit.runs.journal import JournalEntry
@@ -26,18 +24,6 @@ from yai_nexus_agentkit.runs.stores.opening import open_store
 from yai_nexus_agentkit.runs.stores.store import Store
 
 ODD = 'nul \x00, quote \', half \ud83d, percent %, {brace}, "quotes", 🙂'
-
-
-@pytest.fixture(scope="module")
-def redis() -> Iterator[str]:
-    with redis_server() as server:
-        yield server.address
-
-
-@pytest.fixture(scope="module")
-def database() -> Iterator[str]:
-    with postgres() as address:
-        yield address
 
 
 SHARED = pytest.mark.parametrize("stores", ["sqlite", "redis", "postgres"], indirect=True)
@@ -50,7 +36,7 @@ async def stores(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
     address = {
         "memory": lambda: "memory:",
         "sqlite": lambda: f"sqlite:{tmp_path / 'store.db'}",
-        "redis": lambda: request.getfixturevalue("redis"),
+        "redis": lambda: request.getfixturevalue("redis").address,
         "postgres": lambda: request.getfixturevalue("database"),
     }[request.param]()
     async with AsyncExitStack() as opened:

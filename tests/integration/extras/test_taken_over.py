@@ -8,13 +8,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from tests.support.postgres import postgres
-from tests.support.redis_server import redis_server
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
 JUDGE = ROOT / "tests" / "js" / "reattach"
@@ -38,23 +34,11 @@ ALL = [
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(200)]
 
 
-@pytest.fixture(scope="module")
-def redis() -> Iterator[str]:
-    with redis_server() as server:
-        yield server.address
-
-
-@pytest.fixture(scope="module")
-def database() -> Iterator[str]:
-    with postgres() as address:
-        yield address
-
-
 @pytest.mark.parametrize(("store", "moment", "how"), ALL if os.environ.get("SOAK") else SHORT)
 def test_another_worker_goes_on(request: pytest.FixtureRequest, store: str, moment: str, how: str) -> None:
     address = {
         "sqlite": lambda: "",
-        "redis": lambda: request.getfixturevalue("redis"),
+        "redis": lambda: request.getfixturevalue("redis").address,
         "postgres": lambda: request.getfixturevalue("database"),
     }[store]()
     worker = f"{sys.executable} -m tests.support.workers {{port}} {{dir}} {address}"

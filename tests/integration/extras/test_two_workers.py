@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.support.redis_server import redis_server
+from tests.support.redis_server import RedisServer
 from tests.support.serving import run_body
 from tests.support.workers import Worker, workers
 from yai_nexus_agentkit.testing import parse_sse
@@ -22,14 +21,8 @@ JUDGE = Path(__file__).resolve().parent.parent.parent / "js" / "copilotkit"
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(200)]
 
 
-@pytest.fixture(scope="module")
-def redis() -> Iterator[str]:
-    with redis_server() as server:
-        yield server.address
-
-
-def test_copilotkits_frontend_code_is_content_with_two_workers(redis: str, tmp_path: Path) -> None:
-    with workers(tmp_path, redis) as (one, other):
+def test_copilotkits_frontend_code_is_content_with_two_workers(redis: RedisServer, tmp_path: Path) -> None:
+    with workers(tmp_path, redis.address) as (one, other):
         addresses = ["--url", f"{one.url}/copilotkit", "--url2", f"{other.url}/copilotkit"]
         command = ["node", "check-copilotkit.mjs", *addresses, "--json"]
         done = subprocess.run(command, cwd=JUDGE, capture_output=True, text=True, timeout=190, check=False)
@@ -55,10 +48,10 @@ def answer(asked: dict[str, Any], thread: str, run: str) -> dict[str, Any]:
     [("RUN_STARTED", 2), ("TOOL_CALL_RESULT", 2), ("TEXT_MESSAGE_CONTENT", 1)],
     ids=["the run has begun", "the tool has ended", "its step is stored"],
 )
-def test_answers_whose_worker_dies_are_not_lost(redis: str, tmp_path: Path, moment: str, most: int) -> None:
+def test_answers_whose_worker_dies_are_not_lost(redis: RedisServer, tmp_path: Path, moment: str, most: int) -> None:
     effects = tmp_path / "effects"
     effects.touch()
-    with workers(tmp_path, redis, EFFECTS=str(effects), LEASE="1", PACE="20") as (one, other):
+    with workers(tmp_path, redis.address, EFFECTS=str(effects), LEASE="1", PACE="20") as (one, other):
         asked = events(one, run_body("approve", protocolVersion="1.0"))[-1]
         given = answer(asked, "t1", "r2")
         with httpx.stream("POST", one.url, json=given, timeout=60) as response:
