@@ -111,12 +111,9 @@ class Conversation:
 
     def _wait_on(self, message: BaseMessage) -> None:
         """A message that was waiting when the thread paused goes on waiting."""
-        if self._holding is None or not is_withheld(message):
-            return
-        if isinstance(message, ToolMessage):
-            self._holding.resume(revealed(message), lambda held: self._calls.answer(held, self._tree.top))
-        else:
-            self._holding.resume(revealed(message), lambda held: self._stream_stored(held, self._tree.top))
+        if self._holding is not None and is_withheld(message):
+            send: Any = self._calls.answer if isinstance(message, ToolMessage) else self._stream_stored
+            self._holding.resume(revealed(message), lambda held: send(held, self._tree.top))
 
     def _stream_stored(self, message: AIMessage, run: NativeRun) -> list[BaseEvent]:
         """Stream an answer that no model streamed (a constant, a cached node)."""
@@ -285,14 +282,11 @@ class Conversation:
         if self._holding is None:
             return []
         ids = {m.id for m in self._view.latest} if self._holding and self._keeps_messages else None
-        own = self.functional and self._returns(output)
+        shows = isinstance(output, str) or any(isinstance(m, BaseMessage) for m in written_messages(output))
+        own = self.functional and shows  # `returned` sends them
         kept = (lambda message: not own) if ids is None else (lambda message: message.id in ids)
         events = self._holding.let_go(kept, done)
         return events if self._late is None or self._holding else [*events, *self._step_state(self._late)]
-
-    def _returns(self, output: Any) -> bool:
-        """`returned` shows something of this."""
-        return isinstance(output, str) or any(isinstance(m, BaseMessage) for m in written_messages(output))
 
     def begin_held(self, held: Held) -> list[BaseEvent]:
         """Start from what the thread holds: the graph does not run, or does not show it before its first step."""
