@@ -1,4 +1,5 @@
 import { existsSync, readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
@@ -18,9 +19,18 @@ const onlyAPage = {
   },
 };
 
+/** In a page a document knows the names of characters (&copy;). A worker has none, and takes the list. */
+const names = "decode-named-character-reference";
+const withoutDocument = {
+  name: "without-document",
+  enforce: "pre" as const,
+  resolveId: (id: string) => (id === names ? fileURLToPath(import.meta.resolve(names)) : undefined),
+};
+
 export default defineConfig({
   base: "./", // The page works under any path that a server gives it.
   plugins: [react(), onlyAPage],
+  worker: { format: "es", plugins: () => [withoutDocument] },
   build: {
     outDir: out,
     emptyOutDir: true,

@@ -7,6 +7,9 @@ import { decoded } from "../useAddress.ts";
 import { ABOVE, levelOf, readable } from "./readable.ts";
 import { CopyButton } from "./CopyButton.tsx";
 import { Guard } from "./Guard.tsx";
+import { Later } from "./Later.tsx";
+import { LONG, useParsed } from "./parsing.ts";
+import { Tree } from "./Tree.tsx";
 
 const Highlighted = lazy(() => import("./Highlighted.tsx"));
 const plugins = [remarkGfm];
@@ -27,10 +30,32 @@ type Given = { text: string; streaming?: boolean };
 
 function Pieces({ text, streaming }: Given) {
   const blocks = useMemo(() => blocksOf(text), [text]);
-  return blocks.map(({ raw, under }, n) => (
-    <Piece key={n} text={streaming && n === blocks.length - 1 ? remend(raw) : raw} under={under} />
+  return groupsOf(blocks).map((group, n) => (
+    <Later key={n} weight={weightOf(group)}>
+      {group.map(({ raw, under, at }) => (
+        <Piece key={at} text={raw} open={streaming === true && at === blocks.length - 1} under={under} />
+      ))}
+    </Later>
   ));
 }
+
+/** Blocks that are drawn together, in order. Those of a text that grows stay in their groups. */
+function groupsOf(blocks: Block[]): (Block & { at: number })[][] {
+  const groups: (Block & { at: number })[][] = [];
+  let full = true;
+  for (const [at, block] of blocks.entries()) {
+    if (full) groups.push([]);
+    groups.at(-1)?.push({ ...block, at });
+    full = weightOf(groups.at(-1) ?? []) > GROUP;
+  }
+  return groups;
+}
+
+/** Of a group, in characters. */
+const GROUP = 4_000;
+
+/** A block costs something beside its characters. */
+const weightOf = (group: Block[]): number => group.reduce((sum, { raw }) => sum + raw.length + 500, 0);
 
 const DEFINITION = /^ {0,3}\[[^\]]+\]:/m;
 
@@ -48,9 +73,17 @@ function blocksOf(text: string): Block[] {
 /** `under`: the level of the heading before it. */
 type Block = { raw: string; under: number };
 
-const Piece = memo(({ text, under }: { text: string; under: number }) => {
-  const id = useId(); // Footnotes of two answers have the same names.
-  const options = useMemo(() => ({ clobberPrefix: `${id}-` }), [id]);
+type PieceGiven = { text: string; under: number; open: boolean };
+
+/** `open`: it is still being written. */
+const Piece = memo(({ text, under, open }: PieceGiven) => {
+  const clobberPrefix = `${useId()}-`; // Footnotes of two answers have the same names.
+  const options = useMemo(() => ({ clobberPrefix }), [clobberPrefix]);
+  const parsed = useParsed({ text, under, open, clobberPrefix });
+  if (text.length > LONG) {
+    if (!parsed || parsed === "plain") return <p className="plain">{text}</p>;
+    return <Tree nodes={parsed.children} components={components} />;
+  }
   return (
     <ReactMarkdown
       remarkPlugins={plugins}
@@ -58,7 +91,7 @@ const Piece = memo(({ text, under }: { text: string; under: number }) => {
       remarkRehypeOptions={options}
       components={components}
     >
-      {text}
+      {open ? remend(text) : text}
     </ReactMarkdown>
   );
 });
