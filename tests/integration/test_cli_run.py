@@ -228,7 +228,7 @@ def test_a_model_for_a_graph_that_is_made_already_is_warned_about(project: Proje
     warned = project.run("my_agent:echoing", "hi", "--model", "provider:name")
     silent = project.run("made:graph", "hi", "--model", "provider:name")
 
-    assert "WARNING: --model: my_agent:echoing is made already" in warned.err
+    assert "WARNING: --model: my_agent:echoing already exists" in warned.err
     assert (warned.code, silent.code, silent.err) == (0, 0, "")
 
 
