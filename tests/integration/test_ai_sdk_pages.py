@@ -9,6 +9,7 @@ import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import AnyMessage, HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
@@ -18,6 +19,7 @@ from tests.support.ai_sdk_page import Client, Page, brief, chunks_of, client, pa
 from tests.support.errand_words import build
 from tests.support.graphs import Graph, chat, chat_node, in_a_row, scripted
 from tests.support.serving import call, talker
+from yai_nexus_agentkit.orchestration.client_tools import client_tools
 from yai_nexus_agentkit.testing import ScriptedChatModel, tool_calls_part
 
 PNG = "data:image/png;base64,aGVsbG8="
@@ -193,17 +195,31 @@ async def test_the_pages_tool(ai: Client, reload: bool, error: str | None) -> No
     assert len(page.messages) == 2
 
 
-async def test_tools_that_the_page_declares_reach_the_agent(ai: Client) -> None:
+EMPTY: dict[str, Any] = {"type": "object", "properties": {}}
+LOCATE = {"description": "Where the user is", "parameters": EMPTY}
+
+
+@pytest.mark.parametrize(
+    ("declared", "reached"),
+    [
+        ([{"name": "locate", **LOCATE}], [("locate", "Where the user is", EMPTY)]),
+        ({"locate": LOCATE, "bare": {}}, [("locate", "Where the user is", EMPTY), ("bare", "", EMPTY)]),
+        ({}, []),
+        (None, []),
+    ],
+    ids=["a list, as in AG-UI", "an object, as of assistant-ui", "an empty object", "nothing"],
+)
+async def test_tools_that_the_page_declares_reach_the_agent(ai: Client, declared: Any, reached: Any) -> None:
     seen: list[Any] = []
 
-    async def node(state: Any) -> dict[str, Any]:
-        seen.append(state.get("copilotkit") or state)
+    async def node(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+        functions = [tool["function"] for tool in client_tools(config)]
+        seen.extend((one["name"], one["description"], one["parameters"]) for one in functions)
         return {"messages": [("ai", "ok")]}
 
     page = page_of(in_a_row({"node": node}), ai)
-    declared = [{"name": "locate", "description": "Where the user is", "parameters": {"type": "object"}}]
-    await page.say("hi", tools=declared, context=[{"description": "city", "value": "Rome"}], mood="good")
-    assert said(page) == "ok"
+    await page.say("hi", tools=declared, context=[{"description": "city", "value": "Rome"}], mood="good", system=None)
+    assert (said(page), seen) == ("ok", reached)
 
 
 # ---------------------------------------------------------------- the conversation

@@ -70,9 +70,18 @@ def read_request(data: Any, limits: RequestLimits) -> Asked:
         "forwardedProps": {name: value for name, value in data.items() if name not in (*_OWN, *_AS_IN_AGUI)},
         **{name: data[name] for name in _AS_IN_AGUI if name in data},
     }
+    if isinstance(tools := data.get("tools"), Mapping):
+        raw["tools"] = [_tool(name, tools[name]) for name in tools]
     run_input = parse_request(raw, warnings=reading.warnings, limits=replace(limits, messages=None))
     verdicts = _verdicts(last["parts"]) if goes_on else {}
     return Asked(run_input, last["id"] if goes_on else None, verdicts, reading.warnings)
+
+
+def _tool(name: Any, given: Any) -> dict[str, Any]:
+    """A tool as assistant-ui declares it, in an object by name; what is none is refused with the request."""
+    facts: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    described, schema = facts.get("description"), facts.get("parameters")
+    return {"name": name, "description": "" if described is None else described, "parameters": schema or {}}
 
 
 class _Reading:
