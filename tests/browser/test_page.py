@@ -262,9 +262,13 @@ def test_messages_are_edited_and_answers_made_again(chat: Browser) -> None:
     chat.see(READY)
     assert len(chat.texts(".markdown h2:has-text('Quarterly report')")) == 1
 
+    chat.press("button[aria-label='Edit message'] >> nth=0", "Enter")
+    chat.key("Escape")
+    assert chat.evaluate("document.activeElement.ariaLabel") == "Edit message"
     chat.click("button[aria-label='Edit message'] >> nth=0")
     chat.fill(f"{USER} textarea", "weather in Lisbon")
-    chat.click(f"{USER} button:text-is('Send')")
+    chat.press(f"{USER} textarea", "Enter")
+    assert chat.evaluate(FOCUS) == "Message"
     chat.see(f"{ANSWER}:has-text('27 °C')")
     chat.see(READY)
     assert chat.texts(f"{USER} .bubble") == ["weather in Lisbon"]

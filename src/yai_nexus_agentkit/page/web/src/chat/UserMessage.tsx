@@ -4,6 +4,7 @@ import { listOf, objectOf } from "../agent/json.ts";
 import type { Content } from "../agent/store.ts";
 import type { UserBlock } from "../agent/timeline.ts";
 import { CopyButton } from "../ui/CopyButton.tsx";
+import { leave } from "../ui/focus.ts";
 import { IconButton } from "../ui/IconButton.tsx";
 import { Media } from "../ui/Media.tsx";
 import { fileOf } from "./parts.tsx";
@@ -14,6 +15,8 @@ type Given = { block: UserBlock; busy: boolean; send: (content: Content, edited:
 export function UserMessage({ block, busy, send }: Given) {
   const { content } = block.message;
   const [draft, setDraft] = useState<string>();
+  // The keyboard goes back to where the edit began.
+  const [left, setLeft] = useState(false);
   const text = textOfContent(content);
   const parts = typeof content === "string" ? [] : content.filter(({ type }) => type !== "text");
   const files = listOf(parts).flatMap((part) => fileOf(objectOf(part)) ?? []);
@@ -34,7 +37,13 @@ export function UserMessage({ block, busy, send }: Given) {
         )}
         <div className="tools">
           <CopyButton text={() => text} label="Copy message" />
-          <IconButton icon={Pencil} label="Edit message" disabled={busy} onClick={() => setDraft(text)} />
+          <IconButton
+            icon={Pencil}
+            label="Edit message"
+            disabled={busy}
+            autoFocus={left}
+            onClick={() => setDraft(text)}
+          />
         </div>
       </div>
     );
@@ -43,11 +52,19 @@ export function UserMessage({ block, busy, send }: Given) {
     event.preventDefault();
     if (busy || !(draft.trim() || parts.length > 0)) return;
     setDraft(undefined);
+    setLeft(false);
     send(parts.length > 0 ? [{ type: "text", text: draft.trim() }, ...parts] : draft.trim(), block.id);
   };
+  const cancel = () => {
+    setDraft(undefined);
+    setLeft(true);
+  };
   const key = (event: KeyboardEvent) => {
-    if (event.key === "Escape") setDraft(undefined);
-    if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) submit(event);
+    if (event.key === "Escape") cancel();
+    if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) {
+      submit(event);
+      if (draft.trim()) leave(event);
+    }
     event.stopPropagation();
   };
   return (
@@ -64,7 +81,7 @@ export function UserMessage({ block, busy, send }: Given) {
         <button className="button primary" disabled={busy}>
           Send
         </button>
-        <button type="button" className="button ghost" onClick={() => setDraft(undefined)}>
+        <button type="button" className="button ghost" onClick={cancel}>
           Cancel
         </button>
       </div>
