@@ -182,6 +182,7 @@ serve: $(VENV)/.server
 		--example "What is the weather in Berlin and Paris, and what is 6 times 7?" $(SERVE_ARGS)
 
 page: $(BUILT)
+	@:
 
 page-test: $(VENV)/.dev $(DRIVER) $(BUILT)
 	@.ci/system-packages chromium

@@ -63,6 +63,8 @@ def parse(argv: Sequence[str]) -> tuple[Command, argparse.Namespace]:
         for near in difflib.get_close_matches(asked.lower(), [*COMMANDS, "--help", "--version"], n=1):
             if near != asked:
                 overview.error(f"there is no {asked!r}; did you mean {near!r}?")
+        if not asked.startswith("-"):
+            overview.error(f"there is no {asked!r}; the commands are {', '.join(sorted(COMMANDS))}")
         overview.parse_args(given or ["--help"])
     command, parser = parser_of(given[0])
     # Intermixed: options may stand between the agent and the message.
