@@ -65,9 +65,11 @@ def interrupt(needs: Any) -> Interrupt:
 
 
 def test_needs_stand_in_the_value_of_the_interrupt() -> None:
-    ended = finished(_Run(), [interrupt("camera"), interrupt(["camera", "approve"]), interrupt(None)])
+    ended = finished(
+        _Run(), [interrupt("camera"), interrupt(["camera", 7, {}, "approve"]), interrupt(None), interrupt(7)]
+    )
     assert needs_of(ended) == ("camera", "approve")
-    assert ids_of(ended) == ("i", "i", "i")
+    assert ids_of(ended) == ("i",) * 4
     assert needs_of(finished(_Run())) == ()
 
 

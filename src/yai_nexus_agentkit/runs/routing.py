@@ -147,7 +147,8 @@ def needs_of(terminal: BaseEvent) -> tuple[str, ...]:
         for fact in (interrupt.metadata or {}).values():
             value = fact.get("value") if isinstance(fact, Mapping) else None
             needs = value.get("needs") if isinstance(value, Mapping) else None
-            found.update(dict.fromkeys([needs] if isinstance(needs, str) else needs or ()))
+            listed = needs if isinstance(needs, list | tuple) else [needs]
+            found.update(dict.fromkeys(need for need in listed if isinstance(need, str)))
     return tuple(found)
 
 
@@ -180,4 +181,4 @@ def _ids_in_metadata(terminal: BaseEvent) -> list[Any]:
     if not isinstance(terminal, RunFinishedEvent):
         return []
     facts = [fact for fact in (terminal.metadata or {}).values() if isinstance(fact, Mapping)]
-    return [one for fact in facts for one in fact.get("interruptIds") or ()]
+    return [one for fact in facts if isinstance(ids := fact.get("interruptIds"), list) for one in ids]

@@ -14,7 +14,8 @@ from ag_ui.core import AssistantMessage, Interrupt, Message, ToolCallResultEvent
 from pydantic import TypeAdapter
 
 from yai_nexus_agentkit.protocol.json.json_safe import json_safe
-from yai_nexus_agentkit.transport.ai_sdk.facts import Chunk, fact, facts_of
+from yai_nexus_agentkit.transport.ai_sdk.facts import Chunk, facts_of
+from yai_nexus_agentkit.transport.facts import fact, word
 
 __all__ = ["QUESTION", "Calls", "approvals_of", "question_chunk"]
 
@@ -64,7 +65,7 @@ class Calls:
         """A new call, announced by `event`. `loose`: no event will say that its arguments are complete."""
         facts = facts_of(event, event.parent_message_id)
         call = self._calls[call_id] = _Call(call_id, name, loose=loose, facts=facts)
-        call.provider = fact(event.metadata, "executor") == "provider"
+        call.provider = word(event.metadata, "executor") == "provider"
         return call.chunk("tool-input-start", toolName=name)
 
     def hold(self, call_id: str) -> None:
@@ -109,10 +110,10 @@ class Calls:
             return
         call.state = "over"
         output, approved = _output(event.content), self._verdicts.get(call.id)
-        denied = fact(event.metadata, "approval") in _DENIALS
+        denied = word(event.metadata, "approval") in _DENIALS
         if self._denies and (approved is False or (denied and approved is None)):
             yield {"type": "tool-output-denied", "toolCallId": call.id}
-        elif denied or fact(event.metadata, "status") == "error":  # too late, for example: the page had approved
+        elif denied or word(event.metadata, "status") == "error":  # too late, for example: the page had approved
             yield call.chunk("tool-output-error", errorText=_text(output), **_facts(event))
         else:
             yield call.chunk("tool-output-available", output=output, **_facts(event))

@@ -18,8 +18,9 @@ from yai_nexus_agentkit.protocol.activities import AFTER
 from yai_nexus_agentkit.protocol.endings import outcome_of
 from yai_nexus_agentkit.transport.ai_sdk.calls import Calls, approvals_of, question_chunk
 from yai_nexus_agentkit.transport.ai_sdk.conversation import events_of, last_user, now_named, reply_id, since, thinker
-from yai_nexus_agentkit.transport.ai_sdk.facts import Chunk, fact, facts_of, finish_reason, run_facts
+from yai_nexus_agentkit.transport.ai_sdk.facts import Chunk, facts_of, finish_reason, run_facts
 from yai_nexus_agentkit.transport.ai_sdk.values import Values
+from yai_nexus_agentkit.transport.facts import renamed
 
 __all__ = ["UIMessageStream", "Version"]
 
@@ -274,25 +275,24 @@ class UIMessageStream:
     def _snapshot(self, event: agui.MessagesSnapshotEvent) -> Iterator[Chunk]:
         """Show what of this turn was not streamed."""
         self._calls.earlier = event.messages
-        if renamed := fact(event.metadata, "renamed"):
-            yield from self._rename(renamed)
+        if now := renamed(event.metadata):
+            yield from self._rename(now)
         messages = since(event.messages, self._turn)
         self._places = {self._turn, *(message.id for message in messages)}
-        torn = self._in_step and self._message in self._stored and self._is_gone(event.messages)
-        self._torn = messages if torn else None
-        if not torn:
+        self._torn = messages if self._is_gone(event.messages) else None
+        if self._torn is None:
             yield from self._show(messages)
 
-    def _rename(self, renamed: Mapping[str, str]) -> Iterator[Chunk]:
+    def _rename(self, now: Mapping[str, str]) -> Iterator[Chunk]:
         """Messages that the client has got other ids: it need not show them again, but send the new ones back."""
         for known in (self._seen, self._step_texts):
-            known |= {(kind, now_named(own, renamed)) for kind, own in known}
-        self._stored |= {renamed[own] for own in self._stored & renamed.keys()}
-        self._message = renamed.get(self._message or "", self._message)
-        yield {"type": "message-metadata", "messageMetadata": {"renamed": dict(renamed)}}
+            known |= {(kind, now_named(own, now)) for kind, own in known}
+        self._stored |= {now[own] for own in self._stored & now.keys()}
+        self._message = now.get(self._message or "", self._message)
+        yield {"type": "message-metadata", "messageMetadata": {"renamed": dict(now)}}
 
     def _is_gone(self, messages: Iterable[Message]) -> bool:
-        return all(message.id != self._message for message in messages) and not self._goes_on
+        return self._in_step and not self._goes_on and self._message in self._stored - {m.id for m in messages}
 
     def _take_back(self) -> Iterator[Chunk]:
         """Take back the message of the step, as far as clients can. What else stood in the step is shown again."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from ag_ui.core import BaseEvent, RunFinishedEvent, RunStartedEvent
@@ -10,8 +9,9 @@ from pydantic_core import to_json
 
 from yai_nexus_agentkit.errors import EncodingError
 from yai_nexus_agentkit.protocol.json.json_safe import json_safe
+from yai_nexus_agentkit.transport.facts import word
 
-__all__ = ["Chunk", "fact", "facts_of", "finish_reason", "run_facts", "values_json"]
+__all__ = ["Chunk", "facts_of", "finish_reason", "run_facts", "values_json"]
 
 Chunk: TypeAlias = dict[str, Any]
 """One chunk of the UI message stream, as JSON data."""
@@ -36,14 +36,6 @@ def values_json(value: Any) -> bytes:
             return to_json(json_safe(value))
         except Exception as error:
             raise EncodingError(f"a part of the answer cannot be written as JSON: {error}") from error
-
-
-def fact(metadata: Mapping[str, Any] | None, name: str) -> Any:
-    """A fact of an event or a message, whichever source wrote it; None without it."""
-    for facts in (metadata or {}).values():
-        if isinstance(facts, Mapping) and name in facts:
-            return facts[name]
-    return None
 
 
 def facts_of(event: Any, message_id: str | None) -> dict[str, Any]:
@@ -71,5 +63,5 @@ def run_facts(event: BaseEvent) -> dict[str, Any]:
 
 def finish_reason(event: RunFinishedEvent) -> str:
     """Why the answer ended."""
-    incomplete = fact(event.metadata, "incomplete")
-    return "stop" if incomplete is None else _REASONS.get(incomplete, "other")
+    incomplete = word(event.metadata, "incomplete")
+    return "stop" if not incomplete else _REASONS.get(incomplete, "other")

@@ -31,11 +31,12 @@ from ag_ui.core import (
 from pydantic_core import to_json
 
 from yai_nexus_agentkit.protocol.endings import outcome_of
+from yai_nexus_agentkit.transport.facts import rewritten, word
 from yai_nexus_agentkit.transport.openai.questions import call_id, question_text
 
 __all__ = ["PARTED", "ChatAnswer", "Shown"]
 
-_FINISH: Mapping[Any, str] = {"length": "length", "filter": "content_filter", "refusal": "content_filter"}
+_FINISH: Mapping[str, str] = {"length": "length", "filter": "content_filter", "refusal": "content_filter"}
 PARTED = "\n\n"
 """Between two messages of an answer."""
 _ESTIMATED = 4
@@ -271,9 +272,9 @@ class ChatAnswer:
         last = event.messages[-1] if event.messages else None
         if isinstance(last, AssistantMessage) and last.subagent_run_id is None and last.content:
             self._unsaid = last.content
-        rewritten = {own for facts in (event.metadata or {}).values() for own in facts.get("rewritten", ())}
-        self.rewritten |= rewritten
-        self.correct(event, rewritten)
+        others = rewritten(event.metadata)
+        self.rewritten.update(others)
+        self.correct(event, others)
         return b""
 
     def _work(self, line: str) -> bytes:
@@ -296,10 +297,7 @@ class ChatAnswer:
         waits = any(map(self.is_open, self._calls))
         if self._unsaid and not (more or waits or any(self._messages.values())):
             more = self._add(self._unsaid)
-        if waits:
-            reason = "tool_calls"
-        elif facts := [fact for fact in (event.metadata or {}).values() if isinstance(fact, Mapping)]:
-            reason = next((_FINISH[kind] for fact in facts if (kind := fact.get("incomplete")) in _FINISH), reason)
+        reason = "tool_calls" if waits else _FINISH.get(word(event.metadata, "incomplete"), reason)
         return more + self.end(reason, self._usage(event.usage or ()))
 
     def is_open(self, call_id: str) -> bool:

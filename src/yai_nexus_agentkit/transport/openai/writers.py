@@ -15,6 +15,7 @@ from pydantic_core import to_json
 
 from yai_nexus_agentkit.protocol.json.json_safe import clean_text
 from yai_nexus_agentkit.transport.agui_sse import KEEP_ALIVE, SSEEncoder
+from yai_nexus_agentkit.transport.facts import renamed
 from yai_nexus_agentkit.transport.openai.answers import PARTED, ChatAnswer, Shown
 from yai_nexus_agentkit.transport.openai.errors import error_body, status_of
 
@@ -133,12 +134,12 @@ class Completion(ChatAnswer):
     def correct(self, event: MessagesSnapshotEvent, rewritten: Collection[str]) -> None:
         """Nothing was sent yet, so the texts of the thread are the answer."""
         stored = {m.id: m.content for m in event.messages if isinstance(m, AssistantMessage) and m.content}
-        renamed = {i: new for facts in (event.metadata or {}).values() for i, new in facts.get("renamed", {}).items()}
-        gone = [own for own in self._answer if own not in stored and own not in renamed and own[0] != "+"]
+        now = renamed(event.metadata)
+        gone = [own for own in self._answer if own not in stored and own not in now and own[0] != "+"]
         new = [i for i in stored if i in rewritten and i not in self._answer]
         if len(gone) == len(new):
-            renamed |= dict(zip(gone, new, strict=True))
-        said = ((renamed.get(own, own), pieces) for own, pieces in self._answer.items())
+            now |= dict(zip(gone, new, strict=True))
+        said = ((now.get(own, own), pieces) for own, pieces in self._answer.items())
         self._answer = {i: [stored[i]] if i in rewritten and i in stored else pieces for i, pieces in said}
 
     def reasoning(self, delta: str) -> bytes:
