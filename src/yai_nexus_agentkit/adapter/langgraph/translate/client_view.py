@@ -20,7 +20,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages.answer import is_derived
 from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_of
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import Conversion, is_shown
 from yai_nexus_agentkit.adapter.langgraph.request.plan import Known
-from yai_nexus_agentkit.adapter.langgraph.translate.sent import Sent, alike, says_the_same
+from yai_nexus_agentkit.adapter.langgraph.translate.sent import Sent, alike, said
 from yai_nexus_agentkit.adapter.native_run import NativeRun
 from yai_nexus_agentkit.protocol.calls import ThreadCalls
 from yai_nexus_agentkit.protocol.lifecycle import RunLifecycle
@@ -352,19 +352,20 @@ class ClientView:
         ids = set(map(_id, messages))
         own = {i: one for i, one in self._sent.items() if one.run.owner is None}
         stored = {m.id: m for m in self.latest if m.id in ids and m.id not in self._base} if own else {}
-        new = [m for i, m in stored.items() if i not in own]
+        new: dict[Any, list[BaseMessage]] = {}
+        for message_id, message in reversed(stored.items()):
+            if message_id not in own and (words := said(message)) is not None:
+                new.setdefault(words, []).append(message)
         renamed: dict[str, str] = {}
         lost = False
         for streamed, one in own.items():
-            if streamed in ids:
-                continue
-            again = next((m for m in new if one.message is not None and says_the_same(one.message, m)), None)
-            lost = lost or (again is None and bool(one.text))
-            if again is not None:
-                new.remove(again)
-                renamed[streamed] = again.id or ""
+            if streamed not in ids and (same := new.get(said(one.message))):
+                renamed[streamed] = same.pop().id or ""
+            elif streamed not in ids:
+                lost = lost or bool(one.text)
+        others = (message for left in new.values() for message in left if lost and message.text)
         rewritten = [i for i, m in stored.items() if i in own and own[i].text not in ("", str(m.text))]
-        rewritten += [m.id or "" for m in new if lost and m.type == "ai" and m.text]
+        rewritten += [m.id or "" for m in others]
         return {k: v for k, v in (("renamed", renamed), ("rewritten", rewritten)) if v}
 
     def accept(self, messages: Sequence[Message], keep: Keep) -> None:

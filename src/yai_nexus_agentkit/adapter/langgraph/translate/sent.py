@@ -11,7 +11,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages.content import calls_made
 from yai_nexus_agentkit.adapter.langgraph.messages.convert import tool_content
 from yai_nexus_agentkit.adapter.native_run import NativeRun
 
-__all__ = ["Sent", "alike", "says_the_same"]
+__all__ = ["Sent", "alike", "said"]
 
 
 @dataclass(slots=True)
@@ -64,9 +64,12 @@ def alike(one: BaseMessage | None, other: BaseMessage) -> bool:
     return one.content == other.content and _answers(one) == _answers(other) and _calls(one) == _calls(other)
 
 
-def says_the_same(one: BaseMessage, other: BaseMessage) -> bool:
-    """Both are answers with the same text and calls, whatever their ids and their blocks."""
-    return one.type == other.type == "ai" and str(one.text) == str(other.text) and _calls(one) == _calls(other)
+def said(message: BaseMessage | None) -> tuple[str, str] | None:
+    """The text and the calls of an answer, which others may say too, whatever their ids and blocks are. None for a
+    message of another kind."""
+    if message is None or message.type != "ai":
+        return None
+    return str(message.text), repr(calls) if (calls := _calls(message)) else ""
 
 
 def _answers(message: BaseMessage) -> tuple[str, str] | None:
