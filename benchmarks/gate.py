@@ -214,33 +214,60 @@ the replay alone taken off; of several runs at once those per run of adapter and
 
 @contextmanager
 def instructions(sizes: Mapping[str, Mapping[str, int]]) -> Iterator[Counting]:
-    """Start counting: the sizes of the cases by adapter. All in one process, which starts and records each
-    case once.
+    """Start counting: the sizes of the cases by adapter. Recorded runs are replayed in one process, which records each
+    case once. Several runs at once get a process of their own, since their memory is not the same after other cases:
+    that makes a twentieth of what they execute beyond the bare loop.
 
     Raises RuntimeError if valgrind is not installed; the result raises it if the counting failed.
     """
-    program = which("valgrind")
-    if program is None:
+    if which("valgrind") is None:
         raise RuntimeError("instruction counts need valgrind: install it with the system's package manager")
-    with tempfile.TemporaryDirectory() as folder:
-        command = [program, "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={folder}/out"]
-        command += [sys.executable, "-m", "benchmarks.counted", json.dumps(sizes)]
-        environment = {**os.environ, "PYTHONHASHSEED": "0"}
-        with subprocess.Popen(
-            command, cwd=_ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        ) as process:
+    names = {name: size for cases in sizes.values() for name, size in cases.items()}
+    several = [name for name, size in names.items() if len(cast(AgentCase, all_cases()[name]).scene(size).turns) > 1]
+    groups = [[name for name in names if name not in several], *([name] for name in several)]
+    wanted = [
+        {adapter: {name: cases[name] for name in group if name in cases} for adapter, cases in sizes.items()}
+        for group in groups
+        if group
+    ]
+    with tempfile.TemporaryDirectory() as folder, _counting(folder, wanted[0]) as first:
 
-            def finish() -> dict[str, dict[str, dict[str, float]]]:
-                out, problems = process.communicate()
-                if process.returncode != 0:
-                    raise RuntimeError(f"counting instructions failed:\n{problems[-2_000:]}")
-                natives, found = json.loads(out), counts(Path(folder))
-                return {adapter: _per_event(adapter, cases, natives, found) for adapter, cases in sizes.items()}
+        def finish() -> dict[str, dict[str, dict[str, float]]]:
+            natives = _numbers(first)
+            for more in wanted[1:]:
+                with _counting(folder, more) as process:
+                    natives |= _numbers(process)
+            found = counts(Path(folder))
+            return {adapter: _per_event(adapter, cases, natives, found) for adapter, cases in sizes.items()}
 
-            try:
-                yield finish
-            finally:
-                process.kill()
+        yield finish
+
+
+@contextmanager
+def _counting(folder: str, sizes: Mapping[str, Mapping[str, int]]) -> Iterator[subprocess.Popen[str]]:
+    out = f"--callgrind-out-file={folder}/%p"
+    command = ["valgrind", "--tool=callgrind", "--instr-atstart=no", out, sys.executable, "-m", "benchmarks.counted"]
+    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    with subprocess.Popen(
+        [*command, json.dumps(sizes)],
+        cwd=_ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def _numbers(process: subprocess.Popen[str]) -> dict[str, int]:
+    """What the process prints, when it has counted."""
+    out, problems = process.communicate()
+    if process.returncode != 0:
+        raise RuntimeError(f"counting instructions failed:\n{problems[-2_000:]}")
+    return cast("dict[str, int]", json.loads(out))
 
 
 def _per_event(

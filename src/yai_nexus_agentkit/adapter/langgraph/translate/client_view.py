@@ -349,9 +349,12 @@ class ClientView:
         """Facts about a snapshot. ``renamed``: the answers that were streamed and stand there under another id, by the
         streamed one: a provider named its id late, or a node wrote a message of its own with the text. ``rewritten``:
         the ids of those that have another text than was streamed."""
-        ids = set(map(_id, messages))
         own = {i: one for i, one in self._sent.items() if one.run.owner is None}
-        stored = {m.id: m for m in self.latest if m.id in ids and m.id not in self._base} if own else {}
+        if not own:
+            return {}
+        ids, held = set(map(_id, messages)), list(map(_id, self.latest))
+        fresh = ids.intersection(held) - self._base.keys()
+        stored = {i: m for i, m in zip(held, self.latest, strict=True) if i in fresh}
         new: dict[Any, list[BaseMessage]] = {}
         for message_id, message in reversed(stored.items()):
             if message_id not in own and (words := said(message)) is not None:
