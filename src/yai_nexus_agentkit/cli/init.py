@@ -134,7 +134,7 @@ def _is_built() -> bool:
 
 
 def _commands(folder: Path, page: str) -> Iterator[str]:
-    """What to type now, in the environment that runs this."""
+    """The next commands, in the environment that runs this."""
     where = os.path.relpath(folder)
     if where != os.curdir:
         yield f"cd {shlex.quote(where)}"

@@ -159,7 +159,7 @@ def _hosts(args: argparse.Namespace, address: str) -> list[str]:
 
 
 def _common(args: argparse.Namespace) -> Identity:
-    """What all identities have in common: the configuration and context of the command line."""
+    """The values that all identities share: the configuration and context of the command line."""
     from yai_nexus_agentkit.server import Identity
 
     config, context = run_arguments(args).values()

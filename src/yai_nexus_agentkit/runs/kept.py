@@ -1,4 +1,4 @@
-"""What a run shows next to the conversation and a reload must bring back: activities, and custom events that the
+"""Everything a run shows next to the conversation that a reload must bring back: activities, and custom events that the
 application keeps. It goes to the journal, and comes back in a snapshot of the messages."""
 
 from __future__ import annotations

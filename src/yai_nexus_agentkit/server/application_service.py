@@ -37,7 +37,7 @@ class ApplicationService(RunService):
         self._given = settings
         self._life = AsyncExitStack()
         self._care: dict[str, Callable[[], AbstractAsyncContextManager[None]]] = {}
-        """What the agents of the application need while the service works, by their names."""
+        """The work that the agents of the application need while the service works, by their names."""
         sockets = settings.sockets or SocketSettings()
         super().__init__(
             settings=ServiceSettings(

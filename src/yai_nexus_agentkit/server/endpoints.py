@@ -204,7 +204,7 @@ class Endpoints:
         return JSONResponse({"status": "ready"})
 
     async def kept(self, thread: ThreadRef, held: Sequence[str] = ()) -> Kept:
-        """What the thread's runs showed next to the conversation, for a page that holds the messages `held`."""
+        """Everything the thread's runs showed next to the conversation, for a page that holds the messages `held`."""
         return Kept.of(await self.in_time(self.service.store.journal.kept(thread.key)), held)
 
     @answered

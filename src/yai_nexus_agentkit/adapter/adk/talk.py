@@ -45,7 +45,7 @@ _MOST_UNHEARD = 1024 * 1024
 
 
 class _Requests(LiveRequestQueue):
-    """What the client sends, and how much of its audio the model has not taken."""
+    """The client's messages, and how much of its audio the model has not taken."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -154,7 +154,7 @@ def _way(value: Any) -> _Way:
 
 
 def _room_after(value: Any, room: int) -> int:
-    """What is left of `room` after a place for each value inside of this one; negative if there are too many, or if not
+    """The rest of `room` after a place for each value inside of this one; negative if there are too many, or if not
     all are in the plainest containers. Most values fit, and looking for the way would take several times as long."""
     kind = type(value)
     if kind is dict:

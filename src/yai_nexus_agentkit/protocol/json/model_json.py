@@ -35,7 +35,7 @@ class _Shape(NamedTuple):
     """Fields that are written where they are None; others are left out then (AG-UI 1.0, versions: no ``null`` for an
     absent field)."""
     members: Callable[[BaseModel], dict[str, Any]]
-    """What is written of a model, by the names of the wire."""
+    """The members that are written of a model, by the names of the wire."""
     nested: tuple[str, ...]
     """Fields that may hold other models."""
     absent: Callable[[dict[str, Any]], tuple[bool, ...]]

@@ -46,7 +46,7 @@ class Store:
     ready: Callable[[], Awaitable[None]] = _always
     """Reaches the store once. Raises whatever the store's client raises."""
     away: tuple[type[Exception], ...] = ()
-    """What the store's client raises when the store cannot be reached."""
+    """Exceptions of the store's client when the store cannot be reached."""
 
     def named(self, error: Exception) -> Exception:
         """The exception itself, or `StoreUnavailableError` if it is one of `away`."""

@@ -18,7 +18,7 @@ __all__ = ["ShownThread"]
 
 
 class ShownThread:
-    """What the client of one request is shown."""
+    """The thread as the client of one request sees it."""
 
     def __init__(self, run: RunContext, shape: GraphShape, foreign: Sequence[Message]) -> None:
         """`foreign`: the client's messages that only it holds."""

@@ -351,7 +351,7 @@ class Conversation:
         return self._snapshot() if wanted else []
 
     def _written_inside(self) -> list[BaseEvent]:
-        """What paused subgraphs hold and nobody streamed. The thread gets it when they end; a page that opens, now."""
+        """Unstreamed messages of paused subgraphs. The thread gets them when they end, a page that opens now."""
         events: list[BaseEvent] = []
         for graph, message in self._view.inside(self._tree.graph) if self._holding is None else ():
             if isinstance(message, ToolMessage):
