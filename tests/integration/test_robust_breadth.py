@@ -85,6 +85,17 @@ def branches(node: Any, nested: bool = False) -> Callable[[int], Graph]:
     return build
 
 
+def recurring(count: int) -> Graph:
+    """Workers at once, whose models give their calls the same id."""
+
+    async def worker(state: Any, config: RunnableConfig) -> dict[str, Any]:
+        answer = await scripted([tool_calls_part(("work", {"n": 1}, "call_0"))]).ainvoke("Work.", config)
+        [call] = answer.tool_calls
+        return {"messages": [answer, await work.ainvoke(call, config)]}
+
+    return branches(worker)(count)
+
+
 def many_calls(count: int) -> Graph:
     """One answer with many calls, and a node that runs all of them by hand."""
     calls = [("work", {"n": n}, f"c{n}") for n in range(count)]
@@ -120,6 +131,7 @@ SHAPES: dict[str, Callable[[int], Graph]] = {
     "questions": branches(asks),
     "failed models": branches(fails_first),
     "subgraphs": branches(speaks, nested=True),
+    "recurring ids": recurring,
     "calls of one answer": many_calls,
     "answers of one node": many_answers,
 }
@@ -137,5 +149,6 @@ async def test_the_cost_grows_with_what_happens(shape: str, source: Any) -> None
         assert len(events) > 2 * count
         return counted[0]
 
-    few, many = await cost(40), await cost(160)
-    assert many < 4.4 * few, f"{few / 40:.0f} lines each, then {many / 160:.0f}"
+    count = 100 if shape == "recurring ids" else 40  # what grows with the square is a few lines there
+    few, many = await cost(count), await cost(4 * count)
+    assert many < 4.4 * few, f"{few / count:.0f} lines each, then {many / count / 4:.0f}"

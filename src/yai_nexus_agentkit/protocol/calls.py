@@ -88,8 +88,8 @@ class ThreadCalls:
     """By message and raw id."""
     _alike: dict[str, list[Call]] = field(default_factory=dict)
     """By the model's id, oldest first. Those without one are at ``""`` too."""
-    _placed: dict[tuple[str, str], Call] = field(default_factory=dict)
-    """The newest one by the model's id and place."""
+    _placed: dict[tuple[str, str], list[Call]] = field(default_factory=dict)
+    """By the model's id and place, oldest first."""
     _executed: dict[str, Call] = field(default_factory=dict)
     """By the tool run that executes it, or did."""
     _unanswered: dict[str, Call] = field(default_factory=dict)
@@ -124,7 +124,7 @@ class ThreadCalls:
     def at(self, place: str, call: Call) -> None:
         """Record that a model of this node run made the call."""
         call.place = place
-        self._placed[call.given or call.raw, place] = call
+        self._placed.setdefault((call.given, place), []).append(call)
 
     def shown(self, call_id: str, maker: str, *, scope: str | None = "", name: str = "") -> Call:
         """Record that the client has this call of the message `maker`, by a snapshot or of its own."""
@@ -190,19 +190,18 @@ class ThreadCalls:
         twins, the first one that waits."""
         if (own := self._executed.get(run)) is not None and raw in (own.given, own.raw):
             return own
-        alike = self._alike.get(raw, ())
-        call = self._placed.get((raw, place)) or next((one for one in reversed(alike) if one.scope == scope), None)
+        alike, near = self._alike.get(raw, ()), self._placed.get((raw, place))
+        call = near[-1] if near else next((one for one in reversed(alike) if one.scope == scope), None)
         if call is None or len(alike) == 1 or (raw and (not call.given or call.given == call.raw)):
             return call
-        twins = [one for one in alike if one.maker == call.maker]
+        twins = [one for one in near or alike if one.maker == call.maker]
         return min(twins, key=lambda it: (it.result is not None, it.run is not None))
 
     def with_args(self, call: Call, name: str, args: Any) -> Call:
         """Of a call, its twins and those of its place that wait for a tool run: one of this tool, if possible with
         these arguments."""
-        alike = self._alike.get(call.given, ())
-        rivals = (one for one in alike if one.maker == call.maker or (one.place and one.place == call.place))
-        waiting = [one for one in rivals if one.id in self._idle]
+        alike, near = self._alike.get(call.given, ()), self._placed.get((call.given, call.place))
+        waiting = [one for one in near or alike if one.id in self._idle and (near or one.maker == call.maker)]
         return min(waiting, key=lambda it: (it.name != name, it.args != args, it.maker != call.maker), default=call)
 
     def meant(

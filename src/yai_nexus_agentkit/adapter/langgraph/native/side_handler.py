@@ -53,7 +53,7 @@ class RunNotes:
     errors: dict[str, BaseException] = field(default_factory=dict)
     """Chains, graphs, nodes and model calls that failed."""
     running: dict[str, float] = field(default_factory=dict)
-    """Tool active run -> when it began (``time.monotonic``)."""
+    """When each running tool began (``time.monotonic``), by its run."""
 
     def oldest_tool(self) -> float | None:
         """When the longest running tool began."""

@@ -154,9 +154,9 @@ class Planner:
         return with_saver(self._graph, front)
 
     async def _state(self, thread: Thread) -> StateSnapshot:
-        """The thread's state, by the read that was made already. What finished tasks wrote is put into values that are
-        read anew: reducers may change these in place."""
-        graph = self._graph if thread.loose else self._in_front(thread)
+        """The thread's state, by the read that was made already. Reducers, which get what was written since, may change
+        values in place: these are read again."""
+        graph = self._graph if thread.loose or self._shape.replayed else self._in_front(thread)
         return await graph.aget_state(self._config)
 
     async def _read(self) -> Thread:
