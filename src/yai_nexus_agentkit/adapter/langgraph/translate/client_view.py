@@ -56,7 +56,8 @@ class ClientView:
         self._nested: dict[str, BaseMessage] = {m.id: m for m in known.nested if m.id}
         """Messages of paused subgraphs. The thread's own list gets them when the subgraph ends."""
         self._inside: dict[Sequence[str], Any] = {}
-        """The newest values of each subgraph, by its namespace."""
+        """The newest values of each subgraph, by its namespace. Some of them may have ended."""
+        self._most = 8  # of them; with more, the ended ones are let go
         self._held = list(map(_id, known.request))
         """Ids of the client's messages in the client's order, as of the request or of the last snapshot."""
         self._drift: str | None = None if known.in_sync else "the request has messages that the thread lacks"
@@ -147,8 +148,9 @@ class ClientView:
 
     def stepped_inside(self, namespace: Sequence[str], values: Any, graphs: Graphs) -> None:
         """The values of a subgraph after a superstep."""
-        if namespace not in self._inside:
+        if len(self._inside) > self._most and namespace not in self._inside:
             self._inside = {one: held for one, held in self._inside.items() if graphs(one) is not None}
+            self._most = 2 * len(self._inside) + 8
         self._inside[namespace] = values
 
     def inside(self, graphs: Graphs) -> Iterator[tuple[NativeRun, BaseMessage]]:

@@ -76,14 +76,14 @@ class ToolRuns:
         """The thread's messages as they were last, and the calls there of models that the client did not see."""
         self._expected: list[tuple[ToolMessage, NativeRun]] = []
         """Results that nodes wrote as dicts or tuples, without the ids under which they are stored."""
-        self._held: dict[str, list[_Work]] = {}
-        """Ended tool runs whose results wait for the end of their node, by node run."""
+        self._held: dict[str, dict[str, _Work]] = {}
+        """Ended tool runs whose results wait for the end of their node, by node run and call."""
 
     def call_meant(self, raw: str, run: NativeRun, name: str | None = None) -> Call | None:
         """The call that `raw` means at this place of the graph."""
         held, node = self._held.get(run.id), run.node
-        place = node.id if node is not None else ""
-        if (own := self._calls.newest(raw, run.scope, (held[0].run if held else run).id, place)) is not None:
+        place, executing = node.id if node is not None else "", next(iter(held.values())).run if held else run
+        if (own := self._calls.newest(raw, run.scope, executing.id, place)) is not None:
             return own
         hosts = [self._works[a.id].call.id for a in run.ancestors() if a.id in self._works]
         return self._calls.meant(raw, run.scopes, name=name or "", hosts=hosts)
@@ -199,8 +199,9 @@ class ToolRuns:
     ) -> None:
         """Middleware may run a tool several times for one call: the last time counts."""
         work.messages, work.value = messages, value
-        others = [held for held in self._held.get(node.id, ()) if held.call is not work.call]
-        self._held[node.id] = [*others, work]
+        held = self._held.setdefault(node.id, {})
+        held.pop(work.call.id, None)
+        held[work.call.id] = work
 
     def failed(self, run: NativeRun, error: Any) -> list[BaseEvent]:
         """A tool raised. The error is the result of a call made by hand; others get the message that the graph stores,
@@ -219,7 +220,7 @@ class ToolRuns:
             return []
         events: list[BaseEvent] = []
         expected = {message.tool_call_id for message, run in self._expected if run is node}
-        for work in held:
+        for work in held.values():
             events += [event for message in work.messages for event in self.result(message, node)]
             if work.value is not _NOTHING and work.call.raw not in expected:
                 events += self._give_value(work, work.value)
@@ -227,8 +228,8 @@ class ToolRuns:
 
     def node_left(self, node: NativeRun) -> list[BaseEvent]:
         """The node will not return. The messages of its tools are results as they are."""
-        held = self._held.pop(node.id, ())
-        return [event for work in held for message in work.messages for event in self.result(message, node)]
+        held = self._held.pop(node.id, {})
+        return [event for work in held.values() for message in work.messages for event in self.result(message, node)]
 
     # ------------------------------------------------------------------ results
 
