@@ -8,9 +8,9 @@ import pytest
 from langchain_core.messages import AIMessage
 from langgraph.graph import MessagesState
 
-from tests.support.chats import chat, chats_with, message_of, said, streamed
+from tests.support.chats import CHAT, body_of, chat, chats_with, message_of, said, streamed
 from tests.support.graphs import in_a_row
-from tests.support.serving import call
+from tests.support.serving import JSON, Exchange, call
 from yai_nexus_agentkit.testing import ScriptedChatModel
 
 PNG = "data:image/png;base64,AAAA"
@@ -118,3 +118,25 @@ async def test_a_graph_rewrites_what_it_said(stream: bool, same_id: bool, memory
         assert len((await call(app, "GET", "/model/threads")).json) == 1
         await chat(app, said("hi", "edited", "and"), {"X-Conversation-Id": "other"})
         assert heard[-1] == ["hi", "edited", "and"]
+
+
+async def test_a_request_right_after_a_rewritten_answer_finds_its_thread() -> None:
+    """The next request may come before the connection of the answer has ended."""
+    heard: list[list[str]] = []
+
+    def script(messages: list[Any]) -> list[str]:
+        heard.append([message.text for message in messages])
+        return ["secret"]
+
+    model = ScriptedChatModel(script=script)
+
+    async def node(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [AIMessage("***", id=(await model.ainvoke(state["messages"])).id)]}
+
+    app = chats_with(in_a_row({"node": node}, MessagesState))
+    headers = {"X-Conversation-Id": "c", **JSON}
+    first = Exchange(app, "POST", CHAT, body_of(said("hi"), stream=True), headers)
+    await first.until(lambda answer: b'"finish_reason":"stop"' in answer.body)
+    await chat(app, said("hi", "secret", "and"), headers)
+    assert heard[-1] == ["hi", "***", "and"]
+    await first.end()

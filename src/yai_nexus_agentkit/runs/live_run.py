@@ -72,6 +72,8 @@ class RunRequest:
     admit: Callable[[RunAgentInput, AsyncExitStack], Awaitable[RunAgentInput]] | None = None
     """Makes of `run_input` the request as the agent gets it, before the thread is held. The stack is closed at the end
     of the run."""
+    before_end: Callable[[], Awaitable[None]] | None = None
+    """Awaited before anybody sees the terminal event: notes that the next request needs."""
     stored: str = "{}"
     """The sender's facts that another worker needs, as JSON text."""
     source: str = ""
@@ -263,18 +265,20 @@ class LiveRun:
         """The terminal event is known: free the thread first, since some clients answer within a millisecond. An
         `after_run` hook may still need the thread, and nobody waits for it but the next request."""
         if (terminal := self.feed.terminal) is not None and (self.run_input.resume or is_question(terminal)):
-            await self._note_questions(terminal)
+            await self._noted("the questions", self._ended(self.request, terminal))
+        if self.request.before_end is not None:
+            await self._noted("the end", self.request.before_end())
         if self.request.adapter.hooks.after_run is None:
             await self._give_back()
         self.feed.complete()
 
-    async def _note_questions(self, terminal: BaseEvent) -> None:
-        """Who is asked must be known before anybody sees the end."""
+    async def _noted(self, what: str, noting: Awaitable[None]) -> None:
+        """Note what must be known before anybody sees the end: who is asked, for example."""
         try:
             async with asyncio.timeout(_FREE_WITHIN):
-                await self._ended(self.request, terminal)
+                await noting
         except Exception as error:
-            log_failure(_logger, f"the questions of run {self.run_input.run_id!r} could not be noted", error)
+            log_failure(_logger, f"{what} of run {self.run_input.run_id!r} could not be noted", error)
 
     def _fail(self, error: Exception) -> None:
         if self.record.ended:

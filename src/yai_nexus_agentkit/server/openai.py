@@ -26,7 +26,7 @@ from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
 from yai_nexus_agentkit.errors import ThreadBusyError, ThreadNotFoundError
 from yai_nexus_agentkit.protocol.request import empty_request
 from yai_nexus_agentkit.runs.board import Board
-from yai_nexus_agentkit.runs.identity import Identity
+from yai_nexus_agentkit.runs.identity import Identity, ThreadRef
 from yai_nexus_agentkit.runs.live_run import LiveRun
 from yai_nexus_agentkit.runs.operations import OperationCancelledError
 from yai_nexus_agentkit.runs.restored import restored
@@ -215,7 +215,7 @@ class OpenAI:
         if chat.shown.reference:
             stack.push_async_callback(self._forget, caller, chat.shown.thread_id)
         else:
-            stack.push_async_callback(self._note, caller, chat.shown.thread_id, answer)
+            wanted = replace(wanted, before_end=partial(self._note, wanted.thread, answer))
 
         async def start() -> LiveRun:
             with self._choosing(key):
@@ -347,11 +347,11 @@ class OpenAI:
         with self._board() as board:
             return (await board.notes(_REWRITTEN, caller.thread(thread_id).key)).keys()
 
-    async def _note(self, caller: Caller, thread_id: str, answer: Encoder) -> None:
+    async def _note(self, thread: ThreadRef, answer: Encoder) -> None:
         """Note the messages whose text the reader has as it was before the graph rewrote it."""
         for own in answer.rewritten if isinstance(answer, Chunks) else ():
-            with suppress(StoreUnavailableError), self._board() as board:
-                await board.put(_REWRITTEN, caller.thread(thread_id).key, own, "1", keep=_REWRITTEN_KEPT)
+            with self._board() as board:
+                await board.put(_REWRITTEN, thread.key, own, "1", keep=_REWRITTEN_KEPT)
 
     @contextmanager
     def _board(self) -> Iterator[Board]:
