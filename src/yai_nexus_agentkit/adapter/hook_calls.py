@@ -9,7 +9,15 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ag_ui.core import ActivityMessage, BaseEvent, Message, ReasoningMessage, RunAgentInput, ToolMessage
+from ag_ui.core import (
+    ActivityMessage,
+    BaseEvent,
+    Message,
+    MessagesSnapshotEvent,
+    ReasoningMessage,
+    RunAgentInput,
+    ToolMessage,
+)
 from ag_ui.core import BaseMessage as TextualMessage
 from pydantic import BaseModel
 
@@ -26,6 +34,7 @@ __all__ = [
     "error_text",
     "guarded",
     "shown_messages",
+    "shown_snapshot",
     "shown_state",
 ]
 
@@ -185,6 +194,16 @@ def shown_messages(run: RunContext, messages: list[Message]) -> list[Message]:
         return messages
     shown: list[Message] = call_hook("on_messages", hook, [m.model_copy(deep=True) for m in messages], run)
     return shown
+
+
+def shown_snapshot(run: RunContext, snapshot: MessagesSnapshotEvent) -> list[BaseEvent]:
+    """The events that the hooks `on_messages` and `on_event` make of a snapshot outside of the run's own stream.
+
+    Raises `HookError`.
+    """
+    shown = snapshot.model_copy(update={"messages": shown_messages(run, list(snapshot.messages))})
+    hook = run.hooks.on_event
+    return [shown] if hook is None else list(call_hook("on_event", hook, shown, run))
 
 
 def guarded(run: RunContext, name: str, function: Callable[..., Any], instead: Any, *more: Any) -> Callable[[Any], Any]:

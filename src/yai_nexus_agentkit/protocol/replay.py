@@ -7,8 +7,8 @@ before the run, then its events from the first one on. Clients from before 1.0 r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias, cast
 
 from ag_ui.core import (
     ActivityDeltaEvent,
@@ -151,6 +151,10 @@ class Compacted:
         return event if pieces is None or len(pieces) == 1 else event.model_copy(update={"delta": "".join(pieces)})
 
 
+Shown: TypeAlias = Callable[[MessagesSnapshotEvent], Iterable[BaseEvent]]
+"""Makes of a snapshot what clients may see of it."""
+
+
 class Replay:
     """A run so far, for viewers who come now."""
 
@@ -174,17 +178,19 @@ class Replay:
         if not self._events.put(event) and (row := _SPANS.get(type(event))) is not None:
             self._note(event, row)
 
-    def events(self) -> list[BaseEvent]:
-        """For a viewer who comes now: ``RUN_STARTED``, the state, the messages before the run, then its events."""
-        shown = self._events.events()
-        start = next((n for n, event in enumerate(shown) if row_of(event.type).entity is RUN), None)
-        first = [] if start is None else [shown.pop(start)]
+    def events(self, shown: Shown | None = None) -> list[BaseEvent]:
+        """For a viewer who comes now: ``RUN_STARTED``, the state, the messages before the run, then its events.
+        `shown`: what clients may see of these messages; the run's own events are what its client was sent."""
+        own = self._events.events()
+        start = next((n for n, event in enumerate(own) if row_of(event.type).entity is RUN), None)
+        first = [] if start is None else [own.pop(start)]
         messages = self._base
         if self.thoughts:
             # A snapshot removes half a thought of a client only if it holds reasoning itself.
             messages = [*messages, ReasoningMessage(id=self.thoughts[0], content="")]
-        state = [shown.pop(0)] if shown and isinstance(shown[0], StateSnapshotEvent) else []
-        return [*first, *state, MessagesSnapshotEvent(messages=messages), *shown]
+        state = [own.pop(0)] if own and isinstance(own[0], StateSnapshotEvent) else []
+        before = MessagesSnapshotEvent(messages=messages)
+        return [*first, *state, *([before] if shown is None else shown(before)), *own]
 
     def sent(self) -> list[BaseEvent]:
         """The run's own events."""

@@ -10,7 +10,7 @@ from ag_ui.core import BaseEvent, MessagesSnapshotEvent, ReasoningMessage, RunAg
 
 from yai_nexus_agentkit.errors import AGUIAdapterError, EncodingError
 from yai_nexus_agentkit.protocol.events import TERMINAL
-from yai_nexus_agentkit.protocol.replay import Replay
+from yai_nexus_agentkit.protocol.replay import Replay, Shown
 
 __all__ = ["Feed", "Viewer"]
 
@@ -69,14 +69,14 @@ class Feed:
         self._starter = viewer
         self._viewers.append(viewer)
 
-    def join(self, viewer: Viewer) -> None:
-        """A further viewer: it gets what was sent so far in a short form, then what comes.
+    def join(self, viewer: Viewer, shown: Shown | None = None) -> None:
+        """A further viewer: it gets what was sent so far in short, then what comes. `shown`: as of `Replay.events`.
 
-        Raises `EncodingError`, and ValueError if the feed is not `joinable`.
+        Raises `EncodingError`, what `shown` raises, and ValueError if the feed is not `joinable`.
         """
         if self._replay is None:
             raise ValueError("the run has become too long to be joined")
-        for event in self._replay.events():
+        for event in self._replay.events(shown):
             viewer.put(event)
         if self.terminal is not None:
             viewer.end(self.terminal)

@@ -24,6 +24,7 @@ from ag_ui.core import (
 from yai_nexus_agentkit.adapter.control import RunControl
 from yai_nexus_agentkit.adapter.run_context import Attempt
 from yai_nexus_agentkit.errors import AGUIAdapterError, Code, OverloadedError
+from yai_nexus_agentkit.protocol.replay import Shown
 from yai_nexus_agentkit.runs.feed import Feed, Viewer
 from yai_nexus_agentkit.runs.identity import Identity, ThreadRef, run_config
 from yai_nexus_agentkit.runs.kept import NOTED, Keeper
@@ -153,13 +154,13 @@ class LiveRun:
         task = self.task = asyncio.get_running_loop().create_task(self._work(failure), name="agui-run")
         return task
 
-    async def join(self, viewer: Viewer) -> None:
+    async def join(self, viewer: Viewer, shown: Shown | None = None) -> None:
         """Show the run to a further viewer, from its first event on. Raises as `Feed.join` does."""
         if self._orphan is not None:
             self._orphan.cancel()
             self._orphan = None
         await asyncio.wait((self._started,))
-        self.feed.join(viewer)
+        self.feed.join(viewer, shown)
 
     def stop(self) -> None:
         """End it as cancelled."""

@@ -12,6 +12,7 @@ from ag_ui.core import BaseEvent
 
 from yai_nexus_agentkit.errors import AGUIAdapterError, Code, OverloadedError
 from yai_nexus_agentkit.protocol.events import row_of
+from yai_nexus_agentkit.protocol.replay import Shown
 from yai_nexus_agentkit.protocol.request import parse_request
 from yai_nexus_agentkit.runs.feed import Feed, Viewer
 from yai_nexus_agentkit.runs.log import Entry, RunHead, RunLog
@@ -45,10 +46,10 @@ class RemoteRun:
         """The log was read; it may be empty for a moment, and no viewer can do without the first event."""
         self.task = asyncio.get_running_loop().create_task(self._follow(), name="agui-follower")
 
-    async def join(self, viewer: Viewer) -> None:
+    async def join(self, viewer: Viewer, shown: Shown | None = None) -> None:
         """Show the run to a viewer. Raises as `Feed.join` does."""
         await self._caught_up.wait()
-        self.feed.join(viewer)
+        self.feed.join(viewer, shown)
 
     def too_slow(self, viewer: Viewer) -> None:
         """A viewer reads too slowly. It loses its view."""

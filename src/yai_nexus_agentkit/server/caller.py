@@ -100,7 +100,7 @@ class Caller:
         if store is None:
             raise ThreadNotFoundError("there is no such thread")
         thread = self.thread(thread_id)
-        return StoredThread(thread, store, self._outside_run(adapter, thread))
+        return StoredThread(thread, store, self.outside_run(adapter, thread))
 
     async def history(self, thread_id: str, *, media: bool = False) -> Sequence[Message]:
         """The messages of a thread; none if there is no such thread. `media`: with those of tools, which older clients
@@ -131,7 +131,7 @@ class Caller:
         scheme = url.scheme.replace("ws", "http")  # a web socket's
         return f"{scheme}://{url.netloc}{quote(path)}/threads/{quote(thread.id, safe='')}/media/"
 
-    def _outside_run(self, adapter: AGUIAdapter, thread: ThreadRef) -> RunContext:
+    def outside_run(self, adapter: AGUIAdapter, thread: ThreadRef) -> RunContext:
         """The context of hooks outside a run. A peer that names no version gets what old clients read."""
         asked = empty_request(thread.id, self.request.query_params.get("protocolVersion"))
         return RunContext(

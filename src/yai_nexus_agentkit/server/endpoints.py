@@ -13,6 +13,7 @@ from typing import TypeVar
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 
+from yai_nexus_agentkit.adapter.hook_calls import shown_snapshot
 from yai_nexus_agentkit.errors import ThreadNotFoundError, own_text
 from yai_nexus_agentkit.protocol.request import peer_declares
 from yai_nexus_agentkit.runs.identity import ThreadRef
@@ -134,9 +135,9 @@ class Endpoints:
         encoder, store = posted.encoder(), adapter.threads()
         kept = Kept() if store is None else await self.kept(thread, [m.id for m in asked.messages])
         if run is not None:
-            return Found(
-                encoder=encoder, kept=kept, run=run, older=peer_declares(run.run_input) and not peer_declares(asked)
-            )
+            older = peer_declares(run.run_input) and not peer_declares(asked)
+            shown = partial(shown_snapshot, caller.outside_run(adapter, thread))
+            return Found(encoder=encoder, kept=kept, run=run, older=older, shown=shown)
         known = store is not None and await self.in_time(store.exists(thread.key))
         facts, limit = caller.facts(thread), self.settings.store_timeout
         encode = await gate(thread, encoder.encode) if known else encoder.encode

@@ -12,6 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from yai_nexus_agentkit.errors import Code, ThreadBusyError
+from yai_nexus_agentkit.protocol.replay import Shown
 from yai_nexus_agentkit.runs.feed import Viewer
 from yai_nexus_agentkit.runs.identity import ThreadRef
 from yai_nexus_agentkit.runs.kept import Kept
@@ -153,13 +154,15 @@ class Found:
     run: LiveRun | RemoteRun | None = None
     older: bool = False
     """The viewer's client knows less of AG-UI than the one that started the run."""
+    shown: Shown | None = None
+    """What clients may see of the messages before the run."""
     frames: AsyncGenerator[bytes, None] | None = None
     """The thread, where no run is active. None: there is no such thread."""
 
     def response(self, settings: ServerSettings, refuse: Refuse) -> Response:
         """The HTTP response. `refuse`: makes the one that is sent if the run cannot be joined."""
         if self.run is not None:
-            return _JoinResponse(self.run, self.encoder, settings, refuse, older=self.older, kept=self.kept)
+            return _JoinResponse(self, self.run, settings, refuse)
         return StreamingResponse(self.whole(), self.encoder.status, dict(self.encoder.headers))
 
     async def whole(self) -> AsyncIterator[bytes]:
@@ -176,23 +179,20 @@ class _JoinResponse(_Streamed):
 
     def __init__(
         self,
+        found: Found,
         run: LiveRun | RemoteRun,
-        encoder: Encoder,
         settings: ServerSettings,
         refuse: Refuse,
-        *,
-        older: bool,
-        kept: Kept,
     ) -> None:
-        super().__init__(encoder, settings, refuse)
-        self._run, self._older, self._kept = run, older, kept
+        super().__init__(found.encoder, settings, refuse)
+        self._found, self._run = found, run
 
     async def stream(self, sink: HttpSink, scope: Scope, receive: Receive, send: Send) -> None:
         """Write the run, from its beginning."""
-        run = self._run
-        view = LateView(self.encoder, sink, self.settings, run.too_slow, older=self._older, kept=self._kept)
+        found, run = self._found, self._run
+        view = LateView(self.encoder, sink, self.settings, run.too_slow, older=found.older, kept=found.kept)
         try:
-            await run.join(view)
+            await run.join(view, found.shown)
         except Exception as error:
             await self.refuse(error)(scope, receive, send)
             return

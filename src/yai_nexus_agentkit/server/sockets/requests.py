@@ -112,7 +112,7 @@ class SocketRequest:
             kept=found.kept,
         )
         gate = self._gate(view, thread, await self._caller.adapter())
-        await run.join(gate)
+        await run.join(gate, found.shown)
         await view.show(lambda _: run.feed.leave(gate))
 
     def _gate(self, view: View, thread: ThreadRef, adapter: AGUIAdapter) -> Gate:
