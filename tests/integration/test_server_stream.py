@@ -455,14 +455,14 @@ async def test_a_busy_thread_is_refused_before_the_stream() -> None:
 @pytest.mark.parametrize("busy", ["reject", "wait"])
 async def test_a_blocked_event_loop_costs_no_run_its_thread(busy: Any) -> None:
     """Whoever blocks the loop keeps all others from renewing their locks; none of them crashed."""
-    blocked = asyncio.Event()
+    blocked, go_on = asyncio.Event(), asyncio.Event()
 
     async def agent(state: MessagesState) -> dict[str, Any]:
         if len(state["messages"]) == 1:
             await asyncio.sleep(0.05)
             time.sleep(0.7)
             blocked.set()
-            await asyncio.sleep(1)
+            await (asyncio.sleep(1) if busy == "wait" else go_on.wait())
         return {"messages": [("ai", f"answer {len(state['messages'])}")]}
 
     app = app_of(in_a_row({"agent": agent}), lease=0.3, busy=busy)
@@ -471,6 +471,7 @@ async def test_a_blocked_event_loop_costs_no_run_its_thread(busy: Any) -> None:
     early = post(app, run_body("early", run="r2")) if busy == "wait" else None
     await blocked.wait()
     late = await call(app, "POST", "/", run_body("late", run="r3"))
+    go_on.set()
     for exchange in (first, other, *([early] if early else [])):
         await exchange.end()
         assert exchange.types()[-1] == "RUN_FINISHED"

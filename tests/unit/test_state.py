@@ -362,6 +362,24 @@ def test_few_changes_of_a_long_list_are_small() -> None:
     assert len(assert_brings({"rows": rows}, {"rows": new})) == 2
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda rows: rows.append({"id": "new"}),
+        lambda rows: rows.insert(-10, {"id": "new"}),
+        lambda rows: rows.pop(),
+        lambda rows: rows.pop(20),
+    ],
+    ids=["append", "insert", "remove", "remove early"],
+)
+def test_an_early_change_and_another_length_are_small(change: Any) -> None:
+    rows = [{"id": number, "text": f"row number {number}"} for number in range(1000)]
+    new = [dict(row) for row in rows]
+    new[5]["text"] = "changed"
+    change(new)
+    assert len(assert_brings({"rows": rows}, {"rows": new})) == 2
+
+
 def test_a_value_inside_is_changed_there() -> None:
     keep = {"text": "long " * 100}
     patch = assert_brings({"a": {"keep": keep, "rows": [1, 2, 3]}}, {"a": {"keep": keep, "rows": [7, 8, 9]}})

@@ -30,6 +30,9 @@ _REWRITTEN = 1_000
 """Changed items above which no patch is looked for: aligning two lists takes time by the square of what changed (2,500
 of 5,000 numbers filtered out: 3 s), for a patch that is mostly longer than the value."""
 
+_WALKED = 4_000
+"""Items of two lists above which they are not walked in step: jsonpatch takes 15 ms for 2,000."""
+
 
 def key_name(key: Any) -> str | None:
     """A top-level key as text, as the client has it; None for the one that no client patch may address."""
@@ -218,7 +221,8 @@ def _moved_on(path: str, by: int) -> str:
 
 
 def _changed_items(old: Any, new: Any) -> int:
-    """An upper estimate. Items of lists of different lengths count from the first difference to the last."""
+    """An upper estimate. Items of lists of different lengths count from the first difference to the last, or, if that
+    is too much, in their places: an early one was changed, and one was added."""
     if old == new:
         return 0
     if isinstance(old, dict) and isinstance(new, dict):
@@ -228,4 +232,7 @@ def _changed_items(old: Any, new: Any) -> int:
     if len(old) == len(new):
         return sum(map(_changed_items, old, new))
     head, tail = _common_ends(old, new)
-    return len(old) + len(new) - 2 * (head + tail)
+    between = len(old) + len(new) - 2 * (head + tail)
+    if not _REWRITTEN < between <= _WALKED:
+        return between
+    return min(between, sum(map(_changed_items, old, new)) + abs(len(old) - len(new)))
