@@ -4,7 +4,6 @@ the state returns with them."""
 from __future__ import annotations
 
 import operator
-import time
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
@@ -21,9 +20,9 @@ from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
 from tests.support.graphs import Graph, in_a_row
-from tests.support.heap import quiet_heap
 from tests.support.histories import strict_model
 from tests.support.people import EACH_PEER, Peer, Tab, held
+from tests.support.timing import drained
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
 from yai_nexus_agentkit.orchestration.approvals import require_approval
 from yai_nexus_agentkit.orchestration.client_tools import client_tools
@@ -388,15 +387,12 @@ async def test_going_back_in_a_long_conversation_in_pieces(peer: Peer, saver: Ba
     graph = piecewise(saver)
     adapter = AGUIAdapter(graph)
 
-    async def run(messages: list[Any]) -> float:
-        began = time.process_time()
+    async def run(messages: list[Any]) -> None:
         async for _ in adapter.run(run_input(messages, thread_id="t")):
             pass
-        return time.process_time() - began
 
     async def timed(messages: list[Any]) -> float:
-        with quiet_heap():
-            return await run(messages)
+        return await drained(adapter.run(run_input(messages, thread_id="t")))
 
     for number in range(150):
         await run([user(str(number))])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import time
 from typing import Annotated, Any
 
 import pytest
@@ -16,10 +15,10 @@ from langgraph.graph import MessagesState
 from langgraph.types import interrupt
 
 from tests.support.graphs import Graph, in_a_row, tool_loop
-from tests.support.heap import quiet_heap
 from tests.support.histories import strict_model
 from tests.support.people import EACH_PEER, Peer, Tab, held
 from tests.support.serving import living, post
+from tests.support.timing import drained
 from yai_nexus_agentkit import AGUIAdapter
 from yai_nexus_agentkit.server import ServerSettings, create_app
 from yai_nexus_agentkit.testing import ScriptedChatModel, run_input, tool_calls_part
@@ -297,15 +296,12 @@ async def test_going_back_in_a_thread_of_450_checkpoints(peer: Peer, saver: Base
     adapter = AGUIAdapter(graph)
     config: RunnableConfig = {"configurable": {"thread_id": "t"}}
 
-    async def run(*messages: dict[str, Any]) -> float:
-        began = time.process_time()
+    async def run(*messages: dict[str, Any]) -> None:
         async for _ in adapter.run(run_input(messages, thread_id="t")):
             pass
-        return time.process_time() - began
 
     async def timed(*messages: dict[str, Any]) -> float:
-        with quiet_heap():
-            return await run(*messages)
+        return await drained(adapter.run(run_input(messages, thread_id="t")))
 
     def said(text: str) -> dict[str, Any]:
         return {"id": f"u-{text}", "role": "user", "content": text}
