@@ -11,6 +11,7 @@ A region of a page stands between two comments::
 - ``tree of MODULE``: the indented block of a module's docstring
 - ``arguments of COMMAND``: the arguments of a subcommand that belong to no group, as a table; ``arguments of COMMAND:
   GROUP`` those of a group
+- ``rules of MAPPING``: names and their meaning, as a table
 - ``events of NAME: KINDS``: the events that the page's Python blocks above left in a variable, one JSON object per
   line; KINDS are patterns such as ``TEXT_MESSAGE_*``, and ``+metadata`` shows metadata too
 
@@ -150,6 +151,12 @@ def tree(path: str) -> str:
     return "\n".join(["```text", *(line[4:] for line in lines[start:end]), "```"])
 
 
+def rules(path: str) -> str:
+    """A mapping of names to their meaning, as a table."""
+    rows = [f"| `{name}` | {text} |" for name, text in _target(path).items()]
+    return "\n".join(["| name | meaning |", "| --- | --- |", *rows])
+
+
 def arguments(path: str) -> str:
     """The arguments of a subcommand, or of one of its groups, as a table."""
     command, _, title = path.partition(":")
@@ -188,6 +195,7 @@ _FROM_CODE: Mapping[str, Callable[[str], str]] = {
     "arguments": arguments,
     "fields": fields,
     "members": members,
+    "rules": rules,
     "tree": tree,
 }
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.support.command_line import project_in, run_main
 from tests.support.screen import command, in_a_terminal
 
 AGENT = """
@@ -130,3 +134,69 @@ def test_all_events_can_be_shown(folder: Path) -> None:
 
     assert code == 0
     assert "STEP_STARTED       ┌ agent\nTEXT_MESSAGE       │ a, message 1\nSTEP_FINISHED      └\n" in shown
+
+
+CHANGING = """
+from langchain_core.messages import AIMessage, RemoveMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from yai_nexus_agentkit.testing import ScriptedChatModel
+
+model = ScriptedChatModel(script=lambda messages: ["My secret\\nis 7."])
+
+class State(MessagesState):
+    kept: AIMessage
+
+async def say(state):
+    return {"messages": [await model.ainvoke(state["messages"])]}
+
+def rewrite(state):
+    return {"messages": [AIMessage("It is a secret.", id=state["messages"][-1].id)]}
+
+def remove(state):
+    return {"messages": [RemoveMessage(id=state["messages"][-1].id)], "kept": state["messages"][-1]}
+
+def restore(state):
+    return {"messages": [state["kept"]]}
+
+async def own(state):
+    await model.ainvoke(state["messages"])
+    return {"messages": [("ai", "It is a secret.")]}
+
+async def copy(state):
+    return {"messages": [("ai", (await model.ainvoke(state["messages"])).text)]}
+
+def made_of(*nodes):
+    builder = StateGraph(State).add_sequence(nodes).add_edge(START, nodes[0].__name__)
+    return builder.compile(checkpointer=InMemorySaver())
+
+rewriting, removing, restoring = made_of(say, rewrite), made_of(say, remove), made_of(say, remove, restore)
+replacing, copying = made_of(own), made_of(copy)
+"""
+SAID = "  My secret\n  is 7.\n"
+REWRITTEN = '  "My secret is 7." was rewritten:\n  It is a secret.\n'
+REMOVED = '  "My secret is 7." was removed\n'
+
+
+@pytest.mark.parametrize("source", ["events", "callbacks"])
+@pytest.mark.parametrize(
+    ("agent", "more"),
+    [
+        ("rewriting", REWRITTEN),
+        ("replacing", REWRITTEN),
+        ("removing", REMOVED),
+        ("restoring", REMOVED + SAID),
+        ("copying", ""),
+    ],
+)
+def test_the_person_reads_what_became_of_an_answer(
+    agent: str, more: str, source: str, capsys: Any, monkeypatch: Any, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    with project_in(tmp_path, capsys, monkeypatch) as project:
+        project.write("changing.py", CHANGING)
+        monkeypatch.setattr(sys, "stdin", io.StringIO("a\nb\n"))
+        result = run_main(capsys, "chat", f"changing:{agent}", "--source", source)
+        assert result.out.partition("chat.\n")[2] == f"> a\n{SAID}{more}> b\n{SAID}{more}> \n"
+        shown = project.run(f"changing:{agent}", "a", "--source", source).out
+    assert shown.count("was rewritten:\n") + shown.count("was removed\n") == (more != "")

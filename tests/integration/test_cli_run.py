@@ -245,6 +245,44 @@ def test_rules_that_exist_can_be_ignored(project: Project, name: str) -> None:
     assert project.verify("my_agent:echoing", "--ignore", name).code == 0
 
 
+LEGAL = """
+from langchain_core.messages import AIMessage, RemoveMessage
+from langgraph.graph import START, MessagesState, StateGraph
+from yai_nexus_agentkit.testing import ScriptedChatModel
+
+model = ScriptedChatModel(script=lambda messages: ["Hello"])
+
+async def say(state):
+    return {"messages": [await model.ainvoke(state["messages"])]}
+
+async def copy(state):
+    return {"messages": [("ai", (await model.ainvoke(state["messages"])).text)]}
+
+def remove(state):
+    return {"messages": [RemoveMessage(id=state["messages"][-1].id)], "kept": state["messages"][-1]}
+
+def restore(state):
+    return {"messages": [state["kept"]]}
+
+class State(MessagesState):
+    kept: AIMessage
+
+copying = StateGraph(State).add_sequence([copy]).add_edge(START, "copy").compile()
+restoring = StateGraph(State).add_sequence([say, remove, restore]).add_edge(START, "say").compile()
+"""
+
+
+@pytest.mark.parametrize(("agent", "advised"), [("copying", 1), ("restoring", 0)])
+def test_what_is_unwise_is_legal(project: Project, agent: str, advised: int) -> None:
+    project.write("legal.py", LEGAL)
+    result = project.verify(f"legal:{agent}", "--advice")
+    assert result.code == 0
+    assert result.out.count("legal, but unwise: run 0 event") == result.out.count("[id-drift]") == advised
+    assert result.out.endswith("\nconformant\n")
+    report = json.loads(project.verify(f"legal:{agent}", "--advice", "--json").out)
+    assert (report["ok"], report["problems"], len(report["advice"])) == (True, [], advised)
+
+
 # ---------------------------------------------------------------- how a run ends
 
 

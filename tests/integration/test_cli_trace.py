@@ -407,3 +407,28 @@ def test_a_snapshot_replaces_what_a_client_holds() -> None:
     assert client.request()["messages"] == messages[:1]
     assert client.call("c") == {"name": "look", "arguments": "[1]"}
     assert client.call("d") is None
+
+
+def held(**texts: Any) -> Event:
+    messages = [{"id": own, "role": "assistant", "content": text} for own, text in texts.items()]
+    return {"type": "MESSAGES_SNAPSHOT", "messages": messages}
+
+
+@pytest.mark.parametrize(
+    ("events", "notes"),
+    [
+        ([*text("m", "one"), held(m="two")], ['"one" was rewritten:', "two"]),
+        ([*text("m", "one"), held(m="")], ['"one" was removed']),
+        ([*text("m", "one"), held(m="one ")], []),
+        ([*text("m", "one"), held(x="one")], []),
+        ([*text("m", "one"), held(x="two")], ['"one" was removed']),
+        ([*text("m", "one", end=False), held(m="on")], []),
+        ([{**text("m", "one")[0], "subagentRunId": "s"}, *text("m", "one")[1:], held()], []),
+        ([*text("m", "one"), {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}, held()], []),
+        ([*text("m", "long " * 20), held()], [f'"{("long " * 20)[:40]}…" was removed']),
+    ],
+)
+def test_of_any_server_the_person_reads_which_answers_changed(events: list[Event], notes: list[str]) -> None:
+    lines = shown(*events, width=100)
+    at = next(n for n, line in enumerate(lines) if line.startswith("MESSAGES_SNAPSHOT"))
+    assert [line.strip() for line in lines[at + 1 :]] == notes

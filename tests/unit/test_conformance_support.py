@@ -39,6 +39,11 @@ def greeting(text: str = "hi") -> list[dict[str, Any]]:
     ]
 
 
+def restated(*ids: str, text: str = "hi") -> dict[str, Any]:
+    messages = [{"id": own, "role": "assistant", "content": text} for own in ids]
+    return {"type": "MESSAGES_SNAPSHOT", "messages": messages}
+
+
 @pytest.mark.parametrize("client", CLIENTS)
 def test_every_client_judges_the_fixtures_as_recorded(verifier: Verifier, client: str) -> None:
     views = verifier.replay([recorded(name) for name in FIXTURES], client, chain=False)
@@ -194,7 +199,7 @@ ADVISED: dict[str, list[dict[str, Any]]] = {
     "no-parent": FIXTURES["tool_no_parent"]["events"],
     "empty-delta": greeting(""),
     "no-base": [*greeting()[:1], {"type": "STATE_DELTA", "delta": []}, *greeting()[-1:]],
-    "id-drift": [*greeting()[:-1], {"type": "MESSAGES_SNAPSHOT", "messages": []}, *greeting()[-1:]],
+    "id-drift": [*greeting()[:-1], restated("x"), *greeting()[-1:]],
 }
 
 
@@ -203,3 +208,27 @@ def test_advice_is_given_on_request(advice: str) -> None:
     assert conformance_problems([ADVISED[advice]], ignore=["version"]) == []
     problems = conformance_problems([ADVISED[advice]], ignore=["version"], advice=True)
     assert len([problem for problem in problems if f"[{advice}]" in problem]) == 1
+
+
+@pytest.mark.parametrize(
+    "snapshots",
+    [
+        [restated()],
+        [restated(), restated("m")],
+        [restated("m", text="rewritten")],
+        [restated("x", text="another one")],
+        [restated("m", "x")],
+    ],
+)
+def test_answers_may_be_removed_restored_and_rewritten(snapshots: list[dict[str, Any]]) -> None:
+    events = [*greeting()[:-1], *snapshots, *greeting()[-1:]]
+    assert conformance_problems(events, advice=True) == []
+
+
+def test_an_id_that_changed_is_found_in_chunks_and_once() -> None:
+    chunks = [{"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "role": "assistant", "delta": "h"}]
+    chunks.append({"type": "TEXT_MESSAGE_CHUNK", "delta": "i"})
+    events = [greeting()[0], *chunks, restated("x"), restated("x"), greeting()[-1]]
+    assert conformance_problems(events, advice=True) == [
+        "run 0 event 3: [id-drift] streamed message 'm' is 'x' in the snapshot"
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 import time
@@ -25,6 +26,7 @@ from yai_nexus_agentkit.testing import (
     ai_message,
     assert_conformant,
     collect,
+    conformance_problems,
     interleave,
     reasoning_part,
     record,
@@ -354,6 +356,39 @@ def test_assert_conformant_takes_one_run_or_several_and_shows_the_stream() -> No
     ]
     with pytest.raises(AssertionError, match="terminal"):
         assert_conformant([])
+
+
+GOOD: list[Any] = [
+    {"type": "RUN_STARTED", "threadId": "t", "runId": "r", "protocolVersion": "1.0"},
+    {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"},
+]
+SSE = "".join(f"data: {json.dumps(event)}\n\n" for event in GOOD)
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        GOOD,
+        tuple(GOOD),
+        [GOOD, GOOD],
+        [json.dumps(event) for event in GOOD],
+        SSE,
+        SSE.encode(),
+        [SSE, GOOD],
+        {"events": SSE},
+        [{"events": GOOD, "input": run_input(thread_id="t", run_id="r")}],
+    ],
+)
+def test_runs_are_taken_in_every_form(runs: Any) -> None:
+    assert conformance_problems(runs) == []
+    assert_conformant(runs)
+
+
+@pytest.mark.parametrize("judge", [conformance_problems, assert_conformant])
+@pytest.mark.parametrize("wrong", [None, 7, [7], [[7]], [GOOD[0], GOOD], GOOD[0], {"events": None}, [None], [GOOD, 7]])
+def test_anything_else_is_a_type_error_that_says_what_to_pass(wrong: Any, judge: Any) -> None:
+    with pytest.raises(TypeError, match=r"^(a run is a list of events, |an event is a model)"):
+        judge(wrong)
 
 
 @pytest.mark.parametrize(

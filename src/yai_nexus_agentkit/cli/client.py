@@ -15,6 +15,7 @@ from uuid import uuid4
 import jsonpatch
 from jsonpointer import JsonPointerException
 
+from yai_nexus_agentkit.cli.changed import Change, changes
 from yai_nexus_agentkit.cli.chunks import Event
 
 __all__ = ["Client"]
@@ -33,6 +34,12 @@ class Client:
         self.state: Any = self._base.pop("state", {})
         self._calls: dict[str, Json] = {}
         """Tool calls of the messages by id."""
+        self._streaming: set[str] = set()
+        """Answers that are being streamed."""
+        self._streamed: set[str] = set()
+        """Answers that were streamed in this run and are complete."""
+        self.changed: list[Change] = []
+        """Answers that the newest ``MESSAGES_SNAPSHOT`` changed."""
 
     @property
     def thread(self) -> str:
@@ -55,6 +62,7 @@ class Client:
 
     def apply(self, event: Event) -> None:
         """Apply an event that is not a chunk."""
+        self._follow(event)
         match event["type"]:
             case "TEXT_MESSAGE_START":
                 self._message(event["messageId"], event.get("role", "assistant"))
@@ -100,6 +108,22 @@ class Client:
         by_id = self._calls if event["subtype"] == "tool-call" else {m["id"]: m for m in self.messages}
         if (entity := by_id.get(event["entityId"])) is not None:
             entity["encryptedValue"] = event["encryptedValue"]
+
+    def _follow(self, event: Event) -> None:
+        """Which answers were streamed, and which of them a snapshot changes."""
+        match event["type"]:
+            case "RUN_STARTED":
+                self._streaming.clear()
+                self._streamed.clear()
+            case "TEXT_MESSAGE_START" if not event.get("subagentRunId"):
+                self._streaming.add(event["messageId"])
+            case "TEXT_MESSAGE_END" if event["messageId"] in self._streaming:
+                self._streaming.remove(event["messageId"])
+                self._streamed.add(event["messageId"])
+            case "MESSAGES_SNAPSHOT":
+                answers = (m for m in self.messages if m["role"] == "assistant" and m["id"] not in self._streaming)
+                texts = {m["id"]: text for m in answers if (text := m.get("content")) and isinstance(text, str)}
+                self.changed = list(changes(texts, event, self._streamed))
 
     def _replace(self, messages: list[Json]) -> None:
         self.messages = messages

@@ -106,12 +106,26 @@ class Trace:
             return ""
         if kind == "RUN_STARTED":
             self._texts.clear()
-        colour, style, text, label = _LINES.get(kind, _OTHER)
-        if (shown := self._label(label or kind)) is None:
+        out = self._line(event)
+        return out + self._changed() if kind == "MESSAGES_SNAPSHOT" else out
+
+    def _line(self, event: Event) -> str:
+        colour, style, text, label = _LINES.get(event["type"], _OTHER)
+        if (shown := self._label(label or event["type"])) is None:
             return ""
         out = "".join(self._page.line("usage", _usage(usage), style="dim") for usage in event.get("usage") or ())
         style = _unusual_style(event) or style
         return out + self._page.line(shown, text(self, event), label_style=colour, style=style)
+
+    def _changed(self) -> str:
+        """The answers that stand on the screen and are no longer the thread's."""
+        out = ""
+        for shown, now in self._client.changed:
+            begun = " ".join(shown.split())
+            which = f'"{begun if len(begun) <= _CALL else f"{begun[:_CALL]}…"}"'
+            out += self.note(f"{which} was rewritten:" if now else f"{which} was removed", "yellow")
+            out += self.note(now) if now else ""
+        return out
 
     def note(self, text: str, style: str = "", label: str = "") -> str:
         """A line that is not an event."""

@@ -65,8 +65,11 @@ async def _stream(args: argparse.Namespace) -> tuple[dict[str, Any], str, float]
 
 def _report(asked: dict[str, Any], body: str, args: argparse.Namespace) -> dict[str, Any]:
     from yai_nexus_agentkit.testing import conformance_problems, parse_sse
+    from yai_nexus_agentkit.testing.rules import ADVICE
 
-    problems = conformance_problems([{"events": body, "input": asked}], advice=args.advice, ignore=args.ignore)
+    found = conformance_problems({"events": body, "input": asked}, advice=args.advice, ignore=args.ignore)
+    advice = [problem for problem in found if any(f"[{name}]" in problem for name in ADVICE)]
+    problems = [problem for problem in found if problem not in advice]
     events = parse_sse(body)
     last = events[-1]
     failed = last["type"] == "RUN_ERROR"
@@ -78,6 +81,7 @@ def _report(asked: dict[str, Any], body: str, args: argparse.Namespace) -> dict[
         "outcome": "error" if failed else (last.get("outcome") or {}).get("type", "success"),
         "error": last["message"] if failed else None,
         "problems": problems,
+        "advice": advice,
         "validator": importlib.util.find_spec("ag_ui_validate") is not None,
     }
 
@@ -102,6 +106,7 @@ def _lines(report: dict[str, Any]) -> list[str]:
         f"outcome: {report['outcome']}" + (f": {report['error']}" if report["error"] else ""),
         f"checked by the event models, the grammar and rules of AG-UI 1.0{more}",
         *(f"  {problem}" for problem in report["problems"]),
+        *(f"  legal, but unwise: {line}" for line in report["advice"]),
         verdict,
     ]
     return list(map(printable, lines))

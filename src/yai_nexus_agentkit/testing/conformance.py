@@ -21,8 +21,10 @@ from yai_nexus_agentkit.testing.runs import Run, WireEvent, wire
 __all__ = ["AnyRun", "assert_conformant", "conformance_problems", "normalise", "parse_sse"]
 
 AnyEvent: TypeAlias = BaseEvent | Mapping[str, Any] | str
-AnyRun: TypeAlias = Sequence[AnyEvent] | Run | Mapping[str, Any] | str
+AnyRun: TypeAlias = Sequence[AnyEvent] | Run | Mapping[str, Any] | str | bytes
 """Events (models, wire dicts or JSON texts), ``{"events": ..., "input": request}``, or SSE text."""
+
+_FORMS = "a run is a list of events, a mapping with 'events', or the text of an SSE response"
 
 _EVENT: TypeAdapter[Any] = TypeAdapter(Event)
 _STRUCTURAL = ("AGUI00", "AGUI10", "AGUI201", "AGUI202", "AGUI203", "AGUI205", "AGUI207", "AGUI40", "AGUI60")
@@ -49,28 +51,38 @@ def normalise(run: AnyRun) -> dict[str, Any]:
     """``{"events": [...], "input": {...} or None}`` for any accepted form of a run.
 
     Raises:
+        TypeError: it is not a run.
         ValueError: it is not strict JSON, or the SSE framing is wrong.
     """
     given: Any = None
     events: Any = run
     if isinstance(run, Mapping):
-        given, events = run.get("input"), run.get("events", run.get("sse", []))
+        given, events = run.get("input"), run.get("events", run.get("sse"))
         if isinstance(given, BaseModel):
             given = json.loads(given.model_dump_json(by_alias=True))
+    if isinstance(events, bytes):
+        events = events.decode()
+    if isinstance(events, Mapping) or not isinstance(events, Iterable):
+        raise TypeError(f"{_FORMS}, not {type(run).__name__}")
     if isinstance(events, str):
         events = parse_sse(events)
     return {"events": [wire(event) for event in events], "input": given}
 
 
-def conformance_problems(runs: Sequence[AnyRun], *, advice: bool = False, ignore: Iterable[str] = ()) -> list[str]:
-    """The problems of the runs of one thread, given in order; each a line with the rule's name in brackets.
+def conformance_problems(
+    runs: AnyRun | Sequence[AnyRun], *, advice: bool = False, ignore: Iterable[str] = ()
+) -> list[str]:
+    """The problems of one run, or of the runs of one thread in order; each a line with the rule's name in brackets.
 
     A run with its request (``{"events": ..., "input": ...}``) is checked more closely: its ids, the known messages and
     calls. `ignore`: names of rules, AGUI codes, or ``model``. `advice`: also report legal but unwise streams.
+
+    Raises:
+        TypeError: something is neither a run nor an event.
     """
     found: list[str] = []
     try:
-        normal = [normalise(run) for run in runs]
+        normal = [normalise(run) for run in _as_runs(runs)]
     except ValueError as error:
         return [f"unreadable run: {error}"]
     thread = ThreadFacts()
@@ -111,14 +123,18 @@ def assert_conformant(runs: AnyRun | Sequence[AnyRun], *, advice: bool = False, 
 
 def _as_runs(runs: Any) -> list[Any]:
     """One run or several as a list of runs: a run is SSE text, a mapping with events, or a list of events."""
-    if isinstance(runs, (str, Mapping)):
+    if isinstance(runs, (str, bytes, Mapping)):
         return [runs]
+    if not isinstance(runs, Iterable):
+        raise TypeError(f"{_FORMS}, not {type(runs).__name__}")
     items = list(runs)
-    first = items[0] if items else None
-    is_event = isinstance(first, BaseEvent) or (isinstance(first, Mapping) and "type" in first)
-    if not items or is_event or (isinstance(first, str) and first.lstrip().startswith("{")):
-        return [items]
-    return items
+    return items if items and not any(map(_is_event, items)) else [items]
+
+
+def _is_event(item: Any) -> bool:
+    if isinstance(item, str):
+        return item.lstrip().startswith("{")
+    return isinstance(item, BaseEvent) or (isinstance(item, Mapping) and not item.keys() & {"events", "sse"})
 
 
 def _short(event: WireEvent) -> str:

@@ -32,7 +32,7 @@ RULES: Mapping[str, str] = {
 """Violations: the stream is wrong."""
 
 ADVICE: Mapping[str, str] = {
-    "id-drift": "a message streamed in this run is missing from a later MESSAGES_SNAPSHOT: its id changed",
+    "id-drift": "a MESSAGES_SNAPSHOT has a streamed message under another id: clients remove it and show it again",
     "no-parent": "without parentMessageId the client invents an assistant message that is named by the call",
     "empty-delta": "an empty text delta is refused by clients before 0.0.50",
     "no-base": "a STATE_DELTA before any STATE_SNAPSHOT, and the request's state is not known here",
@@ -82,7 +82,10 @@ class RunRules:
         self._chunk_lanes: dict[str | None, Entity] = {}
         self._calls: list[str] = []
         self._answered: set[str] = set()
-        self._streamed: set[str] = set()
+        self._streamed: dict[str, list[str]] = {}
+        """The texts of streamed messages, in pieces."""
+        self._chunked = ""
+        """The message that text chunks without an id continue."""
         self._activities = {mid for mid, kind in thread.kinds.items() if kind == "activity"}
 
     def feed(self, position: int, event: _Event) -> list[str]:
@@ -160,15 +163,22 @@ class RunRules:
 
     def _text_opened(self, _position: int, event: _Event) -> list[str]:
         mid = event.get("messageId")
-        if mid is None:
-            return []
-        starts = event["type"] == "TEXT_MESSAGE_START"
-        found = self._claim(event.get("role") or "assistant", mid) if starts or mid not in self._streamed else []
-        self._streamed.add(mid)
+        found: list[str] = []
+        if mid is not None:
+            starts = event["type"] == "TEXT_MESSAGE_START"
+            found = self._claim(event.get("role") or "assistant", mid) if starts or mid not in self._streamed else []
+            self._streamed.setdefault(mid, [])
+            self._chunked = mid
+        self._said(self._chunked, event)
         return found
 
     def _text_content(self, _position: int, event: _Event) -> list[str]:
+        self._said(event.get("messageId"), event)
         return ["[empty-delta]"] if self._advice and event.get("delta") == "" else []
+
+    def _said(self, message_id: Any, event: _Event) -> None:
+        if message_id in self._streamed and isinstance(delta := event.get("delta"), str):
+            self._streamed[message_id].append(delta)
 
     def _reasoning_opened(self, _position: int, event: _Event) -> list[str]:
         mid = event.get("messageId")
@@ -228,10 +238,26 @@ class RunRules:
         for mid in (mid for mid in self._grammar.open_texts if mid not in ids):
             found.append(f"[snapshot] message '{mid}' is still streaming and not in the snapshot")
         if self._advice:
-            drifted = sorted(self._streamed.difference(ids))
-            found += [f"[id-drift] streamed message '{mid}' is not in the snapshot" for mid in drifted]
+            found += self._drifted(event.get("messages") or [])
         self._thread.learn(event.get("messages"))
         return found
+
+    def _drifted(self, messages: Iterable[_Event]) -> Iterable[str]:
+        """A message may be removed, or replaced by another one; but its text is not to come back under a new id."""
+        held = {message.get("id") for message in messages}
+        new = {
+            _words(message["content"]): message.get("id")
+            for message in messages
+            if isinstance(message.get("content"), str) and message.get("id") not in self._thread.kinds
+        }
+        for mid, pieces in self._streamed.items():
+            words = _words("".join(pieces))
+            if mid not in held and words and words in new:
+                yield f"[id-drift] streamed message '{mid}' is '{new[words]}' in the snapshot"
+
+
+def _words(text: str) -> str:
+    return "".join(text.split())
 
 
 _HANDLERS: Mapping[str, Callable[[RunRules, int, _Event], list[str]]] = {

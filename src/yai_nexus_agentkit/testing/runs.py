@@ -65,14 +65,17 @@ def wire(event: BaseEvent | Mapping[str, Any] | str) -> WireEvent:
     """An event as JSON data. Text is parsed; a mapping is checked to be strict JSON.
 
     Raises:
+        TypeError: it is not an event at all.
         ValueError: it is not strict JSON.
     """
     if isinstance(event, str):
         data = read_json(event, max_depth=_DEPTH)
     elif isinstance(event, Mapping):
         data = json.loads(json.dumps(event, allow_nan=False))
-    else:
+    elif isinstance(event, BaseEvent):
         data = json.loads(event.model_dump_json(by_alias=True))
+    else:
+        raise TypeError(f"an event is a model of ag_ui.core, a mapping or JSON text, not {type(event).__name__}")
     if not isinstance(data, dict):
         raise ValueError(f"an event must be a JSON object, not {data!r}")
     return data
