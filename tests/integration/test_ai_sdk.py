@@ -157,14 +157,20 @@ USER: dict[str, Any] = {"id": "u1", "role": "user", "parts": [{"type": "text", "
         ({"id": "c1"}, 422, "messages"),
         ({"id": "c1", "messages": []}, 422, "messages"),
         ({"id": "c1", "messages": [USER] * 4}, 422, "at most 3"),
-        ({"id": "c1", "messages": ["hi"]}, 422, "/messages/0: a message needs an id"),
-        ({"id": "c1", "messages": [{**USER, "id": 7}]}, 422, "needs an id"),
-        ({"id": "c1", "messages": [{**USER, "parts": "hi"}]}, 422, "list of parts"),
-        ({"id": "c1", "messages": [{**USER, "parts": [{"text": "hi"}]}]}, 422, "with a type"),
+        ({"id": "c1", "messages": ["hi"]}, 422, "/messages/0: must be an object"),
+        ({"id": "c1", "messages": [{**USER, "id": 7}]}, 422, "/messages/0/id: must be a string"),
+        ({"id": "c1", "messages": [{**USER, "parts": "hi"}]}, 422, "/messages/0/parts: must be a list"),
+        (
+            {"id": "c1", "messages": [{**USER, "parts": [{"text": "hi"}]}]},
+            422,
+            "/messages/0/parts/0: a part must be an object with a type",
+        ),
         ({"id": "c1", "messages": [{**USER, "parts": USER["parts"] * 9}]}, 422, "at most 8"),
-        ({"id": "c1", "messages": [{**USER, "role": "wizard"}]}, 422, "the role is 'wizard'"),
-        ({"id": "c1", "messages": [{**USER, "role": ["user"]}]}, 422, "the role is"),
+        ({"id": "c1", "messages": [{**USER, "role": "wizard"}]}, 422, "/messages/0/role: must be 'user' or"),
+        ({"id": "c1", "messages": [{**USER, "role": ["user"]}]}, 422, "/messages/0/role"),
         ({"id": "c1", "messages": [USER], "tools": "x"}, 422, "list"),
+        ({"id": "c1", "messages": [{**USER, "parts": [{"type": "text", "text": 4}]}]}, 422, "/messages/0/parts/0/text"),
+        ({"id": "c1", "messages": [USER], "trigger": 5}, 422, "/trigger: must be 'submit-message' or"),
     ],
 )
 async def test_a_body_that_no_page_sends_is_refused_with_the_reason(body: Any, status: int, at: str) -> None:
@@ -178,15 +184,13 @@ async def test_a_body_that_no_page_sends_is_refused_with_the_reason(body: Any, s
 @pytest.mark.parametrize(
     "part",
     [
-        {"type": "dynamic-tool", "toolCallId": 7, "state": "output-available"},
-        {"type": "dynamic-tool", "toolName": ["x"], "toolCallId": "c", "state": "output-available", "output": 1},
-        {"type": "tool-", "toolCallId": "c", "state": "approval-responded", "approval": "yes"},
-        {"type": "tool-x", "toolCallId": "c", "state": "approval-responded", "approval": {"id": 7, "approved": True}},
-        {"type": "text", "text": None, "providerMetadata": {"agui": {"messageId": 7, "metadata": "x"}}},
+        {"type": "tool-", "toolCallId": "c", "state": "approval-responded", "approval": {"id": "7", "approved": True}},
+        {"type": "dynamic-tool", "toolName": "", "toolCallId": "c", "state": "output-available", "output": 1},
+        {"type": "text", "text": "", "providerMetadata": {"agui": {"messageId": 7, "metadata": "x"}}},
         {"type": "reasoning", "text": "hm", "providerMetadata": {"agui": {"messageId": "u1", "encryptedValue": 1}}},
-        {"type": "file", "url": None},
-        {"type": "step-start", "providerMetadata": []},
+        {"type": "step-start", "providerMetadata": {}},
         {"type": "tool-x", "toolCallId": "question:x", "state": "output-available"},
+        {"type": "data-", "data": None},
     ],
 )
 async def test_a_strange_part_costs_no_more_than_itself(part: Any) -> None:

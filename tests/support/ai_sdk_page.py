@@ -31,19 +31,26 @@ class Client:
 
     def read(self, version: int, chunks: Sequence[Any], message: Any = None) -> dict[str, Any]:
         """The message that the client shows. Fails for what it refuses, and for what it forgives."""
-        given = {"ai": version, "chunks": chunks, "message": message}
+        answer = self._asked({"ai": version, "chunks": chunks, "message": message})
+        errors = [chunk["errorText"] for chunk in chunks if chunk["type"] == "error"]
+        assert answer["errors"] == errors, answer
+        assert answer["violations"] == [], answer["violations"]
+        shown: dict[str, Any] = answer["message"]
+        return shown
+
+    def generations(self, chats: Sequence[Any]) -> list[list[int]]:
+        """For each list of messages the generations that have such ones, by their own check."""
+        valid: list[list[int]] = self._asked({"chats": chats})["valid"]
+        return valid
+
+    def _asked(self, given: Mapping[str, Any]) -> Any:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(given) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         assert line, "the client's process ended"
-        answer = json.loads(line)
-        errors = [chunk["errorText"] for chunk in chunks if chunk["type"] == "error"]
-        assert answer["errors"] == errors, answer
-        assert answer["violations"] == [], answer["violations"]
-        shown: dict[str, Any] = answer["message"]
-        return shown
+        return json.loads(line)
 
 
 @contextmanager

@@ -2,9 +2,10 @@
 //   node streams.mjs
 // In: {"ai": 6, "chunks": [...], "message"?: the assistant's message that goes on}
 // Out: {"message": what a page shows, "errors": what the client says, "violations": what it forgives}
+// In: {"chats": [[message, ...], ...]}. Out: {"valid": [[generations that have such messages], ...]}
 import { createInterface } from 'node:readline';
 import { orderChecker } from './ui-stream.mjs';
-import { loadAi } from './lib.mjs';
+import { MAJORS, loadAi } from './lib.mjs';
 
 async function read({ ai: major, chunks, message }) {
   const ai = await loadAi(major), out = { message: null, errors: [] };
@@ -30,4 +31,14 @@ async function read({ ai: major, chunks, message }) {
   return { ...out, violations: checker.close() };
 }
 
-for await (const line of createInterface({ input: process.stdin })) console.log(JSON.stringify(await read(JSON.parse(line))));
+async function validate({ chats }) {
+  const ais = await Promise.all(MAJORS.map(loadAi));
+  const judged = messages => Promise.all(ais.map(ai => ai.safeValidateUIMessages({ messages })));
+  const verdicts = await Promise.all(chats.map(judged));
+  return { valid: verdicts.map(each => MAJORS.filter((_, n) => each[n].success)) };
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const asked = JSON.parse(line);
+  console.log(JSON.stringify(await (asked.chats ? validate : read)(asked)));
+}

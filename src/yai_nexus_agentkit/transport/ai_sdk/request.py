@@ -22,6 +22,7 @@ from yai_nexus_agentkit.protocol.parts import part_from_block
 from yai_nexus_agentkit.protocol.request import RequestLimits, parse_request
 from yai_nexus_agentkit.transport.ai_sdk.calls import QUESTION
 from yai_nexus_agentkit.transport.ai_sdk.conversation import now_named
+from yai_nexus_agentkit.transport.ai_sdk.shape import check_body, check_message
 
 __all__ = ["Asked", "read_request"]
 
@@ -45,15 +46,10 @@ class Asked(NamedTuple):
 
 def read_request(data: Any, limits: RequestLimits) -> Asked:
     """`data`: the posted JSON data. Further members of it become ``forwardedProps``. Raises `RunInputError`."""
-    if not isinstance(data, Mapping):
-        raise RunInputError("the body is not a JSON object")
-    thread, messages = data.get("id"), data.get("messages")
-    if not isinstance(thread, str) or not thread:
-        raise RunInputError("the chat's id is missing", path="/id")
+    check_body(data)
+    thread, messages = data["id"], data["messages"]
     if limits.id is not None and len(thread) > limits.id:
         raise RunInputError(f"{len(thread)} characters; at most {limits.id} are accepted", path="/id")
-    if not isinstance(messages, list) or not messages:
-        raise RunInputError("messages are missing", path="/messages")
     if limits.messages is not None and len(messages) > limits.messages:
         raise RunInputError(f"{len(messages)} entries; at most {limits.messages} are accepted", path="/messages")
     reading = _Reading(limits)
@@ -77,11 +73,9 @@ def read_request(data: Any, limits: RequestLimits) -> Asked:
     return Asked(run_input, last["id"] if goes_on else None, verdicts, reading.warnings)
 
 
-def _tool(name: Any, given: Any) -> dict[str, Any]:
-    """A tool as assistant-ui declares it, in an object by name; what is none is refused with the request."""
-    facts: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
-    described, schema = facts.get("description"), facts.get("parameters")
-    return {"name": name, "description": "" if described is None else described, "parameters": schema or {}}
+def _tool(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool as assistant-ui declares it, in an object by name."""
+    return {"name": name, "description": given.get("description") or "", "parameters": given.get("parameters") or {}}
 
 
 class _Reading:
@@ -97,24 +91,15 @@ class _Reading:
     def message(self, n: int, message: Any) -> None:
         """Take the n-th message. Raises `RunInputError` for one that is none."""
         path = f"/messages/{n}"
-        if not isinstance(message, dict) or not isinstance(message.get("id"), str) or not message["id"]:
-            raise RunInputError("a message needs an id", path=path)
-        parts, most = message.get("parts"), self._limits.entries
-        if not isinstance(parts, list) or not all(
-            isinstance(p, dict) and isinstance(p.get("type"), str) for p in parts
-        ):
-            raise RunInputError("a message needs a list of parts, each with a type", path=f"{path}/parts")
-        if most is not None and len(parts) > most:
-            raise RunInputError(f"{len(parts)} entries; at most {most} are accepted", path=f"{path}/parts")
-        match message.get("role"):
+        check_message(message, path, self._limits.entries)
+        own, parts = message["id"], message["parts"]
+        match message["role"]:
             case "user":
                 self._asked(message, parts, f"{path}/parts")
             case "assistant":
-                self._answered(message["id"], parts, _renamed(message.get("metadata")))
-            case "system":
-                self._add("system", message["id"], content=_text_of(parts))
-            case role:
-                raise RunInputError(f"the role is {role!r}, not user, assistant or system", path=f"{path}/role")
+                self._answered(own, parts, _renamed(message.get("metadata")))
+            case _:
+                self._add("system", own, content="".join(part["text"] for part in parts if part["type"] == "text"))
 
     def _add(self, role: str, own: str, **more: Any) -> dict[str, Any]:
         entry = {"id": own, "role": role, **more}
@@ -145,13 +130,13 @@ class _Reading:
             if kind == "step-start":
                 step += 1
                 continue
-            if kind == "reasoning" and isinstance(part.get("text"), str):
+            if kind == "reasoning":
                 maker = maker or f"{own}-{step}-reasoning-{n}"
                 thought = thoughts.get(maker) or self._add("reasoning", maker, content="", **owner)
                 thoughts[maker] = thought
                 thought |= {"content": thought["content"] + part["text"], **facts}
                 continue
-            spoken, called = kind == "text" and isinstance(part.get("text"), str), _is_call(part)
+            spoken, called = kind == "text", _is_call(part)
             if spoken or (called and part["toolCallId"] not in self._calls):
                 maker = maker or f"{own}-{step}"
                 message = made.get(maker) or self._add("assistant", maker, **owner)
@@ -161,7 +146,7 @@ class _Reading:
                 else:
                     self._calls.add(part["toolCallId"])
                     message.setdefault("toolCalls", []).append({**_call(part), **facts})
-            if called and part.get("state") in _ANSWERED and part.get("preliminary") is not True:
+            if called and part["state"] in _ANSWERED and part.get("preliminary") is not True:
                 answered, call = _facts(part, "resultProviderMetadata"), part["toolCallId"]
                 result = answered.pop("resultId", f"{call}-result")
                 self._add("tool", result, toolCallId=call, **_result(part), **answered, **owner)
@@ -196,24 +181,16 @@ def _renamed(metadata: Any) -> Mapping[str, str]:
 
 
 def _user_part(part: dict[str, Any]) -> dict[str, Any] | None:
-    if part["type"] == "file" and isinstance(part.get("url"), str):
-        block = {**part, "mime_type": part.get("mediaType")}
-        read = part_from_block(block)
+    if part["type"] == "file":
+        read = part_from_block({**part, "mime_type": part["mediaType"]})
         return None if read is None else read.model_dump(by_alias=True, exclude_none=True)
-    if part["type"] == "text" and isinstance(part.get("text"), str):
-        return {"type": "text", "text": part["text"]}
-    return None
-
-
-def _text_of(parts: Sequence[dict[str, Any]]) -> str:
-    return "".join(part["text"] for part in parts if part["type"] == "text" and isinstance(part.get("text"), str))
+    return {"type": "text", "text": part["text"]} if part["type"] == "text" else None
 
 
 def _is_tool(part: Mapping[str, Any]) -> bool:
-    """A call of a tool, or a question that is shown as one."""
-    kind, name = part["type"], part.get("toolName", "")
-    named = bool(name) if kind == "dynamic-tool" else kind.startswith("tool-")
-    return named and isinstance(name, str) and isinstance(part.get("toolCallId"), str)
+    """A call of a tool, or a question that is shown as one. Models may call a tool without a name: that is none."""
+    kind = part["type"]
+    return bool(part["toolName"]) if kind == "dynamic-tool" else kind.startswith("tool-") and kind != "tool-"
 
 
 def _is_call(part: Mapping[str, Any]) -> bool:
@@ -229,34 +206,32 @@ def _call(part: Mapping[str, Any]) -> dict[str, Any]:
 
 def _result(part: Mapping[str, Any]) -> dict[str, Any]:
     if part["state"] == "output-error":
-        text = str(part.get("errorText") or "the tool failed")
+        text = part.get("errorText") or "the tool failed"
         return {"content": text, "error": text}
     if part["state"] == "output-denied":
-        return {"content": str(_approval(part).get("reason") or "The user did not approve the call.")}
+        return {"content": _approval(part).get("reason") or "The user did not approve the call."}
     output = part.get("output")
     return {"content": output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)}
 
 
 def _approval(part: Mapping[str, Any]) -> Mapping[str, Any]:
-    given = part.get("approval")
-    return given if isinstance(given, Mapping) else {}
+    return part.get("approval") or {}
 
 
 def _verdicts(parts: Sequence[dict[str, Any]]) -> dict[str, bool | None]:
-    waiting = [part for part in filter(_is_call, parts) if part.get("state") not in _ANSWERED]
-    said = {part["toolCallId"]: _approval(part).get("approved") for part in waiting}
-    return {call: approved if isinstance(approved, bool) else None for call, approved in said.items()}
+    waiting = [part for part in filter(_is_call, parts) if part["state"] not in _ANSWERED]
+    return {part["toolCallId"]: _approval(part).get("approved") for part in waiting}
 
 
 def _answers(parts: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """The answers in a message: approvals at any position, those to other questions in its last step."""
     several: dict[str, dict[int, dict[str, Any]]] = {}
     for part in filter(_is_tool, parts):
-        own, approval = _approval(part).get("id"), _approval(part)
-        if part.get("state") != "approval-responded" or not isinstance(own, str):
+        if part["state"] != "approval-responded":
             continue
-        approved, reason = approval.get("approved") is True, approval.get("reason")
-        said = {"reason": reason} if isinstance(reason, str) and reason else {}
+        approval = part["approval"]
+        own, approved, reason = approval["id"], approval["approved"], approval.get("reason")
+        said = {"reason": reason} if reason else {}
         interrupt, _, place = own.rpartition(":")
         if interrupt and place.isdecimal():
             decision = {"type": "approve"} if approved else {"type": "reject", **({"message": reason} if said else {})}
@@ -269,9 +244,9 @@ def _answers(parts: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for part in filter(_is_tool, parts[last + 1 :]):
         if part["toolCallId"].startswith(QUESTION):
             asked = part["toolCallId"].removeprefix(QUESTION)
-            if part.get("state") == "output-available":
+            if part["state"] == "output-available":
                 yield _entry(asked, part.get("output"))
-            elif part.get("state") == "output-error":
+            elif part["state"] == "output-error":
                 yield {"interruptId": asked, "status": "cancelled"}
 
 
