@@ -13,7 +13,7 @@ import "./page.css";
 
 const api = "/api/chat/desk";
 
-/** The chat is in the address: a reload finds it, with a run that is under way. */
+/** The chat is in the address: a reload finds it, with a run that is active. */
 const id = new URLSearchParams(location.search).get("chat") ?? crypto.randomUUID();
 history.replaceState(null, "", `?chat=${id}`);
 

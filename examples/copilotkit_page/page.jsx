@@ -13,7 +13,7 @@ import { createRoot } from "react-dom/client";
 import { z } from "zod";
 import "./page.css";
 
-/** The conversation is in the address: a reload finds it, with a run that is under way. */
+/** The conversation is in the address: a reload finds it, with a run that is active. */
 const thread = new URLSearchParams(location.search).get("thread") ?? crypto.randomUUID();
 history.replaceState(null, "", `?thread=${thread}`);
 

@@ -3,7 +3,7 @@ import type { AgentInfo } from "../config.ts";
 import { failureOf } from "./failure.ts";
 import { objectOf } from "./json.ts";
 
-/** The official client, with what the server can do beyond the protocol: join a run under way, and stop it. */
+/** The official client, with what the server can do beyond the protocol: join an active run, and stop it. */
 export class PageAgent extends HttpAgent {
   private readonly info: AgentInfo;
 
@@ -12,7 +12,7 @@ export class PageAgent extends HttpAgent {
     this.info = info;
   }
 
-  /** What `connectAgent()` reads: the run under way, from its beginning, or the thread as it is stored. */
+  /** What `connectAgent()` reads: the active run, from its beginning, or the thread as it is stored. */
   protected override connect(input: RunAgentInput) {
     const there = new HttpAgent({ url: `${this.info.url}/connect`, headers: this.headers, fetch: fetched });
     this.abortController = new AbortController();
