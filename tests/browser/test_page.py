@@ -196,8 +196,16 @@ def test_an_approval_with_other_arguments_survives_a_reload(chat: Browser) -> No
     send(chat, "Pay Ada 50")
     chat.see(QUESTION)
     chat.evaluate("location.reload()")
+    amount = f"{QUESTION} .field:has-text('Amount') input"
     chat.click(f"{QUESTION} button:text-is('Edit')")
-    chat.fill(f"{QUESTION} .field:has-text('Amount') input", "30")
+    chat.fill(amount, "20")
+    chat.click(f"{QUESTION} button:text-is('Back')")
+    chat.click(f"{QUESTION} button:text-is('Edit')")
+    assert chat.value(amount) == "50", "Back forgets what was written"
+    chat.fill(amount, "30")
+    chat.evaluate("location.reload()")
+    chat.see(amount)
+    assert (chat.value(amount), chat.value(MESSAGE)) == ("30", "")
     chat.click("button:has-text('Run with changes')")
     chat.see(f"{ANSWER}:has-text('paid 30 € to Ada')")
     chat.miss(QUESTION)
@@ -208,9 +216,20 @@ def test_a_form_is_made_from_the_schema(chat: Browser) -> None:
     chat.see(f"{QUESTION}:has-text('A few details for your flight to Lisbon')")
     chat.click(f"{QUESTION} button:text-is('Send')")
     chat.see(f"{QUESTION} [aria-invalid=true]")
-    chat.fill(f"{QUESTION} input[type=date]", "2026-12-24")
+    date = f"{QUESTION} input[type=date]"
+    chat.fill(date, "2026-12-24")
+    conversation = chat.evaluate("location.hash")
+    chat.click("button:has-text('New chat')")
+    chat.see("text=What can I do for you?")
+    chat.evaluate("location.reload()")
+    chat.see("text=What can I do for you?")
+    chat.evaluate(f"location.hash = {conversation!r}")
+    chat.see(date)
+    assert chat.value(date) == "2026-12-24"
     chat.click(f"{QUESTION} button:text-is('Send')")
     chat.see(f"{ANSWER}:has-text('Done: booked a flight to Lisbon on 2026-12-24, aisle seat')")
+    chat.see(READY)
+    assert chat.evaluate("Object.keys(sessionStorage)") == [], "what was sent is no draft any more"
 
 
 # ---------------------------------------------------------------- stop, edit, regenerate
@@ -267,6 +286,9 @@ def test_messages_are_edited_and_answers_made_again(chat: Browser) -> None:
     assert chat.evaluate("document.activeElement.ariaLabel") == "Edit message"
     chat.click("button[aria-label='Edit message'] >> nth=0")
     chat.fill(f"{USER} textarea", "weather in Lisbon")
+    chat.evaluate("location.reload()")
+    chat.see(f"{USER} textarea")
+    assert chat.value(f"{USER} textarea") == "weather in Lisbon"
     chat.press(f"{USER} textarea", "Enter")
     assert chat.evaluate(FOCUS) == "Message"
     chat.see(f"{ANSWER}:has-text('27 °C')")

@@ -12,13 +12,14 @@ from urllib.parse import urljoin
 import pytest
 from fastapi import APIRouter, Depends, FastAPI, Header, HTTPException
 from starlette.applications import Starlette
+from starlette.requests import Request
 from starlette.routing import Mount
 
 from tests.support.line_wire import LineWire
 from tests.support.serving import Exchange, call, run_body, talker
 from yai_nexus_agentkit import AGUIAdapter
 from yai_nexus_agentkit.page.files import is_built
-from yai_nexus_agentkit.server import ServerSettings, add_agui_routes, add_page, create_app
+from yai_nexus_agentkit.server import Identity, ServerSettings, add_agui_routes, add_page, create_app
 
 HOME = "<!doctype html><title>A page</title>"
 SCRIPT = "export const agent = 1;\n" * 200
@@ -224,6 +225,36 @@ async def test_the_configuration_names_agents_and_more(files: Path) -> None:
         ],
         "inspector": "../inspector/",
     }
+
+
+def by_header(request: Request) -> Identity:
+    if request.headers["x-user"] == "nobody":
+        raise HTTPException(401, "sign in first")
+    if request.headers["x-user"] == "banned":
+        raise PermissionError("not you")
+    return Identity(user=request.headers["x-user"])
+
+
+async def test_the_configuration_says_whether_it_is_the_same_person(files: Path) -> None:
+    """`user` is a text for one person, the same in each process; None for nobody; not there if all are one user."""
+    app = Starlette()
+    add_page(app, "/agent", settings=ServerSettings(identity=by_header), files=files)
+
+    async def user(name: str) -> Any:
+        answer = await call(app, "GET", "/chat/config.json", headers={"x-user": name})
+        return answer.json.get("user", "all are one")
+
+    ann, again, bob = [await user(name) for name in ("ann", "ann", "bob")]
+    assert ann == again == "cec78459472eed8b9f4625f155fd705a"
+    assert ann != bob
+    assert [await user(name) for name in ("nobody", "banned", "")] == [None, None, "all are one"]
+
+
+async def test_a_resolver_that_fails_for_the_page_is_logged(files: Path, caplog: pytest.LogCaptureFixture) -> None:
+    app = Starlette()
+    add_page(app, "/agent", settings=ServerSettings(identity=by_header), files=files)
+    assert (await config_at(app, "/chat/"))["user"] is None
+    assert "the identity resolver failed for the configuration of the page" in caplog.text
 
 
 async def test_dependencies_guard_all_files(files: Path) -> None:

@@ -19,6 +19,7 @@ __all__ = ["config_of", "first_parts", "page_routes"]
 
 _CONFIG = "config.json"
 Handler = Callable[[Request], Awaitable[Response]]
+Configured = Callable[[Request], Awaitable[Mapping[str, object]]]
 
 
 def first_parts() -> set[str]:
@@ -50,8 +51,9 @@ def config_of(
     return {"title": title, "agents": shown, "inspector": link}
 
 
-def page_routes(config: Mapping[str, object], path: str = "", *, folder: Path = STATIC) -> list[Route]:
-    """The routes of a page at `path`, which has no slash at its end.
+def page_routes(config: Configured, path: str = "", *, folder: Path = STATIC) -> list[Route]:
+    """The routes of a page at `path`, which has no slash at its end. `config`: returns what a request of the page's
+    configuration is answered.
 
     Raises FileNotFoundError if the folder has no build of a page.
     """
@@ -60,7 +62,7 @@ def page_routes(config: Mapping[str, object], path: str = "", *, folder: Path = 
         raise FileNotFoundError(f"the chat page is not built, there is no {folder / INDEX}: {how}")
 
     async def configured(request: Request) -> Response:
-        return JSONResponse(config, headers={**SECURITY, **NO_CACHE})
+        return JSONResponse(await config(request), headers={**SECURITY, **NO_CACHE})
 
     async def with_slash(request: Request) -> Response:
         return RedirectResponse(f"{quote(request.scope['path'].rpartition('/')[2])}/", headers=SECURITY)

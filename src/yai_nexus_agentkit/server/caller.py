@@ -21,7 +21,16 @@ from yai_nexus_agentkit.runs.identity import Identity, ThreadRef
 from yai_nexus_agentkit.server.agents import ServedAgent
 from yai_nexus_agentkit.server.settings import ServerSettings
 
-__all__ = ["Caller", "LaterFacts", "StoredThread"]
+__all__ = ["Caller", "LaterFacts", "StoredThread", "identified"]
+
+
+async def identified(request: HTTPConnection, settings: ServerSettings) -> Identity:
+    """Who sends `request`, as the application says. Raises what its resolver raises; TypeError for no `Identity`."""
+    found = settings.identity(request)  # type: ignore[arg-type]  # a web socket's handshake has what a request has
+    identity = await found if inspect.isawaitable(found) else found
+    if not isinstance(identity, Identity):
+        raise TypeError(f"the identity resolver returned {type(identity).__name__}, not Identity")
+    return identity
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +81,7 @@ class Caller:
     @classmethod
     async def of(cls, request: HTTPConnection, agent: ServedAgent, settings: ServerSettings, end: str = "") -> Caller:
         """Ask the application who sends `request`. Raises what its resolver raises; TypeError for no `Identity`."""
-        found = settings.identity(request)  # type: ignore[arg-type]  # a web socket's handshake has what a request has
-        identity = await found if inspect.isawaitable(found) else found
-        if not isinstance(identity, Identity):
-            raise TypeError(f"the identity resolver returned {type(identity).__name__}, not Identity")
-        return cls(request, identity, agent, settings, end)
+        return cls(request, await identified(request, settings), agent, settings, end)
 
     async def adapter(self) -> AGUIAdapter:
         """The agent for this caller."""

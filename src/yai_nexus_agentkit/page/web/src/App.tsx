@@ -1,10 +1,11 @@
 import { Menu, Moon, PanelRight, Sun } from "lucide-react";
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { addressOf } from "./agent/ids.ts";
+import { forget } from "./agent/kept.ts";
 import { ThreadStore, type View } from "./agent/store.ts";
-import { forgetDraft } from "./chat/Composer.tsx";
 import { Thread } from "./chat/Thread.tsx";
 import { textOfContent } from "./chat/UserMessage.tsx";
-import type { AgentInfo, PageConfig } from "./config.ts";
+import { type AgentInfo, type PageConfig, personOf } from "./config.ts";
 import { Sidebar } from "./panels/Sidebar.tsx";
 import { StatePanel } from "./panels/StatePanel.tsx";
 import { type Threads, useThreads } from "./panels/useThreads.ts";
@@ -12,8 +13,9 @@ import { Guard } from "./ui/Guard.tsx";
 import { focusMessage } from "./ui/focus.ts";
 import { IconButton } from "./ui/IconButton.tsx";
 import { useTheme } from "./ui/useTheme.ts";
-import { addressOf, newPlace, type Place, useAddress } from "./useAddress.ts";
+import { newPlace, type Place, useAddress } from "./useAddress.ts";
 import { useOthers } from "./useOthers.ts";
+import { usePerson } from "./usePerson.ts";
 
 /** The page: a list of conversations, one of them, and what is behind it. */
 export function App({ config }: { config: PageConfig }) {
@@ -21,7 +23,8 @@ export function App({ config }: { config: PageConfig }) {
   const [place, move] = useAddress(names);
   const agent = config.agents.find(({ name }) => name === place.agent) ?? config.agents[0]!;
   const threads = useThreads(agent.url);
-  const [store, tell] = useStore(agent, place, threads, () => move(newPlace(place.agent)));
+  const look = usePerson(personOf(config));
+  const [store, tell] = useStore(agent, place, threads, () => move(newPlace(place.agent)), look);
   const view = useSyncExternalStore(store.subscribe, store.snapshot);
   const [menu, setMenu] = useMenu();
   const [panel, setPanel] = useState(false);
@@ -34,8 +37,8 @@ export function App({ config }: { config: PageConfig }) {
   };
   const remove = async (id: string) => {
     if (!(await threads.remove(id))) return;
-    tell({ thread: id, what: "deleted" });
-    forgetDraft(addressOf(place.agent, id));
+    tell({ address: addressOf(place.agent, id), what: "deleted" });
+    forget(`${addressOf(place.agent, id)} `);
     if (id === place.thread) create();
     else focusMessage();
   };
@@ -113,18 +116,21 @@ const Unshown = () => (
 );
 
 /** The store of the thread, kept in step with the list and with other windows. */
-function useStore(agent: AgentInfo, place: Place, threads: Threads, leave: () => void) {
-  const tell = useOthers(({ thread, what }) => {
+function useStore(agent: AgentInfo, place: Place, threads: Threads, leave: () => void, look: () => Promise<void>) {
+  const own = addressOf(place.agent, place.thread);
+  const tell = useOthers(({ address, what }) => {
     void threads.refresh();
-    if (what === "deleted" && thread === place.thread) leave(); // A message would bring it back.
-    if (what === "started" && thread === place.thread) void store.follows();
+    if (what === "opened") void look();
+    if (what === "deleted") forget(`${address} `);
+    if (what === "deleted" && address === own) leave(); // A message would bring it back.
+    if (what === "started" && address === own) void store.follows();
   });
   // The list's search changes `refresh`, and must not open the thread again.
   const refresh = useRef(threads.refresh);
   refresh.current = threads.refresh;
   const store = useMemo(() => {
     const say = (what: "started" | "ended") => {
-      tell({ thread: place.thread, what });
+      tell({ address: own, what });
       void refresh.current();
     };
     return new ThreadStore(agent, place.thread, { started: () => say("started"), ended: () => say("ended") });

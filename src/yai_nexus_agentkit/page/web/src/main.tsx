@@ -1,7 +1,8 @@
 import type { ReactNode } from "react";
 import { createRoot } from "react-dom/client";
+import { keepFor } from "./agent/kept.ts";
 import { App } from "./App.tsx";
-import { loadConfig } from "./config.ts";
+import { loadConfig, personOf } from "./config.ts";
 import { Guard } from "./ui/Guard.tsx";
 import "./ui/styles/index.css";
 
@@ -9,7 +10,10 @@ const element = document.getElementById("root");
 if (element) {
   const root = createRoot(element);
   loadConfig().then(
-    (config) => root.render(guarded(<App config={config} />)),
+    (config) => {
+      keepFor(personOf(config));
+      root.render(guarded(<App config={config} />));
+    },
     (error: Error) => root.render(<Failed title="This page cannot begin" text={error.message} />),
   );
 }

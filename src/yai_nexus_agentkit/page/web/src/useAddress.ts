@@ -4,9 +4,6 @@ import { newId } from "./agent/ids.ts";
 /** Where the user is: `#/agent/thread`. A thread that `isNew` has no address until something was said in it. */
 export type Place = { agent: string; thread: string; isNew: boolean };
 
-export const addressOf = (agent: string, thread: string): string =>
-  `#/${encodeURIComponent(agent)}/${encodeURIComponent(thread)}`;
-
 export const newPlace = (agent: string): Place => ({ agent, thread: newId(), isNew: true });
 
 /** The place in the address bar, and a function that moves to another one. */

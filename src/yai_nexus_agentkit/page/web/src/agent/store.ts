@@ -10,7 +10,7 @@ import {
 import type { AgentInfo } from "../config.ts";
 import { PageAgent } from "./client.ts";
 import { type Failure, failureOf } from "./failure.ts";
-import { newId } from "./ids.ts";
+import { addressOf, newId } from "./ids.ts";
 import { objectOf, parsed } from "./json.ts";
 import { Kept } from "./kept.ts";
 import { type Notes, noted, nothing } from "./notes.ts";
@@ -47,7 +47,7 @@ export type Watcher = { started: () => void; ended: () => void };
 
 const LOGGED = 5000;
 const WAITS = [500, 1500, 4000, 8000];
-/** A connection that is open for longer shows a run under way. */
+/** A connection that is open for longer shows a run that goes on. */
 const JOINED_AFTER = 600;
 const LOST = "The connection was lost.";
 const UNSENT = "The message did not reach the server.";
@@ -96,7 +96,7 @@ export class ThreadStore {
     this.info = info;
     this.watcher = watcher;
     this.agent = this.opened(threadId);
-    this.unsent = new Kept(`unsent ${info.name} ${threadId}`);
+    this.unsent = new Kept(`${addressOf(info.name, threadId)} unsent`);
   }
 
   subscribe = (listener: () => void): (() => void) => {
@@ -150,7 +150,7 @@ export class ThreadStore {
     this.set({ status: "running", trouble: { message, code: failure.code, retry: null } });
   }
 
-  /** Show the thread as the server has it, and the run that is under way. */
+  /** Show the thread as the server has it, and the run that is active. */
   async join(notice: string | null = null): Promise<void> {
     this.renew();
     this.mine = false;

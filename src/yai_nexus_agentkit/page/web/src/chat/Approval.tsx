@@ -1,26 +1,40 @@
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useRef } from "react";
 import { brief, isObject } from "../agent/json.ts";
+import { forget } from "../agent/kept.ts";
 import { type Action, type Asked, askFor, type Decision } from "../agent/questions.ts";
 import { SchemaForm } from "../form/SchemaForm.tsx";
+import { useKept } from "../ui/useKept.ts";
 import { ValueView } from "../ui/ValueView.tsx";
 
-type Given = { asked: Extract<Asked, { kind: "approval" }>; give: (payload: unknown) => void };
+type Given = {
+  asked: Extract<Asked, { kind: "approval" }>;
+  /** How the names begin under which stays what is decided and written. */
+  draft: string;
+  give: (payload: unknown) => void;
+};
+
+/** Null: nothing is decided. */
+type Decided = Decision | null;
 
 /** May these calls run? Each of them gets a yes, a no, or other arguments. */
-export function Approval({ asked, give }: Given) {
+export function Approval({ asked, draft, give }: Given) {
   const { actions, payload } = asked;
-  const [decisions, setDecisions] = useState<readonly (Decision | undefined)[]>([]);
+  const [decisions, setDecisions] = useKept<readonly Decided[]>(`${draft}decisions`, () => []);
   const box = useRef<HTMLDivElement>(null);
   // The button that had the focus is gone. The next call takes it, and not its "Yes": the key may still be down.
-  const made = decisions.filter((one) => one !== undefined).length;
+  const made = decisions.filter((one) => one !== null).length;
   useEffect(() => {
     if (made > 0) box.current?.querySelector<HTMLElement>(".action:not(.row)")?.focus();
   }, [made]);
-  const decide = (n: number, decision: Decision | undefined) => {
-    const next = actions.map((_, m) => (m === n ? decision : decisions[m]));
+  const decide = (n: number, decision: Decided) => {
+    const next = actions.map((_, m) => (m === n ? decision : (decisions[m] ?? null)));
     setDecisions(next);
-    const all = next.filter((one) => one !== undefined);
-    if (all.length === actions.length) give(payload(all));
+    const all = next.filter((one) => one !== null);
+    if (all.length === actions.length) done(all);
+  };
+  const done = (all: Decision[]) => {
+    setDecisions([]); // If the answer does not arrive, the question is there again.
+    give(payload(all));
   };
   return (
     <div ref={box} className="approval">
@@ -29,16 +43,17 @@ export function Approval({ asked, give }: Given) {
           key={n}
           action={action}
           several={actions.length > 1}
-          decision={decisions[n]}
+          draft={`${draft}${n} `}
+          decision={decisions[n] ?? null}
           decide={(decision) => decide(n, decision)}
         />
       ))}
       {actions.length > 1 && made === 0 && (
         <div className="actions all">
-          <button type="button" className="button" onClick={() => give(payload(actions.map(() => YES)))}>
+          <button type="button" className="button" onClick={() => done(actions.map(() => YES))}>
             Yes to all
           </button>
-          <button type="button" className="button" onClick={() => give(payload(actions.map(() => NO)))}>
+          <button type="button" className="button" onClick={() => done(actions.map(() => NO))}>
             No to all
           </button>
         </div>
@@ -56,16 +71,24 @@ type ActionGiven = {
   action: Action;
   /** Whether it is one of several, so that it has a title of its own. */
   several: boolean;
-  decision: Decision | undefined;
-  decide: (decision: Decision | undefined) => void;
+  draft: string;
+  decision: Decided;
+  decide: (decision: Decided) => void;
 };
 
-function ActionView({ action, several, decision, decide }: ActionGiven) {
-  const [mode, setMode] = useState<"look" | "edit" | "words">("look");
+function ActionView({ action, several, draft, decision, decide }: ActionGiven) {
+  const [mode, setMode] = useKept<"look" | "edit" | "words">(`${draft}mode`, () => "look");
   const heading = several && <p className="ask">{askFor(action)}</p>;
   const group = { className: "action", role: "group", "aria-label": askFor(action), tabIndex: -1 } as const;
   const back = (
-    <button type="button" className="button ghost" onClick={() => setMode("look")}>
+    <button
+      type="button"
+      className="button ghost"
+      onClick={() => {
+        setMode("look");
+        forget(draft);
+      }}
+    >
       Back
     </button>
   );
@@ -74,7 +97,7 @@ function ActionView({ action, several, decision, decide }: ActionGiven) {
       <div className="action row">
         {several && <p className="ask">{[askFor(action), ...Object.values(action.args).map(brief)].join("  ")}</p>}
         <span className="muted">{MADE[decision.type]}</span>
-        <button type="button" className="button small" onClick={() => decide(undefined)}>
+        <button type="button" className="button small" onClick={() => decide(null)}>
           Change
         </button>
       </div>
@@ -90,6 +113,7 @@ function ActionView({ action, several, decision, decide }: ActionGiven) {
           root={root}
           focus
           start={action.args}
+          draft={`${draft}edit`}
           submit={(args) => decide({ type: "edit", args: isObject(args) ? args : {} })}
         >
           <button className="button primary">Run with changes</button>
@@ -102,7 +126,7 @@ function ActionView({ action, several, decision, decide }: ActionGiven) {
     return (
       <div {...group}>
         {heading}
-        <SchemaForm schema={WORDS} focus submit={(text) => decide({ type: "words", text: String(text) })}>
+        <SchemaForm schema={WORDS} focus draft={`${draft}words`} submit={(text) => decide({ type: "words", text: String(text) })}>
           <button className="button primary">Send</button>
           {back}
         </SchemaForm>

@@ -17,14 +17,8 @@ type Given = {
   returned: { content: Content } | null;
 };
 
-const textOf = (draft: string) => new Kept<string>(`text ${draft}`);
-const filesOf = (draft: string) => new Kept<Attachment[]>(`files ${draft}`);
-
-/** For a conversation that is gone. */
-export function forgetDraft(draft: string): void {
-  textOf(draft).value = null;
-  filesOf(draft).value = null;
-}
+const textOf = (draft: string) => new Kept<string>(`${draft} text`);
+const filesOf = (draft: string) => new Kept<Attachment[]>(`${draft} files`);
 
 /** The box for messages. It never moves; Send becomes Stop while the agent works. */
 export function Composer({ draft, status, send, stop, returned }: Given) {
@@ -58,7 +52,9 @@ export function Composer({ draft, status, send, stop, returned }: Given) {
   };
   const submit = () => {
     if (!ready) return;
-    forgetDraft(draft); // The first message of a conversation changes the name.
+    // The first message of a conversation changes the name.
+    textOf(draft).value = null;
+    filesOf(draft).value = null;
     send(contentOf(text.trim(), files));
     setText("");
     setFiles([]);

@@ -2,13 +2,18 @@ import type { Interrupt, ResumeEntry } from "@ag-ui/client";
 import { type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
 import { MessageCircleQuestion } from "lucide-react";
 import { brief } from "../agent/json.ts";
+import { about } from "../agent/kept.ts";
 import { type Question, questionOf } from "../agent/questions.ts";
+import { hasPassword } from "../form/schema.ts";
 import { SchemaForm } from "../form/SchemaForm.tsx";
 import { focusMessage, isWriting } from "../ui/focus.ts";
+import { useKept } from "../ui/useKept.ts";
 import { ValueView } from "../ui/ValueView.tsx";
 import { Approval } from "./Approval.tsx";
 
 type Given = {
+  /** The name of the conversation, for what is kept. */
+  draft: string;
   interrupts: readonly Interrupt[];
   /** The last answers, if the server did not take them. */
   given: Readonly<Record<string, ResumeEntry>>;
@@ -16,15 +21,17 @@ type Given = {
 };
 
 /** All open questions. Their answers go out together, as the protocol asks; until then they can be changed. */
-export function Questions({ interrupts, given, answer }: Given) {
-  const [entries, setEntries] = useState<Record<string, ResumeEntry>>({});
+export function Questions({ draft, interrupts, given, answer }: Given) {
+  const name = interrupts.some(isSecret) ? undefined : `${about(draft, interrupts[0]?.id ?? "")}answers`;
+  const [entries, setEntries] = useKept<Record<string, ResumeEntry>>(name, () => ({}));
   const box = useRef<HTMLDivElement>(null);
   useFocus(box, Object.keys(entries).length);
   const take = (entry: ResumeEntry) => {
     const next = { ...entries, [entry.interruptId]: entry };
-    setEntries(next);
     const all = interrupts.flatMap(({ id }) => next[id] ?? []);
-    if (all.length === interrupts.length) answer(all);
+    const complete = all.length === interrupts.length;
+    setEntries(complete ? {} : next); // If the answers do not arrive, the questions are there again.
+    if (complete) answer(all);
   };
   const reopen = (id: string) => {
     const { [id]: _, ...others } = entries;
@@ -43,7 +50,13 @@ export function Questions({ interrupts, given, answer }: Given) {
             </button>
           </section>
         ) : (
-          <QuestionCard key={interrupt.id} question={question} start={given[interrupt.id]?.payload} take={take} />
+          <QuestionCard
+            key={interrupt.id}
+            question={question}
+            draft={about(draft, interrupt.id)}
+            start={given[interrupt.id]?.payload}
+            take={take}
+          />
         );
       })}
       {interrupts.length > 1 && (
@@ -54,6 +67,10 @@ export function Questions({ interrupts, given, answer }: Given) {
     </div>
   );
 }
+
+/** Whether the answer has a password, or the address of a login: those are not kept. */
+const isSecret = (interrupt: Interrupt): boolean =>
+  hasPassword(interrupt.responseSchema) || questionOf(interrupt).asked.kind === "login";
 
 /** Two calls of the same tool differ in their arguments. */
 function answeredTitle({ title, asked }: Question): string {
@@ -79,8 +96,15 @@ function useFocus(box: RefObject<HTMLDivElement | null>, answered: number) {
   }, [box]);
 }
 
-function QuestionCard(props: { question: Question; start: unknown; take: (entry: ResumeEntry) => void }) {
-  const { question, start, take } = props;
+type CardGiven = {
+  question: Question;
+  /** How the names begin under which stays what is written. */
+  draft: string;
+  start: unknown;
+  take: (entry: ResumeEntry) => void;
+};
+
+function QuestionCard({ question, draft, start, take }: CardGiven) {
   const { id, title, about, asked } = question;
   const expired = useExpired(question.ends);
   const leave = () => take({ interruptId: id, status: "cancelled" });
@@ -110,7 +134,7 @@ function QuestionCard(props: { question: Question; start: unknown; take: (entry:
         <span>{title}</span>
       </h3>
       {about !== undefined && <ValueView value={about} />}
-      {asked.kind === "approval" && <Approval asked={asked} give={give} />}
+      {asked.kind === "approval" && <Approval asked={asked} draft={draft} give={give} />}
       {asked.kind === "confirmation" && (
         <div className="actions">
           <button type="button" className="button primary" onClick={() => give(true)}>
@@ -132,14 +156,14 @@ function QuestionCard(props: { question: Question; start: unknown; take: (entry:
         </div>
       )}
       {asked.kind === "form" && (
-        <SchemaForm schema={asked.schema} start={start} submit={give}>
+        <SchemaForm schema={asked.schema} start={start} draft={`${draft}form`} submit={give}>
           <button className="button primary">Send</button>
           {cancel}
         </SchemaForm>
       )}
       {asked.kind === "login" && <Login uri={asked.uri} give={give} cancel={cancel} />}
       {asked.kind === "text" && (
-        <SchemaForm schema={ANSWER} start={start} submit={give}>
+        <SchemaForm schema={ANSWER} start={start} draft={`${draft}form`} submit={give}>
           <button className="button primary">Send</button>
           {cancel}
         </SchemaForm>

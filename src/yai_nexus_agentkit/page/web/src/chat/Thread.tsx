@@ -1,6 +1,7 @@
 import { ArrowDown, CircleAlert } from "lucide-react";
 import { useEffect, useMemo, useRef } from "react";
 import { useStickToBottom } from "use-stick-to-bottom";
+import { forgetOthers } from "../agent/kept.ts";
 import { share } from "../agent/share.ts";
 import type { ThreadStore, View } from "../agent/store.ts";
 import { timeline, type Turn } from "../agent/timeline.ts";
@@ -32,6 +33,7 @@ export function Thread({ store, view, title, draft, welcome, examples }: Given) 
   const asked = useMemo(() => view.interrupts.flatMap(callsOf), [view.interrupts]);
   const now = useMemo(() => ({ streaming: view.streaming, running, asked }), [view.streaming, running, asked]);
   useEscape(running, () => void store.stop());
+  useForgetting(draft, view);
   const empty = turns.length === 0 && view.status === "idle" && !view.trouble && view.interrupts.length === 0;
   return (
     <main className="thread" tabIndex={-1}>
@@ -44,6 +46,7 @@ export function Thread({ store, view, title, draft, welcome, examples }: Given) 
               key={turn.id}
               turn={turn}
               store={store}
+              draft={draft}
               now={turn === newest && turn.role === "assistant" ? now : QUIET}
               busy={view.status !== "idle"}
               again={turn === newest && view.status === "idle" && view.interrupts.length === 0 && !view.stopped}
@@ -53,6 +56,7 @@ export function Thread({ store, view, title, draft, welcome, examples }: Given) 
           {view.interrupts.length > 0 && view.status === "idle" && (
             <Questions
               key={view.interrupts.map(({ id }) => id).join()}
+              draft={draft}
               interrupts={view.interrupts}
               given={view.given}
               answer={(entries) => void store.answer(entries)}
@@ -97,6 +101,14 @@ function useTurns({ messages, extras, subagents }: View): Turn[] {
     last.current = share(last.current, timeline({ messages, extras, subagents }));
     return last.current;
   }, [messages, extras, subagents]);
+}
+
+/** What was written about a question goes with it, as soon as the server does not ask it any more. */
+function useForgetting(draft: string, { status, phase, trouble, interrupts, messages }: View) {
+  const known = status === "idle" && phase === "ended" && !trouble;
+  useEffect(() => {
+    if (known) forgetOthers(draft, [...interrupts, ...messages].map(({ id }) => id));
+  }, [known, draft, interrupts, messages]);
 }
 
 function useEscape(active: boolean, stop: () => void) {

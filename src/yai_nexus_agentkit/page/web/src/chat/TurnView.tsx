@@ -1,5 +1,6 @@
 import { RefreshCw } from "lucide-react";
 import { memo, type MouseEvent } from "react";
+import { about } from "../agent/kept.ts";
 import type { ThreadStore } from "../agent/store.ts";
 import type { Turn } from "../agent/timeline.ts";
 import { CopyButton } from "../ui/CopyButton.tsx";
@@ -12,6 +13,8 @@ import { UserMessage } from "./UserMessage.tsx";
 type Given = {
   turn: Turn;
   store: ThreadStore;
+  /** What is written in the conversation stays under this name. */
+  draft: string;
   now: Now;
   busy: boolean;
   /** Whether the answer can be generated again. */
@@ -19,14 +22,19 @@ type Given = {
 };
 
 /** What the user said, or all that the agent did about it. */
-export const TurnView = memo(({ turn, store, now, busy, again }: Given) => {
+export const TurnView = memo(({ turn, store, draft, now, busy, again }: Given) => {
   const [first] = turn.blocks;
   if (first?.kind === "user") {
     return (
       <article aria-label="You">
         <h2 className="sr">You</h2>
         <Guard fallback={<Undrawn />} value={first}>
-          <UserMessage block={first} busy={busy} send={(content, edited) => void store.send(content, edited)} />
+          <UserMessage
+            block={first}
+            kept={`${about(draft, first.id)}edit`}
+            busy={busy}
+            send={(content, edited) => void store.send(content, edited)}
+          />
         </Guard>
       </article>
     );

@@ -6,21 +6,28 @@ import type { UserBlock } from "../agent/timeline.ts";
 import { CopyButton } from "../ui/CopyButton.tsx";
 import { leave } from "../ui/focus.ts";
 import { IconButton } from "../ui/IconButton.tsx";
+import { useKept } from "../ui/useKept.ts";
 import { Media } from "../ui/Media.tsx";
 import { fileOf } from "./parts.tsx";
 
-type Given = { block: UserBlock; busy: boolean; send: (content: Content, edited: string) => void };
+type Given = {
+  block: UserBlock;
+  /** What is written in its place stays under this name. */
+  kept: string;
+  busy: boolean;
+  send: (content: Content, edited: string) => void;
+};
 
 /** What the user said. An edited message starts the thread again from there. */
-export function UserMessage({ block, busy, send }: Given) {
+export function UserMessage({ block, kept, busy, send }: Given) {
   const { content } = block.message;
-  const [draft, setDraft] = useState<string>();
+  const [draft, setDraft] = useKept<string | null>(kept, () => null);
   // The keyboard goes back to where the edit began.
   const [left, setLeft] = useState(false);
   const text = textOfContent(content);
   const parts = typeof content === "string" ? [] : content.filter(({ type }) => type !== "text");
   const files = listOf(parts).flatMap((part) => fileOf(objectOf(part)) ?? []);
-  if (draft === undefined) {
+  if (draft === null) {
     return (
       <div className="user">
         {files.length > 0 && (
@@ -51,12 +58,12 @@ export function UserMessage({ block, busy, send }: Given) {
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (busy || !(draft.trim() || parts.length > 0)) return;
-    setDraft(undefined);
+    setDraft(null);
     setLeft(false);
     send(parts.length > 0 ? [{ type: "text", text: draft.trim() }, ...parts] : draft.trim(), block.id);
   };
   const cancel = () => {
-    setDraft(undefined);
+    setDraft(null);
     setLeft(true);
   };
   const key = (event: KeyboardEvent) => {

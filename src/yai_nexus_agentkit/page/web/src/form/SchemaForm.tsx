@@ -1,13 +1,16 @@
-import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { type FormEvent, type ReactNode, useEffect, useId, useMemo, useRef, useState } from "react";
+import { useKept } from "../ui/useKept.ts";
 import { FieldView } from "./FieldView.tsx";
 import { type Problems, problemsOf } from "./problems.ts";
-import { answerOf, fieldOf, initial, type JsonSchema } from "./schema.ts";
+import { answerOf, fieldOf, hasPassword, initial, type JsonSchema } from "./schema.ts";
 
 type Given = {
   schema: JsonSchema;
   /** Where the references of the schema begin, if it is a part of another one. */
   root?: JsonSchema;
   start?: unknown;
+  /** What is written stays under this name, if it is no password. */
+  draft?: string;
   /** Whether the first field gets the focus. */
   focus?: boolean;
   submit: (value: unknown) => void;
@@ -16,10 +19,11 @@ type Given = {
 };
 
 /** A form for what a JSON Schema describes. Problems stand beside the fields; the server has the last word. */
-export function SchemaForm({ schema, root = schema, start, focus, submit, children }: Given) {
+export function SchemaForm({ schema, root = schema, start, draft, focus, submit, children }: Given) {
   const id = useId();
   const form = useRef<HTMLFormElement>(null);
-  const [value, setValue] = useState<unknown>(() => start ?? initial(schema, root));
+  const secret = useMemo(() => hasPassword([schema, root]), [schema, root]);
+  const [value, setValue] = useKept<unknown>(secret ? undefined : draft, () => start ?? initial(schema, root));
   const [problems, setProblems] = useState<Problems>({});
   const [tried, setTried] = useState(false);
 
@@ -45,7 +49,7 @@ export function SchemaForm({ schema, root = schema, start, focus, submit, childr
   };
   const bare = fieldOf(schema, root).kind === "group";
   return (
-    <form ref={form} className="schema-form" noValidate onSubmit={send}>
+    <form ref={form} className="schema-form" noValidate autoComplete="off" onSubmit={send}>
       <FieldView
         form={{ id, root, problems }}
         schema={schema}

@@ -34,6 +34,9 @@ export type JsonSchema = {
   multipleOf?: number;
 };
 
+/** Whether something that a schema describes is a password. */
+export const hasPassword = (schema: unknown): boolean => /"format":"password"/.test(JSON.stringify(schema ?? null));
+
 export type Option = { value: unknown; label: string };
 
 const NONE: Option = { value: null, label: "None" };

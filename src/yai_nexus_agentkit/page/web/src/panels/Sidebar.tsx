@@ -44,6 +44,7 @@ export function Sidebar(given: Given) {
         <Search size={14} aria-hidden />
         <input
           type="search"
+          autoComplete="off"
           aria-label="Search conversations"
           placeholder="Search"
           value={search}
@@ -182,7 +183,7 @@ function TitleForm({ title, submit, cancel, leave }: TitleGiven) {
     submit(text.trim());
   };
   return (
-    <form className="grow" onSubmit={send}>
+    <form className="grow" autoComplete="off" onSubmit={send}>
       <input
         ref={box}
         aria-label="Title"

@@ -62,6 +62,7 @@ const Events = memo(({ store }: { store: ThreadStore; received: number }) => {
       <div className="row">
         <input
           type="search"
+          autoComplete="off"
           aria-label="Filter events"
           placeholder="Filter"
           value={filter}
