@@ -106,9 +106,9 @@ class Connections:
         self._telling: set[asyncio.Task[None]] = set()
         self._board: Board
 
-    def use(self, board: Board) -> None:
-        """Share connections by this board from now on. For the time before the first one."""
-        self._board = board
+    def use(self, board: Board, now: Callable[[], Awaitable[float]]) -> None:
+        """Share connections by this board from now on. For the time before the first one. `now`: see `Store`."""
+        self._board, self._now = board, now
 
     # ------------------------------------------------------------------ who is there
 
@@ -123,8 +123,8 @@ class Connections:
         """
         with self._capacity.place(connection.user):
             before = None if previous is None else await self._before(connection, previous)
-            origin = connection.id if before is None else before.origin
-            known = replace(connection, origin=origin, worker=self._worker)
+            origin, since = connection.id if before is None else before.origin, await self._now()
+            known = replace(connection, origin=origin, worker=self._worker, since=since)
             who = known.agent, known.user
             self._open[known.id] = _Open(known, notify, set())
             self._users.setdefault(who, {})[known.id] = None
@@ -147,7 +147,7 @@ class Connections:
     async def _leave(self, connection: Connection) -> None:
         """The connection is closed. It stays known until its place cannot be taken any more."""
         try:
-            gone, keep = replace(connection, gone=time.time()), max(self._settings.grace, 1.0)
+            gone, keep = replace(connection, gone=await self._now()), max(self._settings.grace, 1.0)
             await self._board.put(_CONNECTIONS, _owner(gone), gone.id, _written(gone), keep=keep)
             if await self._questions(_owner(gone)):
                 await self._publish(ThreadRef(gone.agent, gone.user, "", ""), "left", "")
@@ -212,7 +212,7 @@ class Connections:
             source=request.source if before is None else before.source,
             needs=needs_of(terminal),
             ids=ids_of(terminal),
-            asked=time.time(),
+            asked=await self._now(),
         )
         await self._note(thread, question, keep=_QUESTION_KEPT)
         await self._publish(thread, "paused", asked.run_id)
@@ -226,7 +226,7 @@ class Connections:
         if question is None or question.answer:
             return True, ""
         everybody = await self._all(thread.agent, thread.user)
-        chosen = self._receivers(question, everybody)
+        chosen = await self._receivers(question, everybody)
         if connection.id in chosen:
             if (known := self._open.get(connection.id)) is not None:
                 known.asked.add((question.key, question.asked))
@@ -235,9 +235,9 @@ class Connections:
         others = [one for one in everybody if one.id in chosen or (not chosen and one.origin == question.source)]
         return False, next((one.device for one in others), "")
 
-    def _receivers(self, question: Question, connections: Sequence[Connection]) -> frozenset[str]:
-        settings = self._settings
-        return receivers(question, connections, settings.policy, now=time.time(), grace=settings.grace)
+    async def _receivers(self, question: Question, connections: Sequence[Connection]) -> frozenset[str]:
+        settings, now = self._settings, await self._now()
+        return receivers(question, connections, settings.policy, now=now, grace=settings.grace)
 
     async def _question(self, thread: ThreadRef) -> Question | None:
         note = (await self._board.notes(_QUESTIONS, _owner_of(thread))).get(thread.key)
@@ -288,7 +288,7 @@ class Connections:
             return None
         everybody, again = await self._all(agent, user), self._settings.lease
         for question in questions:
-            chosen, known = self._receivers(question, everybody), (question.key, question.asked)
+            chosen, known = await self._receivers(question, everybody), (question.key, question.asked)
             if not chosen:
                 again = min(again, self._settings.grace / 4)
             news = News(agent=agent, user=user, thread=question.thread, status="paused")

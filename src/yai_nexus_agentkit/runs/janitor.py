@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -35,7 +34,6 @@ class Janitor:
     idle: NonNegativeFloat | None = None
     per_user: NonNegativeInt | None = None
     every: PositiveFloat = 300.0
-    clock: Callable[[], float] = time.time
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -60,7 +58,9 @@ class Janitor:
         for agent, store in self.stores.items():
             due: dict[str, ThreadEntry] = {}
             if self.idle is not None:
-                old = await self.service.index.idle(agent, before=self.clock() - self.idle, limit=_BATCH)
+                old = await self.service.index.idle(
+                    agent, before=await self.service.store.now() - self.idle, limit=_BATCH
+                )
                 due.update((entry.thread.key, entry) for entry in old)
             if self.per_user is not None:
                 over = await self.service.index.surplus(agent, keep=self.per_user, limit=_BATCH)

@@ -18,7 +18,7 @@ __all__ = ["Batch", "Entry", "RunHead", "RunLog", "Unfinished"]
 
 @dataclass(frozen=True, slots=True)
 class RunHead:
-    """A run as the log knows it. Times are seconds since the epoch."""
+    """A run as the log knows it. Times are seconds since the epoch, by the log's clock."""
 
     id: str
     """The log's own id: random, and never shown to clients, whose ``runId`` may recur."""
@@ -79,8 +79,8 @@ class RunLog(Protocol):
     """Runs by their log id. Knows neither events nor users: whoever calls it has checked that the run is theirs."""
 
     async def create(self, head: RunHead) -> str | None:
-        """Begin a run's log. The run becomes the current one of its thread. Returns the one before, by its log id, if
-        it has not ended."""
+        """Begin a run's log, which has started now. The run becomes the current one of its thread. Returns the one
+        before, by its log id, if it has not ended."""
 
     async def claim(self, run: str, fence: int) -> RunHead | None:
         """Own a run that has not ended, as its next attempt. None: it has ended, is unknown, or a newer worker owns

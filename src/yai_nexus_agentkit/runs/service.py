@@ -106,7 +106,7 @@ class RunService:
         """Keep threads and runs in this store from now on. For the time before the first run."""
         settings = self.settings
         self.store, self._opened = store, True
-        self.connections.use(store.board)
+        self.connections.use(store.board, store.now)
         self.leases = Leases(store.locks, lease=settings.lease, noticed=self._noticed)
         self._shared: SharedRuns | None = None
         if store.log is not None:
@@ -118,6 +118,7 @@ class RunService:
                 flush=settings.flush,
                 retention=settings.retention,
                 kept=settings.kept,
+                now=store.now,
             )
 
     def check_open(self) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -67,12 +66,13 @@ class SharedRuns:
         flush: float,
         retention: float,
         kept: int,
+        now: Callable[[], Awaitable[float]],
     ) -> None:
         """Seconds: `lease` of a lock, `flush` between two writes to the log, `retention` of logs after the end.
-        `kept`: bytes of a run's events that are kept for later viewers."""
+        `kept`: bytes of a run's events that are kept for later viewers. `now`: see `Store`."""
         self.log, self._leases, self._index = log, leases, index
         self._lease, self._retention, self._kept = lease, retention, kept
-        self._recorder = Recorder(log, flush=flush)
+        self._recorder, self._now = Recorder(log, flush=flush), now
         self._remote: dict[str, RemoteRun] = {}
         """Runs of other workers that are watched here, by log id."""
         self._following: set[asyncio.Task[None]] = set()
@@ -120,7 +120,6 @@ class SharedRuns:
             clean_json(run.run_input).decode(),
             declared=peer_declares(run.run_input),
             facts=run.request.stored,
-            started=time.time(),
             fence=run.held.fence,
         )
         earlier = await self.log.create(head)
@@ -244,5 +243,5 @@ class SharedRuns:
         await self.log.append([Batch(head.id, head.fence, b"\n".join(map(clean_json, end)), True)])
 
     async def _sweep(self) -> float:
-        await self.log.sweep(before=time.time() - self._retention)
+        await self.log.sweep(before=await self._now() - self._retention)
         return _SWEEP

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, closing
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, LiteralString
@@ -376,9 +376,10 @@ async def test_connections_that_postgresql_closed_are_replaced(database: str) ->
     ):
 
         async def close(*before: LiteralString) -> None:
-            for statement in (*before, f"SELECT pg_terminate_backend(pid) {others}"):
+            for statement in before:
                 await admin.execute(statement)
-            while (await (await admin.execute(f"SELECT 1 {others}")).fetchall()) != []:
+            # Again and again: the pool may open one just now.
+            while await (await admin.execute(f"SELECT pg_terminate_backend(pid) {others}")).fetchall():
                 await asyncio.sleep(0.01)
 
         async def use() -> None:
@@ -401,6 +402,51 @@ async def test_connections_that_postgresql_closed_are_replaced(database: str) ->
         finally:
             for change in ("LOGIN", "RESET default_transaction_read_only"):
                 await admin.execute(f"ALTER ROLE agui {change}")
+
+
+# ------------------------------------------------------------------ clocks
+
+
+@pytest.mark.parametrize("stores", ["redis", "postgres"], indirect=True)
+@pytest.mark.parametrize("minutes", [10, -10])
+async def test_a_worker_whose_clock_is_wrong_writes_the_times_of_the_others(
+    stores: list[Store], agent: str, monkeypatch: pytest.MonkeyPatch, minutes: int
+) -> None:
+    (wrong, right), real, thread = stores, time.time, ref(agent)
+    assert wrong.log is not None
+    assert right.log is not None
+
+    @contextmanager
+    def elsewhere() -> Iterator[None]:
+        """What happens in here happens on the other machine."""
+        with monkeypatch.context() as patched:
+            patched.setattr(time, "time", lambda: real() + 60 * minutes)
+            yield
+
+    async def begun(store: Store, fence: int) -> RunHead:
+        run = head(thread, fence=fence)
+        assert store.log is not None
+        await store.log.create(run)
+        return run
+
+    first = await begun(right, 1)
+    with elsewhere():
+        second = await begun(wrong, 2)
+        await wrong.log.append([Batch(second.id, 2, b"end", last=True)])
+        await wrong.index.touch(thread, ThreadStatus.IDLE)
+        await wrong.board.put("worker", agent, "wrong", "", keep=15)
+        assert abs(await wrong.now() - real()) < 60
+    third = await begun(right, 3)
+    assert [run.id for run in await right.log.runs(thread.key)] == [third.id, second.id, first.id], "the newest first"
+    ended, entry = await right.log.head(second.id), await right.index.entry(thread.key)
+    assert ended is not None
+    assert ended.ended is not None
+    assert entry is not None
+    assert all(abs(one - real()) < 60 for one in (ended.started, ended.ended, entry.updated, entry.created))
+    await right.board.put("worker", agent, "right", "", keep=15)
+    with elsewhere():
+        assert sorted(await wrong.board.notes("worker", agent)) == ["right", "wrong"]
+    assert sorted(await right.board.notes("worker", agent)) == ["right", "wrong"]
 
 
 # ------------------------------------------------------------------ the board

@@ -171,9 +171,9 @@ class SqlLog:
         )
         [(earlier,)] = await self._database.rows(
             "INSERT INTO agui_runs (id, thread, head, started, ended, fence, attempt, seq, base, size)"
-            " VALUES (?, ?, ?, ?, NULL, ?, ?, 0, 0, 0) RETURNING (SELECT id FROM agui_runs AS other"
+            " VALUES (?, ?, ?, {now}, NULL, ?, ?, 0, 0, 0) RETURNING (SELECT id FROM agui_runs AS other"
             " WHERE thread = ? AND ended IS NULL AND other.id <> ? ORDER BY started DESC LIMIT 1)",
-            head.id, thread.key, fixed, head.started, head.fence, head.attempt, thread.key, head.id,
+            head.id, thread.key, fixed, head.fence, head.attempt, thread.key, head.id,
         )  # fmt: skip
         return cast("str | None", earlier)
 
@@ -267,6 +267,10 @@ def sql_store(database: Database, *away: type[Exception]) -> Store:
     async def ready() -> None:
         await database.rows("SELECT 1")
 
+    async def now() -> float:
+        [(seconds,)] = await database.rows("SELECT {now}")
+        return float(seconds)
+
     return Store(
         locks=SqlLocks(database),
         index=SqlThreads(database),
@@ -275,4 +279,5 @@ def sql_store(database: Database, *away: type[Exception]) -> Store:
         board=SqlBoard(database),
         ready=ready,
         away=away,
+        now=now,
     )

@@ -3,6 +3,7 @@ journal, the board."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
@@ -33,6 +34,10 @@ async def _always() -> None:
     """This process's memory can always be reached."""
 
 
+async def _here() -> float:
+    return time.time()
+
+
 @dataclass(frozen=True, slots=True)
 class Store:
     """The members of one store. The default is this process's memory."""
@@ -47,6 +52,9 @@ class Store:
     """Reaches the store once. Raises whatever the store's client raises."""
     away: tuple[type[Exception], ...] = ()
     """Exceptions of the store's client when the store cannot be reached."""
+    now: Callable[[], Awaitable[float]] = _here
+    """Seconds since the epoch by the clock of the members, which all workers share: their own may differ. Raises
+    whatever the store's client raises."""
 
     def named(self, error: Exception) -> Exception:
         """The exception itself, or `StoreUnavailableError` if it is one of `away`."""

@@ -81,7 +81,7 @@ class Session:
         self.settings = self.endpoints.settings
         self.limits = self.settings.sockets or SocketSettings()
         self.channel = Channel(scope, receive, send, self.limits)
-        self.connection = Connection(id=uuid4().hex, agent=self.endpoints.agent.name, user="", since=time.time())
+        self.connection = Connection(id=uuid4().hex, agent=self.endpoints.agent.name, user="")
         self.dialect = socket.dialect(self)
         self._requests: dict[str, SocketRequest] = {}
         """By the client's id, which is free again when the last frame was sent."""
@@ -148,14 +148,14 @@ class Session:
         connections = self.endpoints.service.connections
         try:
             async with connections.opened(self.connection, self.dialect.news, previous=previous) as known:
-                self.connection = known
+                self.connection, began = known, time.monotonic()
                 _logger.info("web socket %s of user %r (%s) is open", known.id, known.user, known.agent)
                 try:
                     await self.dialect.connected()
                     await self._read()
                 finally:
                     await self._leave_all()
-                    _logger.info("web socket %s was open for %.3f s", known.id, time.time() - known.since)
+                    _logger.info("web socket %s was open for %.3f s", known.id, time.monotonic() - began)
         except OverloadedError as full:
             raise ClosedError(Close.TOO_MANY, "too many sockets are open") from full
 

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from math import ceil
 from typing import Any
 
+from yai_nexus_agentkit.runs.stores.redis.clock import NOW, seconds
 from yai_nexus_agentkit.runs.stores.redis.news import messages
 
 __all__ = ["RedisBoard"]
 
 _NEWS = "agui:connections"
+_PUT = (
+    NOW
+    + """
+redis.call('HSET', KEYS[1], ARGV[1], '[' .. string.format('%.6f', now + ARGV[2]) .. ', ' .. ARGV[3] .. ']')
+redis.call('EXPIRE', KEYS[1], ARGV[4])
+"""
+)
 
 
 class RedisBoard:
@@ -21,22 +28,24 @@ class RedisBoard:
 
     def __init__(self, client: Any) -> None:
         self._client = client
+        self._put = client.register_script(_PUT)
 
     async def put(self, kind: str, owner: str, name: str, note: str, *, keep: float) -> None:
-        async with self._client.pipeline() as steps:
-            steps.hset(_notes(kind, owner), json.dumps(name), json.dumps([time.time() + keep, note]))
-            steps.expire(_notes(kind, owner), ceil(keep) + 1)
-            await steps.execute()
+        args = [json.dumps(name), keep, json.dumps(note), ceil(keep) + 1]
+        await self._put(keys=[_notes(kind, owner)], args=args)
 
     async def drop(self, kind: str, owner: str, name: str) -> None:
         await self._client.hdel(_notes(kind, owner), json.dumps(name))
 
     async def notes(self, kind: str, owner: str) -> Mapping[str, str]:
-        now = time.time()
+        async with self._client.pipeline() as steps:
+            steps.time()
+            steps.hgetall(_notes(kind, owner))
+            now, found = await steps.execute()
         kept: dict[str, str] = {}
-        for name, written in (await self._client.hgetall(_notes(kind, owner))).items():
+        for name, written in found.items():
             until, note = json.loads(written)
-            if until >= now:
+            if until >= seconds(now):
                 kept[json.loads(name)] = note
             else:
                 await self._client.hdel(_notes(kind, owner), name)

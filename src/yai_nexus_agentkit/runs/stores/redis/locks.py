@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from yai_nexus_agentkit.runs.locks import Lease
+from yai_nexus_agentkit.runs.stores.redis.clock import NOW
 from yai_nexus_agentkit.runs.stores.redis.news import messages
 
 __all__ = ["RedisLocks"]
@@ -18,12 +19,11 @@ _POLL = 0.05
 _STALE = 24 * 3600
 """Seconds after which a lock that nobody renewed is forgotten."""
 
-_NOW = "local t = redis.call('TIME') local now = t[1] + t[2] / 1000000\n"
 _ACQUIRE = (
-    _NOW
+    NOW
     + """
 local until_ = redis.call('HGET', KEYS[1], 'until')
-if until_ and tonumber(until_) > now then return 0 end
+if until_ and tonumber(until_) > tonumber(now) then return 0 end
 local fence = redis.call('INCR', KEYS[2])
 redis.call('DEL', KEYS[1])
 redis.call('HSET', KEYS[1], 'holder', ARGV[1], 'until', now + ARGV[2])
@@ -32,7 +32,7 @@ return fence
 """
 )
 _RENEW = (
-    _NOW
+    NOW
     + """
 if redis.call('HGET', KEYS[1], 'holder') ~= ARGV[1] then return 'lost' end
 redis.call('HSET', KEYS[1], 'until', now + ARGV[2])
@@ -45,20 +45,20 @@ if redis.call('HGET', KEYS[1], 'holder') ~= ARGV[1] then return 0 end
 return redis.call('DEL', KEYS[1])
 """
 _CANCEL = (
-    _NOW
+    NOW
     + """
 local until_ = redis.call('HGET', KEYS[1], 'until')
-if not until_ or tonumber(until_) <= now then return 0 end
+if not until_ or tonumber(until_) <= tonumber(now) then return 0 end
 redis.call('HSET', KEYS[1], 'cancelling', '1')
 redis.call('PUBLISH', ARGV[1], ARGV[2])
 return 1
 """
 )
 _STATE = (
-    _NOW
+    NOW
     + """
 local until_ = redis.call('HGET', KEYS[1], 'until')
-if not until_ or tonumber(until_) <= now then return 'free' end
+if not until_ or tonumber(until_) <= tonumber(now) then return 'free' end
 return redis.call('HEXISTS', KEYS[1], 'cancelling') == 1 and 'cancelling' or 'held'
 """
 )

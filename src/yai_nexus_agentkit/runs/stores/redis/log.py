@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -12,25 +11,31 @@ from typing import Any
 from yai_nexus_agentkit.runs.identity import ThreadRef
 from yai_nexus_agentkit.runs.log import Batch, Entry, RunHead, Unfinished
 from yai_nexus_agentkit.runs.stores.followers import EVERY_RUN, Followers
+from yai_nexus_agentkit.runs.stores.redis.clock import NOW
 from yai_nexus_agentkit.runs.stores.redis.news import APPENDS, RedisNews
 
 __all__ = ["RedisLog"]
 
-_CREATE = """
+_CREATE = (
+    NOW
+    + """
 local run, runs = KEYS[1], KEYS[2]
 local earlier = redis.call('ZREVRANGE', runs, 0, 0)[1]
 if earlier then
     local kept = 'agui:run:' .. earlier
     if redis.call('EXISTS', kept) == 0 or redis.call('HEXISTS', kept, 'ended') == 1 then earlier = nil end
 end
-redis.call('HSET', run, unpack(ARGV, 3))
-redis.call('ZADD', runs, ARGV[2], ARGV[1])
-redis.call('ZADD', KEYS[3], ARGV[2], ARGV[1])
+redis.call('HSET', run, 'started', now, unpack(ARGV, 2))
+redis.call('ZADD', runs, now, ARGV[1])
+redis.call('ZADD', KEYS[3], now, ARGV[1])
 return earlier or ''
 """
-_APPEND = """
-local now, refused = ARGV[1], {}
-for place = 2, #ARGV do
+)
+_APPEND = (
+    NOW
+    + """
+local refused = {}
+for place = 1, #ARGV do
     local head, data = string.match(ARGV[place], '^([^\\n]*)\\n(.*)$')
     local id, fence, last = string.match(head, '^(%S+) (%S+) (%S+)$')
     local run = 'agui:run:' .. id
@@ -51,6 +56,7 @@ for place = 2, #ARGV do
 end
 return refused
 """
+)
 _CLAIM = """
 local fence = redis.call('HGET', KEYS[1], 'fence')
 if not fence or tonumber(fence) >= tonumber(ARGV[1]) or redis.call('HEXISTS', KEYS[1], 'ended') == 1 then return 0 end
@@ -87,20 +93,19 @@ class RedisLog:
 
     async def create(self, head: RunHead) -> str | None:
         thread = head.thread
-        fields: dict[str, float | int | str] = {
+        fields: dict[str, int | str] = {
             "thread": json.dumps([thread.agent, thread.user, thread.id, thread.key]),
             "run_id": json.dumps(head.run_id),
             "request": head.request,
             "declared": int(head.declared),
             "facts": head.facts,
-            "started": head.started,
             "fence": head.fence,
             "attempt": head.attempt,
             "size": 0,
         }
         members = [part for field in fields.items() for part in field]
         keys = [_run(head.id), _runs(thread.key), "agui:open"]
-        earlier: bytes = await self._create(keys=keys, args=[head.id, head.started, *members])
+        earlier: bytes = await self._create(keys=keys, args=[head.id, *members])
         return earlier.decode() or None
 
     async def claim(self, run: str, fence: int) -> RunHead | None:
@@ -113,7 +118,7 @@ class RedisLog:
     async def append(self, batches: Sequence[Batch]) -> frozenset[str]:
         # One argument per batch: the client takes longer to pack many than the server to part one.
         args = [f"{batch.run} {batch.fence} {batch.last:d}\n".encode() + batch.data for batch in batches]
-        refused = await self._append(keys=["agui:open", "agui:ended"], args=[time.time(), *args])
+        refused = await self._append(keys=["agui:open", "agui:ended"], args=args)
         return frozenset(run.decode() for run in refused)
 
     async def compact(self, run: str, fence: int, upto: int, data: bytes) -> bool:

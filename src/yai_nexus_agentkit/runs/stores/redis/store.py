@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from yai_nexus_agentkit.runs.stores.redis.board import RedisBoard
+from yai_nexus_agentkit.runs.stores.redis.clock import seconds
 from yai_nexus_agentkit.runs.stores.redis.locks import RedisLocks
 from yai_nexus_agentkit.runs.stores.redis.log import RedisLog
 from yai_nexus_agentkit.runs.stores.redis.threads import RedisJournal, RedisThreads
@@ -36,6 +37,9 @@ async def redis_store(address: str) -> AsyncIterator[Store]:
         async def ready() -> None:
             await client.ping()
 
+        async def now() -> float:
+            return seconds(await client.time())
+
         yield Store(
             locks=RedisLocks(client),
             index=RedisThreads(client),
@@ -44,4 +48,5 @@ async def redis_store(address: str) -> AsyncIterator[Store]:
             board=RedisBoard(client),
             ready=ready,
             away=(BrokenError, LateError),
+            now=now,
         )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from yai_nexus_agentkit.runs.identity import ThreadRef
 from yai_nexus_agentkit.runs.index import ThreadEntry, ThreadStatus
 from yai_nexus_agentkit.runs.journal import JournalEntry
+from yai_nexus_agentkit.runs.stores.redis.clock import NOW
 
 __all__ = ["RedisJournal", "RedisThreads"]
 
@@ -18,19 +18,22 @@ _KEEP = """
 if redis.call('HSETNX', KEYS[1], ARGV[1], ARGV[2]) == 1 then redis.call('RPUSH', KEYS[2], ARGV[1]) end
 redis.call('HSET', KEYS[3], ARGV[1], ARGV[3])
 """
-_TOUCH = """
-local thread, now = KEYS[1], ARGV[2]
-redis.call('HSET', thread, 'thread', ARGV[3], 'updated', now, 'status', ARGV[4])
+_TOUCH = (
+    NOW
+    + """
+local thread = KEYS[1]
+redis.call('HSET', thread, 'thread', ARGV[2], 'updated', now, 'status', ARGV[3])
 redis.call('HSETNX', thread, 'created', now)
-if ARGV[5] ~= '' then redis.call('HSETNX', thread, 'title', ARGV[5]) end
+if ARGV[4] ~= '' then redis.call('HSETNX', thread, 'title', ARGV[4]) end
 redis.call('ZADD', KEYS[2], now, ARGV[1])
-if ARGV[4] == 'paused' then
+if ARGV[3] == 'paused' then
     redis.call('ZREM', KEYS[3], ARGV[1])
 else
     redis.call('ZADD', KEYS[3], now, ARGV[1])
 end
 redis.call('SADD', KEYS[4], KEYS[2])
 """
+)
 
 
 class RedisThreads:
@@ -49,7 +52,7 @@ class RedisThreads:
         ]
         name = json.dumps([thread.agent, thread.user, thread.id])
         shown = json.dumps(title) if title else ""
-        await self._touch(keys=keys, args=[thread.key, round(time.time(), 6), name, status.value, shown])
+        await self._touch(keys=keys, args=[thread.key, name, status.value, shown])
 
     async def entry(self, key: str) -> ThreadEntry | None:
         return (await self._entries([key]))[0]
