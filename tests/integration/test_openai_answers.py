@@ -318,7 +318,6 @@ USER = [{"role": "user", "content": "hi"}]
         ({"messages": USER, "max_tokens": True}, 400, "invalid_input", "max_tokens"),
         ({"messages": USER, "tools": [{"type": "web_search"}]}, 400, "invalid_input", "tools[0]"),
         ({"messages": USER, "tools": [{"function": {}}]}, 400, "invalid_input", "tools[0].function.name"),
-        ({"messages": USER, "functions": []}, 400, "invalid_input", "functions"),
         ({"messages": [{"role": "user", "content": "x" * 70_000}]}, 413, "body_too_large", None),
         ({"messages": USER * 30}, 400, "invalid_input", "messages"),
         ({"messages": USER, "tools": [tool_of("a")] * 30}, 400, "invalid_input", "tools"),

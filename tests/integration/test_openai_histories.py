@@ -25,8 +25,8 @@ def answer(content: Any, **more: Any) -> list[Any]:
     return [USER, {"role": "assistant", "content": content, **more}, USER]
 
 
-def result(content: Any) -> list[Any]:
-    calls = [{"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}]
+def result(content: Any, arguments: Any = "{}") -> list[Any]:
+    calls = [{"id": "c", "type": "function", "function": {"name": "look", "arguments": arguments}}]
     asked = {"role": "assistant", "content": None, "tool_calls": calls}
     return [USER, asked, {"role": "tool", "tool_call_id": "c", "content": content}]
 
@@ -47,6 +47,11 @@ SHAPES: dict[str, tuple[list[Any], Any]] = {
     "an answer of a model that draws": (answer([text("See."), image()]), ("ai", "See.")),
     "an answer that is only a picture": (answer([image()]), ("ai", "")),
     "a result in parts": (result([text("a"), text(""), text("b")]), ("tool", "ab")),
+    "a result of nothing": (result(None), ("tool", "")),
+    "a call without arguments": (result("a", None), ("tool", "a")),
+    "a call whose arguments are no text": (result("a", {"b": 1}), ("tool", "a")),
+    "a result with a text that is no object": (result(["a", text("b")]), ("tool", "ab")),
+    "a text that is no object": (user("look", image()), ("human", ["text", "image/png"])),
     "a result with a picture": (result([text("a"), image()]), ("tool", ["text", "image/png"])),
     "a picture alone": (result([image()]), ("tool", ["image/png"])),
     "an address without an object": (user(image(url=PNG)), ("human", ["image/png"])),

@@ -256,7 +256,8 @@ class OpenAI:
         names = {tool["name"] for tool in asked.tools}
         if names:
             names -= await self._own_tools(caller)
-        own = options.question_tool if options.questions == "auto" and options.question_tool in names else None
+        can_call = options.questions == "auto" and asked.calls != "function"  # the id of the call names the question
+        own = options.question_tool if can_call and options.question_tool in names else None
         fresh = f"chat-{uuid4().hex}"
         shown = Shown(
             id=f"chatcmpl-{uuid4().hex}",
@@ -264,6 +265,7 @@ class OpenAI:
             model=asked.model or caller.agent.name,
             thread_id=fresh,
             tools=names,
+            calls=asked.calls,
             reasoning=options.reasoning,
             show_tools=options.show_tools,
             question_tool=own,

@@ -33,6 +33,7 @@ from pydantic_core import to_json
 from yai_nexus_agentkit.protocol.endings import outcome_of
 from yai_nexus_agentkit.transport.facts import rewritten, word
 from yai_nexus_agentkit.transport.openai.questions import call_id, question_text
+from yai_nexus_agentkit.transport.openai.request import Calls
 
 __all__ = ["PARTED", "ChatAnswer", "Shown"]
 
@@ -55,6 +56,8 @@ class Shown:
     thread_id: str
     tools: Collection[str] = ()
     """Names of the caller's tools."""
+    calls: Calls = "any"
+    """Of a second call at once, where one may be made, the agent gets no result; it can make it again."""
     reasoning: bool = True
     show_tools: Literal["hidden", "reasoning"] = "hidden"
     question_tool: str | None = None
@@ -213,7 +216,7 @@ class ChatAnswer:
         return b"".join(self._reason(own, text) for own, text in self._thoughts.end(event.message_id))
 
     def _called(self, event: ToolCallStartEvent) -> bytes:
-        theirs = event.tool_call_name in self.shown.tools
+        theirs = event.tool_call_name in self.shown.tools and not (self._count and self.shown.calls != "any")
         self._calls[event.tool_call_id] = _Call(event.tool_call_name, self._count if theirs else None)
         if not theirs:
             return b""
@@ -297,7 +300,8 @@ class ChatAnswer:
         waits = any(map(self.is_open, self._calls))
         if self._unsaid and not (more or waits or any(self._messages.values())):
             more = self._add(self._unsaid)
-        reason = "tool_calls" if waits else _FINISH.get(word(event.metadata, "incomplete"), reason)
+        called = "function_call" if self.shown.calls == "function" else "tool_calls"
+        reason = called if waits else _FINISH.get(word(event.metadata, "incomplete"), reason)
         return more + self.end(reason, self._usage(event.usage or ()))
 
     def is_open(self, call_id: str) -> bool:
@@ -307,7 +311,7 @@ class ChatAnswer:
 
     def _is_unknown(self, call_id: str) -> bool:
         one = self._calls.get(call_id)
-        return one is not None and one.index is None
+        return one is not None and one.name not in self.shown.tools
 
     def _asks(self, outcome: RunFinishedInterruptOutcome) -> bytes:
         if self.shown.question_tool is None:

@@ -1,19 +1,24 @@
 """Pure. The body of a chat completion, read: OpenAI's messages, tools and parameters as AG-UI has them.
 
-Facts: OpenAI's API reference, ``POST /chat/completions``; and what Dify, Open WebUI and LibreChat send.
+Facts: OpenAI's API reference, ``POST /chat/completions``; and what Dify, Open WebUI, LibreChat, LiteLLM and LangChain
+send. A number that must be whole may be ``100.0``: many languages write it so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
-from yai_nexus_agentkit.protocol.json.json_safe import clean_text
+from yai_nexus_agentkit.protocol.json.json_safe import clean_text, json_text
 from yai_nexus_agentkit.protocol.parts import part_from_block
+from yai_nexus_agentkit.transport.openai.functions import as_tool_messages
 from yai_nexus_agentkit.transport.wire import Refusal
 
-__all__ = ["ChatRequest", "read_chat"]
+__all__ = ["Calls", "ChatRequest", "read_chat"]
+
+Calls: TypeAlias = Literal["any", "one", "function"]
+"""The calls that an answer may have: any number, one, or one in the older form, as `function_call`."""
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 INSTRUCTIONS = ("system", "developer")
@@ -22,9 +27,11 @@ _NUMBERS: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("max_tokens", "max_completion_tokens", "seed", "n", "top_logprobs"), (int,)),
 }
 _TYPES: Mapping[str, tuple[type, ...]] = {
-    "model": (str,), "user": (str,), "stream": (bool,), "stream_options": (dict,), "tools": (list,),
+    "model": (str,), "user": (str,), "safety_identifier": (str,), "stream": (bool,), "stream_options": (dict,),
+    "tools": (list,), "functions": (list,), "tool_choice": (str, dict), "function_call": (str, dict),
+    "modalities": (list,), "parallel_tool_calls": (bool,),
 }  # fmt: skip
-_OWN = frozenset({"messages", "model", "tools", "stream", "stream_options", "n"})
+_OWN = frozenset({"messages", "model", "tools", "functions", "stream", "stream_options", "n"})
 """Members that are not handed on to the agent."""
 
 
@@ -37,7 +44,8 @@ class ChatRequest:
     messages: Sequence[Mapping[str, Any]]
     """As AG-UI's JSON, without ids."""
     tools: Sequence[Mapping[str, Any]]
-    """The caller's, as AG-UI's JSON."""
+    """The caller's, as AG-UI's JSON: those that may be called."""
+    calls: Calls
     stream: bool
     include_usage: bool
     """Of a stream."""
@@ -64,33 +72,59 @@ def read_chat(data: Any) -> ChatRequest:
     """Read a body. Raises `Refusal` 400 that names the member."""
     if not isinstance(data, Mapping):
         raise Refusal(400, "INVALID_INPUT", "the body is not a JSON object")
-    given = {key: value for key, value in data.items() if value is not None}
+    given = {key: _whole(key, value) for key, value in data.items() if value is not None}
     for key, types in (*_TYPES.items(), *_NUMBERS.items()):
         value = given.get(key)
         if value is not None and (not isinstance(value, types) or (isinstance(value, bool) and bool not in types)):
             raise _wrong(f"/{key}", f"{key} must be {_NAMES[types]}")
     if given.get("n", 1) != 1:
         raise _wrong("/n", "one answer is given for a request: n must be 1")
-    if "functions" in given:
-        raise _wrong("/functions", "functions are not supported; use tools")
+    if "audio" in given.get("modalities", ()):
+        raise _wrong("/modalities", "answers are text: modalities must be without 'audio'")
     messages = given.get("messages")
     if not isinstance(messages, list) or not messages:
         raise _wrong("/messages", "messages must be a list with at least one message")
-    offered = given.get("tool_choice") != "none"
-    options = given.get("stream_options", {})
+    older = "functions" in given and "tools" not in given
+    one = given.get("parallel_tool_calls") is False
     return ChatRequest(
         model=clean_text(given.get("model", "")),
-        messages=[_message(message, f"/messages/{n}") for n, message in enumerate(messages)],
-        tools=[_tool(tool, f"/tools/{n}") for n, tool in enumerate(given.get("tools", ())) if offered],
+        messages=[_message(message, f"/messages/{n}") for n, message in enumerate(as_tool_messages(messages))],
+        tools=_offered(given, "functions" if older else "tools", "function_call" if older else "tool_choice"),
+        calls="function" if older else "one" if one else "any",
         stream=given.get("stream", False),
-        include_usage=options.get("include_usage") is True,
-        user=given.get("user", ""),
+        include_usage=given.get("stream_options", {}).get("include_usage") is True,
+        user=given.get("user") or given.get("safety_identifier", ""),
         parameters={key: value for key, value in given.items() if key not in _OWN},
     )
 
 
+def _whole(key: str, value: Any) -> Any:
+    """A number as the whole one that it is."""
+    return int(value) if _NUMBERS.get(key) == (int,) and isinstance(value, float) and value.is_integer() else value
+
+
+def _offered(given: Mapping[str, Any], tools: str, choice: str) -> list[Mapping[str, Any]]:
+    """The tools that may be called. `tools`, `choice`: the names of their members."""
+    read = [_tool(tool, f"/{tools}/{n}", older=tools == "functions") for n, tool in enumerate(given.get(tools, ()))]
+    chosen = _chosen(given.get(choice))
+    if chosen and not chosen <= {tool["name"] for tool in read}:
+        raise _wrong(f"/{choice}", f"{choice} names a tool that is not among {tools}")
+    return read if chosen is None else [tool for tool in read if tool["name"] in chosen]
+
+
+def _chosen(choice: Any) -> set[str] | None:
+    """The names of the tools that a `tool_choice` leaves; None: all. That a tool must be called is up to the agent."""
+    if not isinstance(choice, Mapping):
+        return set() if choice == "none" else None
+    allowed = choice.get("allowed_tools")
+    listed = allowed.get("tools") if isinstance(allowed, Mapping) else [choice]
+    functions = [entry.get("function", entry) for entry in listed or () if isinstance(entry, Mapping)]
+    named = {function["name"] for function in functions if isinstance(function, Mapping) and "name" in function}
+    return named if named or allowed is not None or choice.get("type") == "none" else None
+
+
 _NAMES = {(str,): "a string", (bool,): "true or false", (dict,): "an object", (list,): "a list",
-          (int,): "a whole number", (int, float): "a number"}  # fmt: skip
+          (int,): "a whole number", (int, float): "a number", (str, dict): "a string or an object"}  # fmt: skip
 
 
 def _wrong(path: str, text: str) -> Refusal:
@@ -101,6 +135,8 @@ def _message(message: Any, path: str) -> Mapping[str, Any]:
     if not isinstance(message, Mapping):
         raise _wrong(path, "a message must be an object")
     role, content = message.get("role"), message.get("content")
+    if role == "tool" and content is None:
+        content = ""
     if role not in _ROLES:
         raise _wrong(f"{path}/role", f"the role must be one of {', '.join(_ROLES)}")
     if role == "user" or (role == "tool" and _has_media(content)):
@@ -131,7 +167,7 @@ def _content(content: Any, path: str) -> str | list[Any]:
         raise _wrong(path, "content must be a string or a list of parts")
     parts: list[Any] = []
     for n, block in enumerate(content):
-        part = part_from_block(_by_media_type(block)) if isinstance(block, Mapping) else None
+        part = part_from_block(_by_media_type(block) if isinstance(block, Mapping) else block)
         if part is None:
             kind = block.get("type") if isinstance(block, Mapping) else type(block).__name__
             raise _wrong(f"{path}/{n}", f"this part, of type {str(kind)[:100]!r}, cannot be read")
@@ -164,7 +200,7 @@ def _text(content: Any, path: str, *, answer: bool) -> str:
         raise _wrong(path, "content must be a string or a list of text parts")
     texts: list[str] = []
     for n, block in enumerate(content):
-        text = _written(block) if isinstance(block, Mapping) else None
+        text = _written(block) if isinstance(block, Mapping) else block if isinstance(block, str) else None
         if text is not None:
             texts.append(clean_text(text))
         elif not (answer and isinstance(block, Mapping)):
@@ -182,18 +218,22 @@ def _call(call: Any, path: str) -> Mapping[str, Any]:
     if not isinstance(function, Mapping) or not isinstance(call.get("id"), str):
         raise _wrong(path, "a tool call must have an id and a function")
     name, arguments = function.get("name"), function.get("arguments")
+    if arguments is None or isinstance(arguments, Mapping):  # of models that have no parameters, or no JSON text
+        arguments = json_text(arguments or {})
     if not isinstance(name, str) or not isinstance(arguments, str):
         raise _wrong(f"{path}/function", "a function must have a name and arguments, both strings")
     return {"id": call["id"], "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def _tool(tool: Any, path: str) -> Mapping[str, Any]:
-    function = tool.get("function") if isinstance(tool, Mapping) else None
+def _tool(tool: Any, path: str, *, older: bool) -> Mapping[str, Any]:
+    function = {"function": tool} if older else tool
+    function = function.get("function") if isinstance(function, Mapping) else None
     if not isinstance(function, Mapping):
-        raise _wrong(path, "only tools of type 'function' are supported")
+        raise _wrong(path, "a function must be an object" if older else "only tools of type 'function' are supported")
+    path = path if older else f"{path}/function"
     name, parameters = function.get("name"), function.get("parameters")
     if not isinstance(name, str) or not name:
-        raise _wrong(f"{path}/function/name", "a tool must have a name")
+        raise _wrong(f"{path}/name", "a tool must have a name")
     if parameters is not None and not isinstance(parameters, Mapping):
-        raise _wrong(f"{path}/function/parameters", "parameters must be a JSON Schema")
+        raise _wrong(f"{path}/parameters", "parameters must be a JSON Schema")
     return {"name": name, "description": function.get("description") or "", "parameters": parameters or {}}

@@ -12,6 +12,7 @@ from ag_ui.core import Interrupt, Message, RunAgentInput
 from yai_nexus_agentkit.protocol.request import RequestLimits, parse_request
 from yai_nexus_agentkit.transport.openai.answers import Shown
 from yai_nexus_agentkit.transport.openai.errors import error_body, param_of
+from yai_nexus_agentkit.transport.openai.functions import with_ids_of
 from yai_nexus_agentkit.transport.openai.placing import Conversation, call_ids, conversation_key, place
 from yai_nexus_agentkit.transport.openai.questions import asks, resumed_by_calls, resumed_by_text
 from yai_nexus_agentkit.transport.openai.request import INSTRUCTIONS, ChatRequest, texts_of
@@ -132,7 +133,8 @@ class OpenAIWire:
     def parse(self, data: Chat, history: Sequence[Message], limits: RequestLimits) -> Posted:
         """The run's request. Raises `Elsewhere` if the conversation is another one than the thread's, `RunInputError`
         and `Refusal`, also for an answer that the thread does not wait for."""
-        asked, thread_id, posted = data.asked, data.shown.thread_id, data.conversation
+        asked, thread_id = data.asked, data.shown.thread_id
+        posted = Conversation(with_ids_of(history, data.conversation.messages))
         if limits.messages is not None and len(posted.messages) > limits.messages:
             text = f"{len(posted.messages)} messages; at most {limits.messages} are accepted"
             raise Refusal(400, "INVALID_INPUT", text, path="/messages")

@@ -21,6 +21,7 @@ from yai_nexus_agentkit.transport.openai.errors import error_body, status_of
 
 __all__ = ["Chunks", "Completion"]
 
+_FUNCTION = '"function"'
 _CUTS = {0x2028: "\\u2028", 0x2029: "\\u2029", 0x85: "\\u0085"}
 
 
@@ -74,12 +75,16 @@ class Chunks(ChatAnswer):
     def call(self, index: int, call_id: str, name: str) -> bytes:
         """A call begins."""
         function = f'"function":{{"name":{_quoted(clean_text(name))},"arguments":""}}'
+        if self.shown.calls == "function":
+            return self._chunk(f'{{"function_call"{function.removeprefix(_FUNCTION)}}}')
         named = f'"id":{_quoted(clean_text(call_id))},"type":"function",{function}'
         return self._chunk(f'{{"tool_calls":[{{"index":{index},{named}}}]}}')
 
     def arguments(self, index: int, delta: str) -> bytes:
         """A piece of the arguments of the newest call."""
         argued = f'"function":{{"arguments":{_quoted(clean_text(delta))}}}'
+        if self.shown.calls == "function":
+            return self._chunk(f'{{"function_call"{argued.removeprefix(_FUNCTION)}}}')
         return self._chunk(f'{{"tool_calls":[{{"index":{index},{argued}}}]}}')
 
     def end(self, reason: str, usage: Mapping[str, Any]) -> bytes:
@@ -165,11 +170,15 @@ class Completion(ChatAnswer):
         }
         if self._reasoning:
             message["reasoning_content"] = clean_text("".join(self._reasoning))
-        if made := [call for call in self._made if self.is_open(call[0])]:
-            message["tool_calls"] = [
-                {"id": i, "type": "function", "function": {"name": name, "arguments": clean_text("".join(arguments))}}
-                for i, name, arguments in made
-            ]
+        made = [
+            {"id": i, "type": "function", "function": {"name": name, "arguments": clean_text("".join(arguments))}}
+            for i, name, arguments in self._made
+            if self.is_open(i)
+        ]
+        if made and self.shown.calls == "function":
+            message["function_call"] = made[0]["function"]
+        elif made:
+            message["tool_calls"] = made
         shown = self.shown
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}
         named = {"id": shown.id, "object": "chat.completion", "created": shown.created, "model": shown.model}
