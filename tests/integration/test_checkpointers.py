@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import Annotated, Any
@@ -164,6 +165,35 @@ async def test_a_thread_from_its_first_message_to_a_patch(peer: Peer, saver: Any
     await store.delete(tab.thread)
     assert not await store.exists(tab.thread)
     assert before == {name: value for name, value in getattr(saver, "__dict__", {}).items() if callable(value)}
+
+
+@pytest.mark.parametrize("deep", [False, True], ids=["graph", "subgraph"])
+async def test_workers_whose_clocks_differ_write_a_thread_in_its_order(
+    peer: Peer, monkeypatch: pytest.MonkeyPatch, deep: bool
+) -> None:
+    saver, now = InMemorySaver(), time.time_ns
+    tab = Tab(in_a_row({"sub": asking(None)}, Noted, checkpointer=saver) if deep else asking(saver), peer)
+
+    def on_worker(minutes: int) -> Tab:
+        """On a worker whose clock is that far ahead. It has made no checkpoints yet."""
+        monkeypatch.setattr(time, "time_ns", lambda: now() + minutes * 60 * 10**9)
+        monkeypatch.setattr("langgraph.checkpoint.base.id._last_v6_timestamp", None)
+        return tab
+
+    await on_worker(10).say("one")
+    await on_worker(0).say("two")
+    await on_worker(-10).say("ask")
+    await on_worker(10).answer("2")
+    await on_worker(0).say("ask")
+    await on_worker(-10).answer("3")
+    assert [text for _, text in tab.said[1::2]] == ["re: one", "re: two", "re: counted 2", "re: counted 3"]
+    await on_worker(0).edit(1, "other")
+    await on_worker(-10).say("last")
+    assert [text for _, text in tab.said[1::2]] == ["re: one", "re: other", "re: last"]
+    store: Any = on_worker(-20).adapter.threads()
+    run = RunContext(run_input=run_input("", thread_id=tab.thread), declared=True)
+    await store.patch_state(tab.thread, [{"op": "add", "path": "/notes/-", "value": "mine"}], run)
+    assert (await store.state(tab.thread, run)).snapshot["notes"][-2:] == ["last", "mine"]
 
 
 async def test_a_turn_reads_its_thread_once_and_with_all_of_its_configuration(peer: Peer) -> None:

@@ -20,7 +20,7 @@ from yai_nexus_agentkit.adapter.langgraph.messages.metadata import is_withheld
 from yai_nexus_agentkit.adapter.langgraph.middleware import Hold
 from yai_nexus_agentkit.adapter.langgraph.questions import Breakpoint
 from yai_nexus_agentkit.adapter.langgraph.shape import Graph, GraphShape, saver_of
-from yai_nexus_agentkit.adapter.langgraph.threads.savers import RunSaver, at_root
+from yai_nexus_agentkit.adapter.langgraph.threads.savers import RunSaver, after, at_root
 from yai_nexus_agentkit.adapter.langgraph.threads.withheld import due_nodes, with_marks
 from yai_nexus_agentkit.adapter.worker_mark import note_writer
 
@@ -100,7 +100,7 @@ async def read_thread(graph: Graph, shape: GraphShape, config: RunnableConfig, h
     instead: with the subgraphs of a paused one, and without pending answers.
     """
     saver = saver_of(graph)
-    saved = None if saver is None else await saver.aget_tuple(at_root(config))
+    saved = None if saver is None else after(await saver.aget_tuple(at_root(config)))
     if saver is None or saved is None:
         return Thread()
     note_writer(config.get("metadata") or {}, saved.metadata, saved.checkpoint["ts"])

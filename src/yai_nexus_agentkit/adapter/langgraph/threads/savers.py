@@ -24,6 +24,7 @@ from langgraph.checkpoint.base import (
     PendingWrite,
     copy_checkpoint,
 )
+from langgraph.checkpoint.base import id as ids
 from langgraph.checkpoint.base.id import uuid6
 
 from yai_nexus_agentkit.adapter.hook_calls import being_cancelled
@@ -34,6 +35,7 @@ __all__ = [
     "RunSaver",
     "SaverInFront",
     "StagedSaver",
+    "after",
     "at_head",
     "at_place",
     "at_root",
@@ -62,6 +64,17 @@ def at_head(config: RunnableConfig) -> RunnableConfig:
 def at_place(config: RunnableConfig, place: RunnableConfig) -> RunnableConfig:
     """This checkpoint of the thread; other configurable values stay."""
     return {"configurable": {**at_head(config)["configurable"], **place["configurable"]}}
+
+
+def after(found: CheckpointTuple | None) -> CheckpointTuple | None:
+    """`found`; LangGraph's next checkpoints have greater ids. A thread is in the order of its checkpoints' ids, which
+    LangGraph makes of the clock: what a worker writes would be older than what another one wrote whose clock is ahead,
+    and be lost."""
+    made = found.checkpoint["id"].replace("-", "") if found is not None else ""
+    if len(made) == 32 and made[12] == "6":
+        known: dict[str, int | None] = vars(ids)
+        known["_last_v6_timestamp"] = max(int(made[:12] + made[13:], 16) >> 64, known.get("_last_v6_timestamp") or 0)
+    return found
 
 
 class SaverInFront(BaseCheckpointSaver[Any]):
@@ -209,12 +222,12 @@ class RunSaver(SaverInFront):
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         first = self._unread and _asks_for(config, self._saved)
-        found = self._unread.pop() if first else await _done(self._under.aget_tuple(config))
+        found = self._unread.pop() if first else after(await _done(self._under.aget_tuple(config)))
         return _without_failed_answers(found) if self._answering else found
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Read by graphs that a node or tool calls with `invoke`."""
-        found = self._under.get_tuple(config)
+        found = after(self._under.get_tuple(config))
         return _without_failed_answers(found) if self._answering else found
 
     async def aput_writes(
@@ -304,7 +317,7 @@ class StagedSaver(SaverInFront):
             wanted = next(reversed(self._tuples))
         found = self._tuples.get(wanted) if wanted is not None else None
         if found is None:
-            found = await self._under.aget_tuple(config)
+            found = after(await self._under.aget_tuple(config))
             if found is not None and wanted is None and not self._head:
                 self._head.append(found)
         more = self._writes.get(found.checkpoint["id"]) if found is not None else None
