@@ -1,6 +1,7 @@
 """Pure. What a chat's reader is shown of a run's AG-UI events: the answer, its reasoning, the calls of tools that the
 caller declared, and questions. A second message of the answer is parted from the first by a blank line, and one that is
-streamed at the same time comes behind it."""
+streamed at the same time comes behind it. One that comes at once and repeats the message before it is a node's copy,
+and is left out."""
 
 from __future__ import annotations
 
@@ -119,7 +120,11 @@ class ChatAnswer:
     def __init__(self, shown: Shown) -> None:
         self.shown = shown
         self.length = 0
-        """Characters of the answer."""
+        """Characters of the answer, without those of `pieces`."""
+        self.pieces: list[str] = []
+        """Of the message that was written last. Emptied by a call: what follows it is no copy."""
+        self._echo: tuple[str, str] | None = None
+        """A message that came at once and may be a copy of the one before: its id and text."""
         self._messages: dict[str, bool] = {}
         """Messages of the agent itself that are shown: whether something of them was written."""
         self.rewritten: set[str] = set()
@@ -188,17 +193,35 @@ class ChatAnswer:
         return b""
 
     def _said(self, event: TextMessageContentEvent) -> bytes:
-        own = event.message_id
-        shown = own in self._messages and self._texts.put(own, event.delta)
-        return self._write(own, event.delta) if shown else b""
+        own, delta = event.message_id, event.delta
+        if own not in self._messages or not self._texts.put(own, delta):
+            return b""
+        if self._echo is None and not self._messages[own] and self.pieces and delta == "".join(self.pieces):
+            self._echo = (own, delta)
+            return b""
+        held, self._echo = self._echo, None
+        return self._write(own, held[1] + delta if held else delta)
 
     def _write(self, own: str, delta: str) -> bytes:
-        written, self._messages[own] = self._messages[own], True
-        self.length += len(delta)
+        written = self.note(own, delta)
         parted = not written and sum(self._messages.values()) > 1
         return self.text(PARTED + delta if parted else delta)
 
+    def note(self, own: str, delta: str) -> bool:
+        """A piece of a message is written. Returns whether it has others."""
+        written, self._messages[own] = self._messages.get(own, False), True
+        if not written:
+            self._count_pieces()
+        self.pieces.append(delta)
+        return written
+
+    def _count_pieces(self) -> None:
+        self.length += sum(map(len, self.pieces))
+        self.pieces.clear()
+
     def _text_ended(self, event: TextMessageEndEvent) -> bytes:
+        if self._echo and self._echo[0] == event.message_id:
+            self._echo = None
         return b"".join(self._write(own, text) for own, text in self._texts.end(event.message_id))
 
     def _thinks(self, event: ReasoningMessageContentEvent) -> bytes:
@@ -216,6 +239,7 @@ class ChatAnswer:
         return b"".join(self._reason(own, text) for own, text in self._thoughts.end(event.message_id))
 
     def _called(self, event: ToolCallStartEvent) -> bytes:
+        self._count_pieces()
         theirs = event.tool_call_name in self.shown.tools and not (self._count and self.shown.calls != "any")
         self._calls[event.tool_call_id] = _Call(event.tool_call_name, self._count if theirs else None)
         if not theirs:
@@ -338,6 +362,7 @@ class ChatAnswer:
 
     def _usage(self, reported: Any) -> Mapping[str, Any]:
         """OpenAI's ``usage``; an estimate if no provider reported any."""
+        self._count_pieces()
         total = [_sum(reported, name) for name in ("input_tokens", "output_tokens")]
         if not any(total):
             total = [-(-self.shown.asked // _ESTIMATED), -(-self.length // _ESTIMATED)]

@@ -46,7 +46,7 @@ class Chunks(ChatAnswer):
         """The bytes of one event."""
         fields = event.__dict__
         if type(event) is TextMessageContentEvent and fields["message_id"] is self._id:
-            self.length += len(fields["delta"])
+            self.pieces.append(fields["delta"])
             return self.text(fields["delta"])
         written = super().encode(event)
         if type(event) is TextMessageContentEvent:
@@ -128,8 +128,7 @@ class Completion(ChatAnswer):
         return b""
 
     def _write(self, own: str, delta: str) -> bytes:
-        self.length += len(delta)
-        self._messages[own] = True
+        self.note(own, delta)
         self._answer.setdefault(own, []).append(delta)
         return b""
 
@@ -144,7 +143,9 @@ class Completion(ChatAnswer):
         new = [i for i in stored if i in rewritten and i not in self._answer]
         if len(gone) == len(new):
             now |= dict(zip(gone, new, strict=True))
-        said = ((now.get(own, own), pieces) for own, pieces in self._answer.items())
+        texts = {stored[own] for own in self._answer.keys() & stored.keys()}
+        kept = {own: pieces for own, pieces in self._answer.items() if own not in gone or "".join(pieces) not in texts}
+        said = ((now.get(own, own), pieces) for own, pieces in kept.items())
         self._answer = {i: [stored[i]] if i in rewritten and i in stored else pieces for i, pieces in said}
 
     def reasoning(self, delta: str) -> bytes:
