@@ -38,6 +38,8 @@ class Leases:
         self._outage = Outage(_logger, "the locks of threads cannot be renewed")
         self._held: dict[str, Held] = {}
         """By holder."""
+        self._cancelled: set[str] = set()
+        """Those of them that were asked to stop."""
         self._keeper: asyncio.Task[None] | None = None
         """Renews the locks while there are any."""
 
@@ -60,6 +62,7 @@ class Leases:
     async def give_back(self, held: Held) -> None:
         """Give a lock back."""
         self._held.pop(held.holder, None)
+        self._cancelled.discard(held.holder)
         idle = None
         if not self._held and self._keeper is not None:
             idle, self._keeper = self._keeper, None
@@ -74,12 +77,17 @@ class Leases:
         """Hold it for a whole lease from now on."""
         await self.locks.renew(held.key, held.holder, lease=self._lease)
 
+    def cancelled(self, held: Held) -> bool:
+        """Somebody in another process asked its holder to stop."""
+        return held.holder in self._cancelled
+
     async def listen(self) -> None:
         """Notice at once that somebody in another process asks a holder to stop. Ends when it is cancelled."""
 
         async def take(key: str) -> None:
             for held in self.held:
                 if held.key == key:
+                    self._cancelled.add(held.holder)
                     self._noticed(held, Lease.CANCELLING)
 
         await listening(Outage(_logger, "cancellations of other workers come late"), self.locks.cancellations, take)

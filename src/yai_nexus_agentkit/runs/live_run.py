@@ -88,6 +88,8 @@ class Past:
     attempt: Attempt
     events: Sequence[BaseEvent] = ()
     """From the first one on."""
+    cancelled: bool = False
+    """It was to stop when its worker was gone."""
 
 
 class LiveRun:

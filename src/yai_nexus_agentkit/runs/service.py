@@ -10,13 +10,9 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from dataclasses import replace
 from uuid import uuid4
 
-from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
-
-from yai_nexus_agentkit.checks import check_options
 from yai_nexus_agentkit.errors import OverloadedError, ResumeError, RunInputError, ThreadBusyError
 from yai_nexus_agentkit.runs.background import meanwhile
 from yai_nexus_agentkit.runs.connections import Connections
@@ -30,6 +26,7 @@ from yai_nexus_agentkit.runs.locks import Lease, MemoryThreadLocks, ThreadLocks
 from yai_nexus_agentkit.runs.log import RunHead
 from yai_nexus_agentkit.runs.operations import Operation, OperationCancelledError
 from yai_nexus_agentkit.runs.remote_run import RemoteRun
+from yai_nexus_agentkit.runs.settings import Busy, ServiceSettings
 from yai_nexus_agentkit.runs.shared_runs import Restorer, SharedRuns
 from yai_nexus_agentkit.runs.stores.store import Store, StoreNotOpenError, StoreUnavailableError
 from yai_nexus_agentkit.runs.telemetry import Meter
@@ -38,34 +35,6 @@ from yai_nexus_agentkit.transport.wire import Refusal
 __all__ = ["Busy", "RunService", "ServiceSettings", "StoreUnavailableError"]
 
 _logger = logging.getLogger(__name__)
-
-Busy: TypeAlias = Literal["reject", "wait", "interrupt"]
-"""How a request meets the run that its thread has."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceSettings:
-    """How runs meet each other. Times in seconds."""
-
-    busy: Busy = "reject"
-    """A thread that has a run: refuse the next one, let it wait for up to `busy_wait`, or stop the active one."""
-    busy_wait: NonNegativeFloat = 30.0
-    ending_wait: NonNegativeFloat = 2.0
-    """How long a request waits for a run that is ending (cancelled, or its client gone): stop and resend is normal."""
-    settle: NonNegativeFloat = 0.25
-    """How long it waits in any case: the old connection's end may be noticed after the new request."""
-    lease: PositiveFloat = 15.0
-    """After that long without renewal a holder counts as crashed."""
-    kept: PositiveInt = 16 * 1024 * 1024
-    """Bytes of a run's events that are kept for viewers who come while it goes on."""
-    flush: PositiveFloat = 0.02
-    """Between two writes to the log of runs, where the store has one."""
-    retention: NonNegativeFloat = 600.0
-    """For which the log of a run is kept after its end."""
-
-    def __post_init__(self) -> None:
-        check_options(self)
-
 
 _REFUSALS = (OverloadedError, ResumeError, ThreadBusyError, StoreUnavailableError, RunInputError, Refusal)
 
@@ -119,6 +88,7 @@ class RunService:
                 retention=settings.retention,
                 kept=settings.kept,
                 now=store.now,
+                board=store.board,
             )
 
     def check_open(self) -> None:
@@ -206,6 +176,8 @@ class RunService:
         except BaseException:
             await resources.aclose()
             raise
+        if past.cancelled:
+            run.stop()
         await self.launch(run)
 
     def _has_room(self) -> bool:
@@ -270,18 +242,23 @@ class RunService:
 
     async def cancel(self, key: str) -> bool:
         """Stop the thread's run or operation, in this process or another one. False: it has none."""
-        run = self._live.get(key)
-        if run is not None:
+        if self._stop_here(key):
+            return True
+        asked = await self.locks.request_cancel(key)
+        return (self._shared is not None and await self._shared.cancel(key)) or asked
+
+    def _stop_here(self, key: str) -> bool:
+        if (run := self._live.get(key)) is not None:
             run.stop()
-            return True
-        if (operation := self._operations.pop(key, None)) is not None:
+        elif (operation := self._operations.pop(key, None)) is not None:
             operation.cancel()
-            return True
-        return await self.locks.request_cancel(key)
+        return run is not None or operation is not None
 
     async def busy(self, key: str) -> bool:
-        """The thread has a run, in this process or another one."""
-        return await self.locks.state(key) is not Lease.FREE
+        """The thread has a run, in this process or another one, or one whose worker is gone."""
+        if await self.locks.state(key) is not Lease.FREE:
+            return True
+        return self._shared is not None and await self._shared.unfinished(key) is not None
 
     @property
     def shares_runs(self) -> bool:
@@ -372,6 +349,8 @@ class RunService:
         """The run is its thread's from now on, here and in the index."""
         thread = run.request.thread
         self._live[thread.key] = run
+        if self.leases.cancelled(run.held):
+            run.stop()
         if run.request.adapter.threads() is not None:
             await self.index.touch(thread, ThreadStatus.RUNNING, title=run.request.title)
 
@@ -386,10 +365,10 @@ class RunService:
     def _noticed(self, held: Held, lease: Lease) -> None:
         """A lock of this process was lost, or somebody in another one cancels."""
         run = self._live.get(held.key)
-        if run is None or run.held != held:
+        if run is not None and run.held != held:
             return
-        if lease is Lease.CANCELLING:
-            run.stop()
+        if lease is Lease.CANCELLING or run is None:
+            self._stop_here(held.key)
             return
         _logger.error("run %r lost the lock of its thread", run.run_input.run_id)
         if self._shared is not None:

@@ -21,6 +21,7 @@ from yai_nexus_agentkit.protocol.json.model_json import clean_json
 from yai_nexus_agentkit.protocol.replay import Replay
 from yai_nexus_agentkit.protocol.request import parse_request, peer_declares
 from yai_nexus_agentkit.runs.background import meanwhile, repeated
+from yai_nexus_agentkit.runs.board import Board
 from yai_nexus_agentkit.runs.index import ThreadIndex, ThreadStatus
 from yai_nexus_agentkit.runs.leases import Held, Leases
 from yai_nexus_agentkit.runs.live_run import LiveRun, Past, RunRequest
@@ -38,6 +39,8 @@ _PER_RUN = 0.002
 """Seconds added to that for each run of another worker."""
 _SWEEP = 60.0
 """Seconds between two sweeps of old logs."""
+_CANCELLED, _CANCELLED_KEPT = "cancelled", 24 * 3600.0
+"""Kind of the notes of runs that are to stop, and the seconds for which they are kept."""
 _MOST_DEATHS = 5
 """A run that took this many workers with it is given up."""
 
@@ -67,12 +70,14 @@ class SharedRuns:
         retention: float,
         kept: int,
         now: Callable[[], Awaitable[float]],
+        board: Board,
     ) -> None:
         """Seconds: `lease` of a lock, `flush` between two writes to the log, `retention` of logs after the end.
-        `kept`: bytes of a run's events that are kept for later viewers. `now`: see `Store`."""
+        `kept`: bytes of a run's events that are kept for later viewers. `now`, `board`: see `Store`."""
         self.log, self._leases, self._index = log, leases, index
         self._lease, self._retention, self._kept = lease, retention, kept
         self._recorder, self._now = Recorder(log, flush=flush), now
+        self._board = board
         self._remote: dict[str, RemoteRun] = {}
         """Runs of other workers that are watched here, by log id."""
         self._following: set[asyncio.Task[None]] = set()
@@ -132,7 +137,7 @@ class SharedRuns:
     async def remote(self, thread: str, *, lost: bool = False) -> RemoteRun | None:
         """The run that a thread (by its key) has on another worker, or whose worker is gone. `lost`: also if it was
         given up, and is the thread's last one."""
-        head = next(iter(await self.log.runs(thread, limit=1)), None)
+        head = await self._last(thread)
         if head is None or (head.ended is not None and not (lost and await self._was_given_up(head))):
             return None
         if head.id not in self._remote:
@@ -140,6 +145,21 @@ class SharedRuns:
             self._following.add(run.task)
             run.task.add_done_callback(self._following.discard)
         return self._remote[head.id]
+
+    async def _last(self, thread: str) -> RunHead | None:
+        return next(iter(await self.log.runs(thread, limit=1)), None)
+
+    async def unfinished(self, thread: str) -> RunHead | None:
+        """The run of a thread (by its key) that has not ended, wherever it goes on, or whose worker is gone."""
+        head = await self._last(thread)
+        return head if head is not None and head.ended is None else None
+
+    async def cancel(self, thread: str) -> bool:
+        """Let whoever goes on with the thread's run end it: its worker may be gone. False: it has none."""
+        head = await self.unfinished(thread)
+        if head is not None:
+            await self._board.put(_CANCELLED, head.id, "", "", keep=_CANCELLED_KEPT)
+        return head is not None
 
     async def _was_given_up(self, head: RunHead) -> bool:
         last = [event for entry in await self.log.read(head.id, head.seq - 1) for event in events_of(entry)]
@@ -216,7 +236,9 @@ class SharedRuns:
             if not request.adapter.source.continues:
                 raise CannotGoOnError("its agent keeps nothing from which another worker could go on")
             events = [event for entry in await self.log.read(run) for event in events_of(entry)]
-            await start(head, held, request, Past(attempt=Attempt(head.id, head.attempt), events=events))
+            cancelled = bool(await self._board.notes(_CANCELLED, run))
+            attempt = Attempt(head.id, head.attempt)
+            await start(head, held, request, Past(attempt=attempt, events=events, cancelled=cancelled))
         except OverloadedError:
             return False
         except Exception as error:
