@@ -64,6 +64,8 @@ def asked_of(args: dict[str, Any]) -> str:
 def book_flight(to: str) -> str:
     """Book a flight; the user fills in the details."""
     answer = interrupt({"question": f"A few details for your flight to {to}"}, response_schema=FLIGHT)
+    if answer.get("status") == "cancelled":
+        return f"no flight to {to} was booked"
     return f"booked a flight to {to} on {answer['date']}, {answer['seat']} seat"
 
 

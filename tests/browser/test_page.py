@@ -42,6 +42,21 @@ ESCAPE = """new MutationObserver((_, watch) => {
     watch.disconnect();
     document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
 }).observe(document.body, { subtree: true, childList: true })"""
+PASTED = {
+    # What the box for messages, or the conversation, is given -> whether the page takes it from the browser.
+    "'paste', '#message', ['file', 'pasted.png']": True,
+    "'paste', '#message', ['file', 'pasted.png'], ['text/html', '<img>']": True,
+    "'paste', '#message', ['file', 'table.png'], ['text/html', '<table>'], ['text/plain', '1']": False,
+    "'drop', 'main', ['file', 'dropped.png']": True,
+    "'drop', 'main', ['text/plain', 'words']": False,
+}
+GIVE = """((what, where, ...items) => {
+    const data = new DataTransfer();
+    for (const [type, text] of items) data.items.add(...(type === "file" ? [new File(["x"], text)] : [text, type]));
+    const about = { bubbles: true, cancelable: true, clipboardData: data, dataTransfer: data };
+    const event = what === "paste" ? new ClipboardEvent(what, about) : new DragEvent(what, about);
+    return !document.querySelector(where).dispatchEvent(event);
+})(%s)"""
 NUMBERS = " ".join(str(number) for number in range(1, 301))
 
 
@@ -118,6 +133,10 @@ def test_markdown_streams_behind_folded_reasoning(chat: Browser) -> None:
     assert chat.texts(".markdown h2") == ["Quarterly report", "Footnotes"]
     assert chat.text(".markdown tbody tr >> nth=0").split() == ["North", "120", "152", "+27", "%"]
     chat.see("figure.code .hljs-keyword:has-text('def')")
+    chat.evaluate("document.querySelector('.scroll').scrollTop = 0")
+    chat.press("button[aria-label='To the newest message']", "Enter")
+    chat.miss("button[aria-label='To the newest message']")
+    assert chat.evaluate(FOCUS) == "Message"
     chat.see("button[aria-label='Copy code']")
     assert chat.texts(".markdown ol ul li") == ["no adjustment for inflation", "NaN rows are dropped"]
     assert chat.attribute(".markdown a", "rel") == "noreferrer noopener"
@@ -161,6 +180,12 @@ def test_files_go_to_the_agent(chat: Browser, tmp_path: Path) -> None:
     notes = tmp_path / "notes.txt"
     notes.write_text("remember the milk")
     chat.upload("input[aria-label=Files]", SUN)
+    for given, taken in PASTED.items():
+        assert chat.evaluate(GIVE % given) is taken, given
+    chat.see("ul.files li >> nth=3")
+    assert chat.texts("ul.files li") == ["sun.png", "pasted.png", "pasted.png", "dropped.png"]
+    for _ in range(3):
+        chat.press("ul.files li:last-child button", "Enter")
     chat.evaluate(SLOW_FILES)
     chat.upload("input[aria-label=Files]", notes)
     send(chat, "What is this?")
@@ -339,6 +364,43 @@ def test_threads_are_found_renamed_and_deleted(chat: Browser) -> None:
     chat.click(f"{row} a:has-text('lions')")
     chat.see(USER)
     assert chat.value(MESSAGE) == "And the cubs?", "what was not sent is still there"
+
+
+RETURN = "document.dispatchEvent(new Event('visibilitychange'))"
+AWAY = "window.ask = fetch; window.fetch = async () => new Response('', { status: 503 }); 0"
+
+
+def test_a_server_that_was_away(chat: Browser, address: str) -> None:
+    say(chat, "hello")
+    conversation = chat.evaluate("location.hash")
+    chat.click("button:has-text('New chat')")
+    chat.evaluate(AWAY)
+    chat.evaluate(f"location.hash = {conversation!r}; {RETURN}")
+    for where in (".card.error", "nav [role=alert]"):
+        chat.see(f"{where}:has-text('The server answered with 503.')")
+    chat.evaluate("window.fetch = window.ask; 0")
+    chat.see(ANSWER)
+    for where in (".card.error", "nav [role=alert]"):
+        chat.miss(where)
+    chat.open(address)  # The client reports in the console what was refused.
+    chat.see("nav li:has(a)")
+
+
+def test_a_conversation_that_was_deleted_elsewhere(chat: Browser) -> None:
+    delete = "fetch('threads/' + location.hash.split('/')[2], { method: 'DELETE' }).then(({ status }) => status)"
+    nothing = f"{NOTICE}:has-text('The server has nothing of this conversation any more.')"
+    say(chat, "hello")
+    assert chat.evaluate(delete) == 200
+    chat.evaluate(RETURN)
+    chat.see(nothing)
+    chat.click("button:has-text('New chat')")
+    send(chat, "Book a flight")
+    chat.fill(f"{QUESTION} input[type=date]", "2026-12-24")
+    assert chat.evaluate(delete) == 200
+    chat.click(f"{QUESTION} button:text-is('Send')")
+    chat.see(nothing)
+    chat.miss(QUESTION)
+    assert chat.evaluate("Object.keys(sessionStorage)") == []
 
 
 def test_a_reload_in_the_middle_of_an_answer_goes_on(chat: Browser) -> None:

@@ -157,8 +157,11 @@ def test_a_keyboard_is_enough(page: Browser, address: str) -> None:
     assert page.evaluate(FOCUS).startswith("Pay 50 € to Ada?"), "no key that was meant for the box answers"
     page.key("Tab")
     assert page.evaluate(FOCUS) == "Yes"
-    page.key("Tab")
-    page.key("Enter")
+    page.press(f"{QUESTION} button:text-is('Edit')", "Enter")
+    page.press(f"{QUESTION} button:text-is('Back')", "Enter")
+    assert page.evaluate(FOCUS).startswith("amount"), "what was pressed is gone, the call is there"
+    for key in ("Tab", "Tab", "Enter"):
+        page.key(key)
     page.see(f"{ANSWER}:has-text('did not approve')")
     page.see(READY)
     assert page.evaluate(FOCUS) == "Message", "the focus comes back"
@@ -180,6 +183,9 @@ def test_a_keyboard_is_enough(page: Browser, address: str) -> None:
             break
     page.key("Enter")
     page.see(f"{CARD}:has-text('pay') >> text=Arguments")
+    page.press("button[aria-label='State and events']", "Enter")
+    page.press("button[aria-label='Close the panel']", "Enter")
+    assert page.evaluate(FOCUS) == "State and events"
     page.key("Control+Shift+O")
     page.see("text=What can I do for you?")
 
@@ -233,6 +239,17 @@ def test_the_examples_talk_to_it(page: Browser, address: str) -> None:
     send(page, "Please pay Ada 50")
     page.click(f"{QUESTION} button:text-is('Yes')")
     page.see(f"{ANSWER}:has-text('paid 50 € to Ada')")
+
+    page.click("button:has-text('New chat')")
+    page.fill(MESSAGE, "a draft")
+    page.evaluate("history.back()")
+    page.see(f"{ANSWER}:has-text('paid 50 € to Ada')")
+    page.evaluate("history.forward()")
+    page.see("text=What can I do for you?")
+    page.evaluate("location.reload()")
+    page.see("text=What can I do for you?")
+    assert (page.value("select[aria-label=Agent]"), page.value(MESSAGE)) == ("approval", "a draft")
+    page.fill(MESSAGE, "")
 
 
 def test_it_works_without_tls_on_another_machine(page: Browser, address: str) -> None:

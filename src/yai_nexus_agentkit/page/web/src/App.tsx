@@ -2,7 +2,8 @@ import { Menu, Moon, PanelRight, Sun } from "lucide-react";
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { addressOf } from "./agent/ids.ts";
 import { forget } from "./agent/kept.ts";
-import { ThreadStore, type View } from "./agent/store.ts";
+import { ThreadStore } from "./agent/store.ts";
+import type { View } from "./agent/view.ts";
 import { Thread } from "./chat/Thread.tsx";
 import { textOfContent } from "./chat/UserMessage.tsx";
 import { type AgentInfo, type PageConfig, personOf } from "./config.ts";
@@ -10,21 +11,21 @@ import { Sidebar } from "./panels/Sidebar.tsx";
 import { StatePanel } from "./panels/StatePanel.tsx";
 import { type Threads, useThreads } from "./panels/useThreads.ts";
 import { Guard } from "./ui/Guard.tsx";
-import { focusMessage } from "./ui/focus.ts";
+import { focusMessage, stayNearby } from "./ui/focus.ts";
 import { IconButton } from "./ui/IconButton.tsx";
 import { useTheme } from "./ui/useTheme.ts";
-import { newPlace, type Place, useAddress } from "./useAddress.ts";
+import { type Place, useAddress } from "./useAddress.ts";
 import { useOthers } from "./useOthers.ts";
 import { usePerson } from "./usePerson.ts";
 
 /** The page: a list of conversations, one of them, and what is behind it. */
 export function App({ config }: { config: PageConfig }) {
   const names = useMemo(() => config.agents.map(({ name }) => name), [config]);
-  const [place, move] = useAddress(names);
+  const [place, begin] = useAddress(names);
   const agent = config.agents.find(({ name }) => name === place.agent) ?? config.agents[0]!;
   const threads = useThreads(agent.url);
   const look = usePerson(personOf(config));
-  const [store, tell] = useStore(agent, place, threads, () => move(newPlace(place.agent)), look);
+  const [store, tell] = useStore(agent, place, threads, () => begin(place.agent, true), look);
   const view = useSyncExternalStore(store.subscribe, store.snapshot);
   const [menu, setMenu] = useMenu();
   const [panel, setPanel] = useState(false);
@@ -32,17 +33,26 @@ export function App({ config }: { config: PageConfig }) {
   const title = useTitle(threads, place.thread, view);
 
   const create = () => {
-    move(newPlace(place.agent));
+    begin(place.agent);
     setMenu(false);
   };
   const remove = async (id: string) => {
     if (!(await threads.remove(id))) return;
     tell({ address: addressOf(place.agent, id), what: "deleted" });
     forget(`${addressOf(place.agent, id)} `);
-    if (id === place.thread) create();
-    else focusMessage();
+    if (id !== place.thread) return focusMessage();
+    begin(place.agent, true);
+    setMenu(false);
   };
   useShortcut(create);
+  useEffect(() => {
+    document.addEventListener("click", stayNearby);
+    return () => document.removeEventListener("click", stayNearby);
+  }, []);
+  const closePanel = () => {
+    setPanel(false);
+    document.getElementById("panel-button")?.focus();
+  };
   useEffect(() => {
     document.title = config.title ? `${title} · ${config.title}` : title;
   }, [title, config.title]);
@@ -60,7 +70,7 @@ export function App({ config }: { config: PageConfig }) {
         title={config.title ?? "Chats"}
         agents={names}
         agent={place.agent}
-        setAgent={(name) => move(newPlace(name))}
+        setAgent={(name) => begin(name)}
         threads={threads}
         current={place.thread}
         addressOf={(id) => addressOf(place.agent, id)}
@@ -84,6 +94,7 @@ export function App({ config }: { config: PageConfig }) {
             onClick={toggleTheme}
           />
           <IconButton
+            id="panel-button"
             icon={PanelRight}
             label="State and events"
             labelled
@@ -102,7 +113,7 @@ export function App({ config }: { config: PageConfig }) {
           />
         </Guard>
       </div>
-      {panel && <StatePanel store={store} view={view} inspector={config.inspector} close={() => setPanel(false)} />}
+      {panel && <StatePanel store={store} view={view} inspector={config.inspector} close={closePanel} />}
     </div>
   );
 }
@@ -139,10 +150,16 @@ function useStore(agent: AgentInfo, place: Place, threads: Threads, leave: () =>
     if (!place.isNew) void store.join();
     return () => store.dispose();
   }, [store]);
+  useEffect(() => {
+    // What became of a run whose connection was lost. A message that did not arrive is for the user to send.
+    if (!threads.gone && store.snapshot().trouble?.retry === "join") void store.join();
+  }, [threads.gone]);
   useReturn(async () => {
     const before = threads.list.find(({ threadId }) => threadId === place.thread);
-    const after = (await threads.refresh()).find(({ threadId }) => threadId === place.thread);
-    const moved = before && after && (after.updatedAt !== before.updatedAt || after.status === "running");
+    const list = await threads.refresh();
+    const after = list?.find(({ threadId }) => threadId === place.thread);
+    // If it is gone from the list, the server says whether it is gone.
+    const moved = before && list && (after?.updatedAt !== before.updatedAt || after.status === "running");
     if (moved && store.snapshot().status === "idle") await store.join();
   });
   return [store, tell] as const;

@@ -1,13 +1,16 @@
 import { useEffect, useState } from "react";
 import { newId } from "./agent/ids.ts";
 
-/** Where the user is: `#/agent/thread`. A thread that `isNew` has no address until something was said in it. */
+/** Where the user is: `#/agent/thread`. A thread that `isNew` has `#/agent` until something was said in it. */
 export type Place = { agent: string; thread: string; isNew: boolean };
 
-export const newPlace = (agent: string): Place => ({ agent, thread: newId(), isNew: true });
+const newPlace = (agent: string): Place => ({ agent, thread: newId(), isNew: true });
 
-/** The place in the address bar, and a function that moves to another one. */
-export function useAddress(agents: readonly string[]): [Place, (place: Place) => void] {
+/** Where new threads with an agent begin. */
+const beginning = (agent: string): string => `#/${encodeURIComponent(agent)}`;
+
+/** The place in the address bar, and a function that begins a new thread. `instead`: nothing leads back to this one. */
+export function useAddress(agents: readonly string[]): [Place, (agent: string, instead?: boolean) => void] {
   const [place, setPlace] = useState(() => read(agents) ?? newPlace(agents[0] ?? ""));
   useEffect(() => {
     const moved = () => {
@@ -17,16 +20,19 @@ export function useAddress(agents: readonly string[]): [Place, (place: Place) =>
     addEventListener("hashchange", moved);
     return () => removeEventListener("hashchange", moved);
   }, [agents]);
-  const move = (next: Place) => {
-    if (next.isNew) history.pushState(null, "", location.pathname + location.search);
-    setPlace(next);
+  const begin = (agent: string, instead = false) => {
+    const next = beginning(agent);
+    if (instead) history.replaceState(null, "", next);
+    else if (location.hash !== next) history.pushState(null, "", next);
+    setPlace(newPlace(agent));
   };
-  return [place, move];
+  return [place, begin];
 }
 
 function read(agents: readonly string[]): Place | undefined {
   const [agent, thread] = location.hash.replace(/^#\//, "").split("/").map(decoded);
-  return agent && thread && agents.includes(agent) ? { agent, thread, isNew: false } : undefined;
+  if (!agent || !agents.includes(agent)) return undefined;
+  return thread ? { agent, thread, isNew: false } : newPlace(agent);
 }
 
 /** The text, or undefined if it is no part of a URL: addresses are also written by hand. */

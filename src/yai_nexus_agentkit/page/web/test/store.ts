@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import type { Message } from "@ag-ui/client";
-import { ThreadStore, type View } from "../src/agent/store.ts";
+import { ThreadStore } from "../src/agent/store.ts";
 import { pageTools } from "../src/agent/tools.ts";
+import type { View } from "../src/agent/view.ts";
 
 type Answer = object[] | number | "lost" | Promise<object[]>;
 
@@ -190,6 +191,12 @@ test("a message that is too large goes back into the box, so that others can be 
   assert.match(trouble?.message ?? "", /too large/);
   await store.send("small");
   assert.deepEqual(sent.at(-1)?.map(({ content }) => content), ["hi", "a", "small"]);
+});
+
+test("a proxy that answers for a server which is away is asked again", async () => {
+  const { store, asked } = opened({ run: [[began(), ...said("a")]], connect: [502, [began(), ...said("a"), ended]] });
+  await store.send("hi");
+  assert.deepEqual([asked, store.snapshot().trouble], [["run", "connect", "connect"], null]);
 });
 
 test("a server that has lost the conversation is no answer", async () => {

@@ -77,11 +77,16 @@ export const renameThread = (url: string, id: string, title: string) => request(
 
 const threadUrl = (url: string, id: string) => `${url}/threads/${encodeURIComponent(id)}`;
 
-/** Throws an Error with the server's words. */
+/** The server, or what is behind it, is not there. It may be back in a moment. */
+export class Gone extends Error {}
+
+/** Throws an Error with a text for the user. */
 async function request(method: string, url: string, body?: object): Promise<Response> {
   const headers = body ? { "content-type": "application/json" } : undefined;
-  const response = await fetch(url, { method, headers, body: body && JSON.stringify(body) });
+  const asked = fetch(url, { method, headers, body: body && JSON.stringify(body) });
+  const response = await asked.catch((error: unknown) => Promise.reject(new Gone(failureOf(error).message)));
   if (response.ok) return response;
   const payload: unknown = await response.json().catch(() => undefined);
-  throw new Error(failureOf({ status: response.status, payload }).message);
+  const { message } = failureOf({ status: response.status, payload });
+  throw response.status < 500 ? new Error(message) : new Gone(message);
 }

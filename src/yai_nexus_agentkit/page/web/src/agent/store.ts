@@ -1,46 +1,16 @@
-import {
-  type AGUIEvent,
-  type Interrupt,
-  isInterruptExpired,
-  type Message,
-  type ResumeEntry,
-  type ToolCall,
-  type UserMessage,
-} from "@ag-ui/client";
+import { type AGUIEvent, isInterruptExpired, type ResumeEntry, type ToolCall, type UserMessage } from "@ag-ui/client";
 import type { AgentInfo } from "../config.ts";
 import { PageAgent } from "./client.ts";
 import { type Failure, failureOf } from "./failure.ts";
 import { addressOf, newId } from "./ids.ts";
 import { objectOf, parsed } from "./json.ts";
 import { Kept } from "./kept.ts";
-import { type Notes, noted, nothing } from "./notes.ts";
+import { noted } from "./notes.ts";
 import { share } from "./share.ts";
 import { pageTools, resultOf, type ToolResult } from "./tools.ts";
+import { type Content, empty, type Trouble, type View } from "./view.ts";
 
-export type Content = UserMessage["content"];
 export type Logged = { at: number; event: AGUIEvent };
-
-/**
- * What went wrong. `retry`: by running again, by looking what became of the run, by giving the last answers again, or by
- * calling the page's tools.
- */
-export type Trouble = { message: string; code: string | undefined; retry: "run" | "join" | "answer" | "tools" | null };
-
-export type View = Notes & {
-  messages: readonly Message[];
-  state: unknown;
-  interrupts: readonly Interrupt[];
-  /** What goes on. "tools": the page runs its own tools between two runs. */
-  status: "idle" | "loading" | "running" | "tools" | "stopping" | "reconnecting";
-  trouble: Trouble | null;
-  notice: string | null;
-  /** Grows with every event, so that the list of events is drawn again. */
-  received: number;
-  /** A message that was not sent. It goes back into the box; the same one twice is two objects. */
-  returned: { content: Content } | null;
-  /** The last answers, for the case that the server refused them. */
-  given: Readonly<Record<string, ResumeEntry>>;
-};
 
 /** `started`: a run that was sent from here has begun. `ended`: nothing goes on any more. */
 export type Watcher = { started: () => void; ended: () => void };
@@ -53,21 +23,9 @@ const LOST = "The connection was lost.";
 const UNSENT = "The message did not reach the server.";
 const UNGIVEN = "The answer did not reach the server.";
 const NOTHING = "The server has nothing of this conversation any more.";
+const INVALID = "INVALID_RESUME";
 const UNANSWERED = "A tool of this page gave no result.";
 const WORK = /^(STEP|TEXT|TOOL|REASONING)_/;
-
-const empty: View = {
-  ...nothing,
-  messages: [],
-  state: undefined,
-  interrupts: [],
-  status: "idle",
-  trouble: null,
-  notice: null,
-  received: 0,
-  returned: null,
-  given: {},
-};
 
 /** One thread: the official client's messages and state, and what the page needs beside them. */
 export class ThreadStore {
@@ -179,9 +137,7 @@ export class ThreadStore {
   }
 
   private async run(resume?: ResumeEntry[]): Promise<void> {
-    const tools = Object.entries(pageTools).map(([name, tool]) => {
-      return { name, description: tool.description, parameters: tool.parameters };
-    });
+    const tools = Object.entries(pageTools).map(([name, { description, parameters }]) => ({ name, description, parameters }));
     const onRunStartedEvent = () => {
       this.unsent.value = null;
       this.ungiven = [];
@@ -192,14 +148,16 @@ export class ThreadStore {
     const work = () => this.agent.runAgent(resume ? { tools, resume } : { tools }, { onRunStartedEvent });
     const failure = await this.follow("running", work);
     if (failure?.code === "THREAD_BUSY" || failure?.code === "ALREADY_ANSWERED") await this.overtaken(failure);
-    if (failure?.status === 413 && this.unsent.value) await this.refused(failure);
+    const isRefused = failure?.code === INVALID || (failure?.status === 413 && this.unsent.value);
+    if (failure && isRefused) await this.refused(failure);
   }
 
-  /** The message is too large. In the thread it would make all that follow too large. */
-  private async refused({ message, code }: Failure): Promise<void> {
+  /** A message that is too large would make all that follow too large. A question may be gone with its thread. */
+  private async refused(failure: Failure): Promise<void> {
     this.takeBack();
     await this.join();
-    this.set({ trouble: { message, code, retry: null } });
+    const asked = failure.code !== INVALID || this.view.interrupts.length > 0;
+    if (asked) this.set({ trouble: { ...this.inWords(failure), retry: null } });
   }
 
   /** Another page was faster. Show its run, and keep what was written here. */
@@ -250,7 +208,7 @@ export class ThreadStore {
     this.settle(undefined);
   }
 
-  /** Draw a connection until it ends. Returns why the server refused it, or undefined. */
+  /** Draw a connection until it ends. Returns why the server refused it, or how its run failed, or undefined. */
   private async follow(status: View["status"], work: () => Promise<unknown>): Promise<Failure | undefined> {
     const connection = ++this.connection;
     const fresh = { phase: "none", error: null, stopped: false, streaming: [] } as const;
@@ -261,8 +219,9 @@ export class ThreadStore {
     const lost = this.mine && failure !== undefined && failure.status === undefined && this.view.phase === "none";
     if (lost || this.view.phase === "open") await this.reconnect(connection);
     else this.settle(failure);
+    const { error } = this.view;
     if (this.view.status === "tools" && connection === this.connection) await this.runTools();
-    return failure;
+    return failure ?? (error ? { ...error, status: undefined } : undefined);
   }
 
   private async reconnect(connection: number): Promise<void> {
@@ -274,7 +233,9 @@ export class ThreadStore {
       const failure = await this.agent.connectAgent({}).then(() => undefined, failureOf);
       if (connection !== this.connection) return;
       const { phase } = this.view;
-      if (phase === "ended" || failure?.status !== undefined) return this.settle(failure, "join");
+      // A proxy answers for a server that is being restarted.
+      const refused = failure?.status !== undefined && failure.status < 500;
+      if (phase === "ended" || refused) return this.settle(failure, "join");
       // The answer for a thread that the server does not have is empty: the message never came, or nothing is stored.
       if (phase === "none" && !failure) return this.settle(this.unsent.value ? undefined : this.lost(), "join");
     }
@@ -344,7 +305,7 @@ export class ThreadStore {
   /** Some graphs cannot go on without an answer; their refusal lists what a form would have asked for. */
   private inWords({ message, code }: Omit<Trouble, "retry">): Omit<Trouble, "retry"> {
     const left = Object.values(this.view.given).some(({ status }) => status === "cancelled");
-    return { message: left && code === "INVALID_RESUME" ? "The agent cannot go on without an answer." : message, code };
+    return { message: left && code === INVALID ? "The agent cannot go on without an answer." : message, code };
   }
 
   /** An agent object with an open question cannot connect again: go on with a new one. */

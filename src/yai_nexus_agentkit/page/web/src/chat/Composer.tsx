@@ -1,7 +1,7 @@
 import { ArrowUp, Paperclip, Square, X } from "lucide-react";
-import { type ClipboardEvent, type DragEvent, type KeyboardEvent, type MouseEvent, useEffect, useRef, useState } from "react";
+import { type ClipboardEvent, type KeyboardEvent, type MouseEvent, useEffect, useRef, useState } from "react";
 import { Kept } from "../agent/kept.ts";
-import type { Content } from "../agent/store.ts";
+import type { Content } from "../agent/view.ts";
 import { leave } from "../ui/focus.ts";
 import { IconButton } from "../ui/IconButton.tsx";
 import { type Attachment, attachmentsOf, contentOf, readFiles } from "./attachments.ts";
@@ -24,7 +24,6 @@ const filesOf = (draft: string) => new Kept<Attachment[]>(`${draft} files`);
 export function Composer({ draft, status, send, stop, returned }: Given) {
   const [text, setText] = useState(() => textOf(draft).value ?? "");
   const [files, setFiles] = useState(() => filesOf(draft).value ?? []);
-  const [over, setOver] = useState(false);
   const [trouble, setTrouble] = useState("");
   const [reading, setReading] = useState(0);
   const picker = useRef<HTMLInputElement>(null);
@@ -70,18 +69,14 @@ export function Composer({ draft, status, send, stop, returned }: Given) {
     submit();
   };
   const paste = (event: ClipboardEvent) => {
-    if (event.clipboardData.files.length === 0) return;
+    const { files, types } = event.clipboardData;
+    // Office programs add a picture of what was copied. A picture alone has no text, and a file has no HTML.
+    const isText = types.includes("text/plain") && types.includes("text/html");
+    if (files.length === 0 || isText) return;
     event.preventDefault();
-    void add(event.clipboardData.files);
+    void add(files);
   };
-  // The browser drops text by itself.
-  const withFiles = ({ dataTransfer }: DragEvent) => dataTransfer.types.includes("Files");
-  const drop = (event: DragEvent) => {
-    if (!withFiles(event)) return;
-    event.preventDefault();
-    setOver(false);
-    void add(event.dataTransfer.files);
-  };
+  const over = useDrop(add);
   return (
     <form
       className={over ? "composer over" : "composer"}
@@ -89,13 +84,6 @@ export function Composer({ draft, status, send, stop, returned }: Given) {
         event.preventDefault();
         submit();
       }}
-      onDragOver={(event) => {
-        if (!withFiles(event)) return;
-        event.preventDefault();
-        setOver(true);
-      }}
-      onDragLeave={() => setOver(false)}
-      onDrop={drop}
     >
       {files.length > 0 && (
         <ul className="files" aria-label="Attachments">
@@ -156,4 +144,35 @@ export function Composer({ draft, status, send, stop, returned }: Given) {
       </div>
     </form>
   );
+}
+
+/** Files that are dropped anywhere on the page: the browser would go to them. Returns whether some are over the page. */
+function useDrop(add: (files: FileList) => void): boolean {
+  const [over, setOver] = useState(false);
+  useEffect(() => {
+    // The browser drops text by itself.
+    const files = ({ dataTransfer }: DragEvent) => (dataTransfer?.types.includes("Files") ? dataTransfer.files : null);
+    const move = (event: DragEvent) => {
+      if (!files(event)) return;
+      event.preventDefault();
+      setOver(true);
+    };
+    const leave = ({ relatedTarget }: DragEvent) => relatedTarget === null && setOver(false);
+    const drop = (event: DragEvent) => {
+      const dropped = files(event);
+      if (!dropped) return;
+      event.preventDefault();
+      setOver(false);
+      add(dropped);
+    };
+    addEventListener("dragover", move);
+    addEventListener("dragleave", leave);
+    addEventListener("drop", drop);
+    return () => {
+      removeEventListener("dragover", move);
+      removeEventListener("dragleave", leave);
+      removeEventListener("drop", drop);
+    };
+  });
+  return over;
 }

@@ -3,8 +3,10 @@ import { useEffect, useMemo, useRef } from "react";
 import { useStickToBottom } from "use-stick-to-bottom";
 import { forgetOthers } from "../agent/kept.ts";
 import { share } from "../agent/share.ts";
-import type { ThreadStore, View } from "../agent/store.ts";
+import type { ThreadStore } from "../agent/store.ts";
 import { timeline, type Turn } from "../agent/timeline.ts";
+import type { View } from "../agent/view.ts";
+import { leave } from "../ui/focus.ts";
 import type { Now } from "./Blocks.tsx";
 import { Composer } from "./Composer.tsx";
 import { Questions } from "./Questions.tsx";
@@ -71,7 +73,10 @@ export function Thread({ store, view, title, draft, welcome, examples }: Given) 
             type="button"
             className="round jump"
             aria-label="To the newest message"
-            onClick={() => void scrollToBottom()}
+            onClick={(event) => {
+              leave(event);
+              void scrollToBottom();
+            }}
           >
             <ArrowDown size={16} aria-hidden />
           </button>
@@ -104,8 +109,9 @@ function useTurns({ messages, extras, subagents }: View): Turn[] {
 }
 
 /** What was written about a question goes with it, as soon as the server does not ask it any more. */
-function useForgetting(draft: string, { status, phase, trouble, interrupts, messages }: View) {
-  const known = status === "idle" && phase === "ended" && !trouble;
+function useForgetting(draft: string, { status, phase, trouble, notice, interrupts, messages }: View) {
+  // A thread that is gone has no run, but a notice.
+  const known = status === "idle" && !trouble && (phase === "ended" || notice !== null);
   useEffect(() => {
     if (known) forgetOthers(draft, [...interrupts, ...messages].map(({ id }) => id));
   }, [known, draft, interrupts, messages]);

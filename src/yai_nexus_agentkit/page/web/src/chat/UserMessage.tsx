@@ -1,7 +1,7 @@
 import { Pencil } from "lucide-react";
 import { type FormEvent, type KeyboardEvent, useState } from "react";
 import { listOf, objectOf } from "../agent/json.ts";
-import type { Content } from "../agent/store.ts";
+import type { Content } from "../agent/view.ts";
 import type { UserBlock } from "../agent/timeline.ts";
 import { CopyButton } from "../ui/CopyButton.tsx";
 import { leave } from "../ui/focus.ts";

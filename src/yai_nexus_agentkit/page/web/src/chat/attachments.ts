@@ -1,5 +1,5 @@
 import { objectOf, textOf } from "../agent/json.ts";
-import type { Content } from "../agent/store.ts";
+import type { Content } from "../agent/view.ts";
 
 export type Attachment = {
   type: "image" | "audio" | "video" | "document";

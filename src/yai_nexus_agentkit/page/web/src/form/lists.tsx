@@ -13,10 +13,16 @@ type Given = FrameGiven & { value: unknown; change: (value: unknown) => void };
 export function ListView({ item, value, change, ...frame }: Given & { item: JsonSchema }) {
   const items = listOf(value);
   const { form, path, label } = frame;
+  // Items have no names. Behind one that was removed, each is drawn anew: what it shows may not all be in its value.
+  const [removed, setRemoved] = useState(0);
+  const remove = (n: number) => {
+    setRemoved(removed + 1);
+    change(items.toSpliced(n, 1));
+  };
   return (
     <Fieldset {...frame}>
       {items.map((one, n) => (
-        <div key={n} className="item">
+        <div key={`${removed} ${n}`} className="item">
           <FieldView
             form={form}
             schema={item}
@@ -26,7 +32,7 @@ export function ListView({ item, value, change, ...frame }: Given & { item: Json
             value={one}
             change={(next) => change(items.with(n, next))}
           />
-          <IconButton icon={X} label={`Remove ${label} ${n + 1}`} onClick={() => change(items.toSpliced(n, 1))} />
+          <IconButton icon={X} label={`Remove ${label} ${n + 1}`} onClick={() => remove(n)} />
         </div>
       ))}
       <Add what={label} add={() => change([...items, initial(item, form.root)])} />

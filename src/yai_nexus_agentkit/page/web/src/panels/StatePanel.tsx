@@ -1,7 +1,8 @@
 import { X } from "lucide-react";
 import { memo, useDeferredValue, useState } from "react";
 import { textOf } from "../agent/json.ts";
-import type { ThreadStore, View } from "../agent/store.ts";
+import type { ThreadStore } from "../agent/store.ts";
+import type { View } from "../agent/view.ts";
 import { CopyButton } from "../ui/CopyButton.tsx";
 import { IconButton } from "../ui/IconButton.tsx";
 

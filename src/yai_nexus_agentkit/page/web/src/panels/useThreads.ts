@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import { deleteThread, keepsThreads, listThreads, PAGE_SIZE, renameThread, type ThreadInfo } from "../agent/client.ts";
+import { deleteThread, Gone, keepsThreads, listThreads, PAGE_SIZE, renameThread, type ThreadInfo } from "../agent/client.ts";
 import { extended, refreshed } from "./threadList.ts";
 
 export type Threads = {
@@ -8,9 +8,12 @@ export type Threads = {
   /** False: the agent stores no conversations. */
   kept: boolean;
   trouble: string;
+  /** The server is not there. The list is read again until it is back. */
+  gone: boolean;
   search: string;
   setSearch: (text: string) => void;
-  refresh: () => Promise<readonly ThreadInfo[]>;
+  /** Returns the list, or undefined if it could not be read, or was read again meanwhile. */
+  refresh: () => Promise<readonly ThreadInfo[] | undefined>;
   loadMore: () => void;
   /** Both return whether the server did it; if not, `trouble` says why. */
   rename: (id: string, title: string) => Promise<boolean>;
@@ -18,8 +21,9 @@ export type Threads = {
 };
 
 const TYPING = 200;
-/** How often the list is read while a thread of it is running. */
+/** How often the list is read while a thread of it is running, or the server is not there. */
 const RUNNING = 4000;
+const AWAY = 2000;
 
 /** The user's threads with an agent. */
 export function useThreads(url: string): Threads {
@@ -27,6 +31,7 @@ export function useThreads(url: string): Threads {
   const [more, setMore] = useState(false);
   const [search, setSearch] = useState("");
   const [trouble, setTrouble] = useState("");
+  const [gone, setGone] = useState(false);
   const [kept, setKept] = useState(true);
   const asked = useRef(0);
   const known = useRef<readonly ThreadInfo[]>([]);
@@ -46,17 +51,20 @@ export function useThreads(url: string): Threads {
       const number = ++asked.current;
       try {
         const found = await listThreads(url, search, before);
-        if (number !== asked.current) return [];
+        if (number !== asked.current) return undefined;
         const next = before ? extended(known.current, found) : refreshed(known.current, found);
         // Older ones that were read before know whether there are more of them.
         if (before || next.length === found.length) setMore(found.length === PAGE_SIZE);
         setTrouble("");
+        setGone(false);
         known.current = next;
         setList(next);
         return next;
       } catch (error) {
-        if (number === asked.current) setTrouble((error as Error).message);
-        return [];
+        if (number !== asked.current) return undefined;
+        setTrouble((error as Error).message);
+        setGone(error instanceof Gone);
+        return undefined;
       }
     },
     [url, search],
@@ -68,12 +76,12 @@ export function useThreads(url: string): Threads {
   }, [read, search]);
   // The addresses of the list are those of one agent.
   useEffect(() => setList([]), [url]);
-  const running = list.some(({ status }) => status === "running");
+  const pause = gone ? AWAY : list.some(({ status }) => status === "running") ? RUNNING : undefined;
   useEffect(() => {
-    if (!running) return undefined;
-    const waited = setInterval(() => document.visibilityState === "visible" && void read(), RUNNING);
+    if (!pause) return undefined;
+    const waited = setInterval(() => document.visibilityState === "visible" && void read(), pause);
     return () => clearInterval(waited);
-  }, [running, read]);
+  }, [pause, read]);
 
   const forget = (id: string) => {
     known.current = known.current.filter(({ threadId }) => threadId !== id);
@@ -92,6 +100,7 @@ export function useThreads(url: string): Threads {
     more,
     kept,
     trouble,
+    gone,
     search,
     setSearch,
     refresh: read,
