@@ -12,7 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from starlette.requests import Request
 
 from tests.support.errand_words import build
-from tests.support.serving import Exchange, call, living, post, run_body, talker
+from tests.support.serving import Exchange, asker, call, living, post, run_body, talker
 from yai_nexus_agentkit import AdapterOptions, AGUIAdapter
 from yai_nexus_agentkit.runs.index import MemoryThreadIndex
 from yai_nexus_agentkit.server import Identity, ServerSettings, add_agui_routes, create_app
@@ -233,3 +233,25 @@ async def test_a_run_that_was_stopped_in_a_tool_does_not_wait() -> None:
     await call(app, "POST", "/threads/t1/cancel", {})
     await run.end()
     assert (await listed(app))[0]["status"] == "idle"
+
+
+# ---------------------------------------------------------------- threads that were deleted
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["with its history", "the answer alone"])
+async def test_an_answer_to_a_question_of_a_deleted_thread_brings_nothing_back(whole: bool) -> None:
+    app = app_of(asker())
+    asked = await call(app, "POST", "/", run_body(protocolVersion="1.0"))
+    (question,) = asked.events[-1]["outcome"]["interrupts"]
+    assert (await call(app, "DELETE", "/threads/t1")).status == 200
+    resume = [{"interruptId": question["id"], "status": "resolved", "payload": "yes"}]
+    given = run_body(None, run="r2", protocolVersion="1.0", resume=resume)
+    shown = [event["messages"] for event in asked.events if event["type"] == "MESSAGES_SNAPSHOT"][-1]
+    said = {"id": "a1", "role": "assistant", "content": "Well."}
+    answered = await call(app, "POST", "/", {**given, "messages": [*shown, said] if whole else []})
+    assert answered.events[-1].get("code") == ("INVALID_RESUME" if whole else None)
+    assert await listed(app) == []
+    assert (await call(app, "GET", "/threads/t1/messages")).status == 404
+    again = await call(app, "POST", "/", run_body(protocolVersion="1.0", run="r3"))
+    assert again.events[-1]["outcome"]["type"] == "interrupt", "its name is free"
+    assert [entry["status"] for entry in await listed(app)] == ["paused"]

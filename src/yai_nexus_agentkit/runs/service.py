@@ -359,8 +359,11 @@ class RunService:
         if self._live.get(thread.key) is run:  # not of whoever took a lost lock over
             del self._live[thread.key]
         run.record.report(self._meter)
-        if not run.handed_over and run.request.adapter.threads() is not None:
-            await self.index.touch(thread, run.record.status)
+        if not run.handed_over and (store := run.request.adapter.threads()) is not None:
+            if run.record.idle and not await store.exists(thread.key):
+                await self.index.remove(thread.key)  # it was deleted
+            else:
+                await self.index.touch(thread, run.record.status)
 
     def _noticed(self, held: Held, lease: Lease) -> None:
         """A lock of this process was lost, or somebody in another one cancels."""

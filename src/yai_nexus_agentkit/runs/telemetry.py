@@ -25,6 +25,9 @@ _logger = logging.getLogger(__name__)
 _STATUS = {"interrupt": ThreadStatus.PAUSED, "error": ThreadStatus.FAILED}
 _TRACER = "yai_nexus_agentkit"
 
+_IDLE = 3
+"""Events of a run that did nothing."""
+
 Meter = Callable[[str, float, Mapping[str, str]], None]
 """Called with a metric's name, what to add (or to observe, for names ending in ``_seconds``), and its labels."""
 
@@ -57,6 +60,11 @@ class RunRecord:
         """The thread's, after this run."""
         owed = self.outcome == "success" and self.open_calls
         return ThreadStatus.PAUSED if owed else _STATUS.get(self.outcome, ThreadStatus.IDLE)
+
+    @property
+    def idle(self) -> bool:
+        """The run showed nothing but its ends, and perhaps the state."""
+        return self.events <= _IDLE
 
     def note_first(self) -> None:
         """The first event is there."""
