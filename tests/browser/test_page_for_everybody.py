@@ -68,6 +68,13 @@ def test_what_cannot_be_drawn_does_not_take_the_page(page: Browser, address: str
 
 DEEP = "\n".join("  " * n + "- item" for n in range(16))
 ARABIC = "مرحبا بالعالم"
+RIGHT = f"""(() => {{
+    const bubble = [...document.querySelectorAll('.bubble')].at(-1), [text] = bubble.childNodes, range = new Range();
+    range.setStart(text, text.data.indexOf('{ARABIC}'));
+    range.setEnd(text, text.length);
+    return bubble.getBoundingClientRect().right - range.getClientRects()[0].right < 20;
+}})()"""
+"""Whether the Arabic line of a message begins at its right."""
 ODD = {
     # What an agent says -> what is asked of the page then, and the answer.
     f"###### Small\n\n{DEEP}": (
@@ -75,6 +82,12 @@ ODD = {
         True,
     ),
     f"> {ARABIC}": ("getComputedStyle(document.querySelector('article:last-of-type blockquote')).direction", "rtl"),
+    f"A long line in English\n{ARABIC}": (RIGHT, True),
+    "```python\n" + "1\n" * 35 + "```": (
+        """document.querySelector('figcaption').getBoundingClientRect().top >=
+            document.querySelector('.scroll').getBoundingClientRect().top""",
+        True,
+    ),
 }
 
 
