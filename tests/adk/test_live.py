@@ -81,6 +81,8 @@ async def test_turns_of_one_conversation() -> None:
             own = (await one.frame("connected"))["connectionId"]
         await gone(speaker)
         async with httpx.AsyncClient(base_url=f"http://{host}") as http:
+            [listed] = (await http.get("/threads")).json()
+            assert listed["threadId"] == f"session__{own}", "the list has the name by which it can be opened"
             kept = (await http.get(f"/threads/session__{own}/messages")).json()
         assert [m["content"] for m in kept["messages"]] == ["hi", "Hello.", "more", "Again."]
 

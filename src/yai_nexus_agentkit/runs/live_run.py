@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from ag_ui.core import (
@@ -79,6 +79,13 @@ class RunRequest:
     """The sender's facts that another worker needs, as JSON text."""
     source: str = ""
     """`Connection.origin` of the web socket that asked for the run; empty for plain HTTP."""
+    name: str | None = None
+    """The thread's in lists; None: the client's."""
+
+    @property
+    def listed(self) -> ThreadRef:
+        """The thread as lists show it."""
+        return self.thread if self.name is None else replace(self.thread, id=self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -352,7 +352,7 @@ class RunService:
         if self.leases.cancelled(run.held):
             run.stop()
         if run.request.adapter.threads() is not None:
-            await self.index.touch(thread, ThreadStatus.RUNNING, title=run.request.title)
+            await self.index.touch(run.request.listed, ThreadStatus.RUNNING, title=run.request.title)
 
     async def _unlist(self, run: LiveRun) -> None:
         thread = run.request.thread
@@ -363,7 +363,7 @@ class RunService:
             if run.record.idle and not await store.exists(thread.key):
                 await self.index.remove(thread.key)  # it was deleted
             else:
-                await self.index.touch(thread, run.record.status)
+                await self.index.touch(run.request.listed, run.record.status)
 
     def _noticed(self, held: Held, lease: Lease) -> None:
         """A lock of this process was lost, or somebody in another one cancels."""

@@ -80,6 +80,7 @@ class Endpoints:
         """The run that a request asks for. `source`: the web socket that it came by."""
         adapter, thread = await caller.adapter(), caller.thread(posted.run_input.thread_id)
         disconnect, shared = self._disconnect(caller.request), self.service.shares_runs
+        sockets = self.settings.sockets
         return RunRequest(
             adapter=adapter,
             run_input=posted.run_input,
@@ -94,6 +95,7 @@ class Endpoints:
             admit=Admission(caller, posted, adapter, self.in_time).admitted,
             stored=stored_of(caller.identity, disconnect, self.settings.orphaned, source) if shared else "{}",
             source=source,
+            name=caller.identity.thread if source and sockets is not None and sockets.isolated else None,
         )
 
     def _disconnect(self, request: HTTPConnection) -> Disconnect:
