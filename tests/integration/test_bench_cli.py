@@ -59,6 +59,14 @@ def test_over_the_budget_is_exit_code_1(bench: Bench) -> None:
     assert bench("my_agent:graph", "--max-ratio", 1_000).code == 0
 
 
+@pytest.mark.parametrize("flag", ["--max-ratio", "--max-overhead-us"])
+@pytest.mark.parametrize("value", ["nan", "inf", "0", "-1", "much"])
+def test_a_budget_that_nothing_exceeds_is_refused(bench: Bench, flag: str, value: str) -> None:
+    result = bench("my_agent:graph", flag, value)
+    assert result.code == 2
+    assert f"argument {flag}: '{value}' is not a number above 0" in result.err
+
+
 def test_json_has_the_terms_and_the_verdict(bench: Bench) -> None:
     report = json.loads(bench("my_agent:graph", "--json", "--max-overhead-us", 0.01).out)
     overhead = (report["t_adapter_us"] - report["t_base_us"]) / report["natives"]

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from tests.support.command_line import project_in, run_main
 from tests.support.screen import command, in_a_terminal
 
 AGENT = """
-import asyncio
+import asyncio, time
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
@@ -35,6 +36,9 @@ def script(messages):
         return [said]
     if said == "fail":
         raise ValueError("no luck")
+    if said == "block":
+        print("blocked", flush=True)
+        time.sleep(60)
     if said == "think":
         return [reasoning_part("Hm."), "Thought."]
     if said == "talk":
@@ -94,6 +98,28 @@ def test_ways_to_leave(folder: Path, message: str, key: str, code: int) -> None:
         else:
             screen.type(key)
         assert process.wait(timeout=30) == code
+
+
+def test_what_is_typed_is_no_answer_if_it_ends_the_chat_and_is_not_cut_in_silence(folder: Path) -> None:
+    with in_a_terminal(folder, "chat", "my_agent:graph") as (screen, process):
+        screen.wait_for("> ")
+        screen.type(f"{'y' * 5000}\n")
+        screen.wait_for("WARNING: a terminal takes 4,095 bytes in a line; the rest was dropped.")
+        screen.wait_for(", message 1\n> ")
+        screen.type("delete it\n")
+        screen.wait_for(f"{HINT}> ")
+        screen.type("/quit\n")
+        assert process.wait(timeout=30) == 3
+
+
+def test_the_second_ctrl_c_ends_a_chat_whose_agent_does_not_stop(folder: Path) -> None:
+    with in_a_terminal(folder, "chat", "my_agent:graph", "block") as (screen, process):
+        screen.wait_for("blocked\n")
+        process.send_signal(signal.SIGINT)
+        time.sleep(1)  # two signals at once are one
+        process.send_signal(signal.SIGINT)
+        screen.wait_for("\ninterrupted\n", seconds=20)
+        assert process.wait(timeout=30) == 130
 
 
 def piped(folder: Path, text: str, *args: str) -> tuple[int, str]:

@@ -250,6 +250,7 @@ USAGE: list[tuple[Sequence[str], str]] = [
     (["--url", "{url}", "--text-chunks"], "--text-chunks configures an agent of this machine"),
     (["--url", "{url}", "--configurable", "a=b"], "--configurable configures an agent of this machine"),
     (["--url", "{url}", "--header", "nothing"], "--header takes NAME: VALUE, not 'nothing'"),
+    (["--url", "{url}", "--header", "a: ü"], "--header: 'a: ü' is not ASCII"),
     (["--url", "{url}", "--header", "a: b\r\nc: d"], "--header takes NAME: VALUE, not "),
     (["--url", "{url}", "--header", "á: b"], "--header: "),
     (["--url", "{url}"], "--url: {url} answers 401: sign in first; --header 'NAME: VALUE' signs in"),

@@ -186,7 +186,8 @@ def test_a_file_elsewhere_that_needs_its_package_says_where_to_run_it(
         ("my_agent", "'my_agent' does not name an agent: write module:attribute, as in my_agent:graph"),
         ("my_agent.py", "'my_agent.py' does not name an agent: write module:attribute, as in my_agent.py:graph"),
         ("app/shop", "'app/shop' does not name an agent: write module:attribute, as in app.shop:graph"),
-        (":graph", "':graph' does not name an agent"),
+        (":graph", "':graph' does not name an agent: write module:attribute, as in my_agent:graph"),
+        ("folder.py:graph", "folder.py is a folder, and no file"),
         ("my_agent:", "'my_agent:' does not name an agent"),
         ("my_agent:gra ph", "'my_agent:gra ph' does not name an agent"),
         ("my-agent:graph", "'my-agent' is neither a module's name nor the path of a .py file"),
@@ -220,6 +221,7 @@ def test_a_file_elsewhere_that_needs_its_package_says_where_to_run_it(
     ],
 )  # fmt: skip
 def test_what_is_no_agent_is_one_line(project: Project, spec: str, line: str) -> None:
+    (project.folder / "folder.py").mkdir()
     project.write(
         "my_agent.py",
         BASE

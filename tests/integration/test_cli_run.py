@@ -7,11 +7,11 @@ import io
 import json
 import sys
 from dataclasses import fields
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
-from tests.support.command_line import Project, project_with
+from tests.support.command_line import Project, project_with, run_main
 from yai_nexus_agentkit.adapter import options
 from yai_nexus_agentkit.adapter.options import AdapterOptions
 from yai_nexus_agentkit.cli.arguments import OPTIONS
@@ -301,6 +301,25 @@ def test_the_traceback_of_a_run_that_fails(project: Project) -> None:
     assert result.code == 1
     assert "Traceback (most recent call last)" in result.err
     assert "in fail\n" in result.err
+
+
+@pytest.mark.parametrize("command", ["run", "verify", "bench"])
+def test_an_agent_that_ends_the_program_is_no_success(project: Project, capsys: Any, command: str) -> None:
+    project.write(
+        "leaving.py",
+        """
+        import sys
+        from langgraph.graph import START, MessagesState, StateGraph
+
+        async def leave(state):
+            sys.exit(0)
+
+        graph = StateGraph(MessagesState).add_node(leave).add_edge(START, "leave").compile()
+        """,
+    )
+    result = run_main(capsys, command, "leaving:graph", "hi")
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert "the agent ended the program: SystemExit: 0 (leaving.py:6, in leave)" in result.err
 
 
 def test_a_request_that_is_refused_ends_with_1(project: Project) -> None:

@@ -356,4 +356,4 @@ def test_a_port_is_a_number_in_range(project: Project, capsys: pytest.CaptureFix
     result = run_main(capsys, "serve", "my_agent:graph", f"--port={port}")
 
     assert result.code == 2
-    assert f"argument --port: invalid port value: '{port}'" in result.err
+    assert f"argument --port: '{port}' is not a port: a whole number from 0 to 65535" in result.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -43,6 +44,11 @@ async def interrupted_elsewhere(state):
     threading.Thread(target=interrupt).start()
     await asyncio.sleep(60)
 elsewhere = one(interrupted_elsewhere)
+
+async def block(state):
+    print("blocked", flush=True)
+    time.sleep(60)
+blocking = one(block)
 
 async def long(state):
     return await say(state, "word " * 100_000)
@@ -90,6 +96,35 @@ def test_ctrl_c_is_heard_when_another_thread_gets_the_signal(folder: Path) -> No
     with in_a_terminal(folder, "run", "my_agent:elsewhere", "hi") as (screen, process):
         screen.wait_for("\ninterrupted\n")
         assert process.wait(timeout=30) == 130
+
+
+@pytest.mark.parametrize("what", ["an import", "a node"])
+def test_ctrl_c_ends_what_keeps_the_loop_waiting(folder: Path, what: str) -> None:
+    (folder / "slow.py").write_text("import time\nprint('blocked', flush=True)\ntime.sleep(60)")
+    agent = "slow:graph" if what == "an import" else "my_agent:blocking"
+    with in_a_terminal(folder, "run", agent, "hi") as (screen, process):
+        screen.wait_for("blocked\n")
+        process.send_signal(signal.SIGINT)
+        screen.wait_for("\ninterrupted\n", seconds=20)
+        assert process.wait(timeout=30) == 130
+
+
+@pytest.mark.parametrize(
+    ("redirected", "code", "error"),
+    [
+        ("run my_agent:asking hi <&-", 3, ""),
+        ("chat my_agent:asking <&-", 0, ""),
+        ("run my_agent:asking hi --answer 1 --answer x >&-", 0, ""),
+        ("run my_agent:asking hi >/dev/full", 2, "yai-nexus-agentkit: the output cannot be written: No space left on"),
+        ("run my_agent:nothing hi 2>&-", 2, ""),
+    ],
+)
+def test_streams_that_are_closed_or_full(folder: Path, redirected: str, code: int, error: str) -> None:
+    arguments, _, redirection = redirected.rpartition(" ")
+    line = f"{shlex.join(command(*arguments.split()))} {redirection}"
+    done = subprocess.run(["sh", "-c", line], cwd=folder, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (code, bool(error))
+    assert done.stderr.startswith(error)
 
 
 def test_a_reader_that_leaves_ends_the_run_quietly(folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from time import process_time
 from typing import Any
 
 import pytest
@@ -282,6 +283,14 @@ def test_text_cannot_control_the_terminal() -> None:
     [line] = shown(*text("m", "a\x1b[2Jb\x07\r\x9bc\x7f\u2028d"))
 
     assert line == "TEXT_MESSAGE       a␛[2Jb␇�c␡�d"
+    assert printable("pay \u202e001\u202c now") == "pay �001� now"
+
+
+def test_text_without_spaces_takes_time_in_proportion_to_its_length() -> None:
+    before = process_time()
+    lines = shown(*text("m", "漢字" * 50_000), *text("n", "x" * 1_000_000))
+    assert process_time() - before < 10
+    assert sum(map(width_of, (line[LABEL_WIDTH:] for line in lines))) == 1_200_000
 
 
 def test_colours_are_for_terminals() -> None:

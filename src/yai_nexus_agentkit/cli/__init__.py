@@ -18,6 +18,7 @@ from typing import Protocol, cast
 from yai_nexus_agentkit import __version__
 from yai_nexus_agentkit.cli.arguments import read_environment
 from yai_nexus_agentkit.cli.failures import PROGRAM, CommandError, report
+from yai_nexus_agentkit.cli.terminal import discard_output
 
 __all__ = ["COMMANDS", "Command", "main", "parse", "parser_of"]
 
@@ -50,8 +51,16 @@ class Command(Protocol):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line. Returns the exit code; wrong usage raises ``SystemExit(2)``, as argparse does."""
+    _fill_streams()
     command, args = parse(sys.argv[1:] if argv is None else argv)
     return _guarded(command.execute, args)
+
+
+def _fill_streams() -> None:
+    """A program that was started without a standard stream (``>&-``) reads nothing there, and writes to nobody."""
+    sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
 
 
 def parse(argv: Sequence[str]) -> tuple[Command, argparse.Namespace]:
@@ -111,6 +120,5 @@ def _guarded(execute: Callable[[argparse.Namespace], int], args: argparse.Namesp
         sys.stderr.write("\ninterrupted\n")
         return _INTERRUPTED
     except BrokenPipeError:
-        # The reader is gone, as in `... | head`. Python would complain again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()  # the reader is gone, as in `... | head`
         return _BROKEN_PIPE

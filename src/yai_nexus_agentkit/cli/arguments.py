@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import base64
+import math
 import mimetypes
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -118,10 +120,18 @@ def adapter_options(args: argparse.Namespace, own: AdapterOptions) -> AdapterOpt
 
 def positive(text: str) -> int:
     """A whole number above 0, as a type for argparse."""
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)
-    return number
+    with suppress(ValueError):
+        if (number := int(text)) > 0:
+            return number
+    raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+
+
+def amount(text: str) -> float:
+    """A number above 0, as a type for argparse. No NaN, which every comparison with a limit would pass."""
+    with suppress(ValueError):
+        if 0 < (number := float(text)) < math.inf:
+            return number
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
 
 
 def read_environment(args: argparse.Namespace) -> None:

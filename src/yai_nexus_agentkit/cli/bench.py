@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from yai_nexus_agentkit.cli.agents import adapter_opened
-from yai_nexus_agentkit.cli.arguments import add_turn_arguments, positive, request, run_arguments
+from yai_nexus_agentkit.cli.arguments import add_turn_arguments, amount, positive, request, run_arguments
 from yai_nexus_agentkit.cli.client import Client
 from yai_nexus_agentkit.cli.failures import CommandError, warnings_shown
 from yai_nexus_agentkit.cli.interruptible import run_interruptible
@@ -37,12 +37,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the budget")
     group.add_argument(
         "--max-overhead-us",
-        type=float,
+        type=amount,
         default=5000,
         metavar="N",
         help="most microseconds per native event (default: 5000)",
     )
-    group.add_argument("--max-ratio", type=float, metavar="R", help="most CPU time, as a multiple of the agent's own")
+    group.add_argument("--max-ratio", type=amount, metavar="R", help="most CPU time, as a multiple of the agent's own")
     group.add_argument("--repeats", type=positive, default=11, metavar="N", help="number of replays (default: 11)")
     parser.add_argument("--json", action="store_true", help="write the figures as JSON")
 

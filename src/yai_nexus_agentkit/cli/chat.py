@@ -17,13 +17,12 @@ from yai_nexus_agentkit.cli.client import Client
 from yai_nexus_agentkit.cli.failures import CommandError, warnings_shown
 from yai_nexus_agentkit.cli.interruptible import run_interruptible
 from yai_nexus_agentkit.cli.layout import LABEL_WIDTH, Page
-from yai_nexus_agentkit.cli.session import PAUSED, PROMPT, SUCCESS, Agent, Session
+from yai_nexus_agentkit.cli.session import PAUSED, PROMPT, QUIT, SUCCESS, Agent, Session
 from yai_nexus_agentkit.cli.terminal import Terminal
 from yai_nexus_agentkit.cli.trace import BRIEF, Trace
 
 __all__ = ["configure", "execute"]
 
-_QUIT = ("/quit", "/exit")
 _OF_AN_AGENT_HERE = ("configurable", "context", "model", "checkpointer", "store", *OPTIONS)
 """Arguments that configure an agent, which a server has done already."""
 
@@ -109,7 +108,7 @@ async def _chat(args: argparse.Namespace, out: Terminal) -> int:
             if code == PAUSED:
                 return PAUSED
             typed = await out.ask(PROMPT)
-            if typed is None or typed in _QUIT:
+            if typed is None or typed in QUIT:
                 return SUCCESS
             asked = _message(client, typed)
 

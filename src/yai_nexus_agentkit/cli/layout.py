@@ -35,6 +35,7 @@ _LONGEST_HELD = 24
 _CONTROLS = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n\r"}
 _CONTROLS |= {0x7F: "␡", ord("\t"): "    ", ord("\r"): ""} | dict.fromkeys(range(0x80, 0xA0), "�")
 _CONTROLS |= dict.fromkeys((0x2028, 0x2029), "�")  # separators of lines and paragraphs
+_CONTROLS |= dict.fromkeys(range(0x202A, 0x202F), "�")  # they show text in another order than it is read by programs
 
 
 def printable(text: str) -> str:
@@ -58,14 +59,16 @@ def _columns(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def _fitting(text: str, room: int) -> str:
-    """The beginning that fits, at least one character."""
+def _fitting(text: str, room: int, start: int = 0) -> str:
+    """The part from `start` on that fits, at least one character."""
+    if text.isascii():
+        return text[start : start + max(room, 1)]
     used = 0
-    for position, character in enumerate(text):
-        used += _columns(character)
-        if used > room and position:
-            return text[:position]
-    return text
+    for position in range(start, len(text)):
+        used += _columns(text[position])
+        if used > room and position > start:
+            return text[start:position]
+    return text[start:]
 
 
 class Page:
@@ -178,11 +181,13 @@ class Page:
                 piece = piece[: self._width - self._column]  # The next word wraps, and needs no space before it.
             elif width_of(piece) > self._width - self._column and self._column > self._indent:
                 wrap()
-            while width_of(piece) > (room := self._width - self._column):
-                head = _fitting(piece, room)
-                lines[-1] += head
-                piece = piece[len(head) :]
+            start = 0
+            while True:
+                part = _fitting(piece, self._width - self._column, start)
+                lines[-1] += part
+                self._column += width_of(part)
+                start += len(part)
+                if start == len(piece):
+                    break
                 wrap()
-            lines[-1] += piece
-            self._column += width_of(piece)
         return f"\n{' ' * self._label_width}{self._drawn()}".join(self._paint(line, self._style) for line in lines)

@@ -61,7 +61,7 @@ def parse_spec(text: str) -> Spec:
     names = attribute.split(".")
     if not colon or not module or not all(name.isidentifier() for name in names):
         path = Path(text)
-        example = text if text.endswith(".py") else ".".join(path.parts)
+        example = text if text.endswith(".py") else ".".join(path.parts).partition(":")[0] or "my_agent"
         raise CommandError(f"{text!r} does not name an agent: write module:attribute, as in {example}:graph")
     if not module.endswith(".py") and not all(name.isidentifier() for name in module.split(".")):
         raise CommandError(f"{module!r} is neither a module's name nor the path of a .py file")
@@ -128,6 +128,8 @@ def _from_name(name: str) -> ModuleType:
 
 def _from_file(spec: Spec) -> ModuleType:
     path = Path(spec.module).resolve()
+    if path.is_dir():
+        raise CommandError(f"{spec.module} is a folder, and no file")
     if not path.is_file():
         files = [file.name for file in path.parent.glob("*.py")]
         raise CommandError(f"there is no file {spec.module}{_near(path.name, files)}")

@@ -66,6 +66,8 @@ def _header(text: str) -> tuple[str, str]:
     name, colon, value = text.partition(":")
     if not colon or not name.strip() or not text.isprintable():
         raise CommandError(f"--header takes NAME: VALUE, not {text!r}")
+    if not text.isascii():
+        raise CommandError(f"--header: {text!r} is not ASCII")
     return name.strip(), value.strip()
 
 

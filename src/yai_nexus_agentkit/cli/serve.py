@@ -6,20 +6,19 @@ import argparse
 import asyncio
 import errno
 import logging
-import math
 import os
 import signal
 import socket
 import threading
 import webbrowser
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.util import find_spec
 from ipaddress import ip_address
 
 from yai_nexus_agentkit import __version__
-from yai_nexus_agentkit.cli.arguments import AGENT, add_agent_arguments, positive
+from yai_nexus_agentkit.cli.arguments import AGENT, add_agent_arguments, amount, positive
 from yai_nexus_agentkit.cli.failures import LOG_FORMAT, CommandError, report, warn
 from yai_nexus_agentkit.cli.models import MODELS, port_of
 from yai_nexus_agentkit.cli.serving import (
@@ -129,7 +128,7 @@ def _add_runs(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--orphaned",
-        type=seconds,
+        type=amount,
         metavar="SECONDS",
         help="how long a run may go on without viewers (default: no limit)",
     )
@@ -147,18 +146,12 @@ def _add_runs(parser: argparse.ArgumentParser) -> None:
 
 
 def port(text: str) -> int:
-    number = int(text)
-    # getaddrinfo takes larger ones, modulo 65536.
-    if not 0 <= number <= 65535:
-        raise ValueError(text)
-    return number
-
-
-def seconds(text: str) -> float:
-    number = float(text)
-    if not 0 < number < math.inf:
-        raise ValueError(text)
-    return number
+    """A port, as a type for argparse."""
+    with suppress(ValueError):
+        # getaddrinfo takes larger ones, modulo 65536.
+        if 0 <= (number := int(text)) <= 65535:
+            return number
+    raise argparse.ArgumentTypeError(f"{text!r} is not a port: a whole number from 0 to 65535")
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 import signal
 import time
@@ -19,11 +20,13 @@ from yai_nexus_agentkit.cli.trace import Trace
 if TYPE_CHECKING:
     from yai_nexus_agentkit.adapter.control import RunControl
 
-__all__ = ["FAILED", "PAUSED", "PROMPT", "SUCCESS", "Agent", "Session"]
+__all__ = ["FAILED", "PAUSED", "PROMPT", "QUIT", "SUCCESS", "Agent", "Session"]
 
 SUCCESS, FAILED, PAUSED = 0, 1, 3
 """Exit codes of a turn."""
 PROMPT = "> "
+QUIT = ("/quit", "/exit")
+"""They end a chat, at a question too."""
 
 
 class Agent(Protocol):
@@ -54,7 +57,7 @@ class Session:
         stoppable: bool = False,
     ) -> None:
         """`client` holds the thread. `trace`: how its events are shown; None writes them as JSON. `may_ask`: somebody
-        types the missing answers. `stoppable`: Ctrl-C ends the run, and not the command."""
+        types the missing answers. `stoppable`: in a chat Ctrl-C ends the run, and not the command; `QUIT` ends that."""
         self._agent, self._client, self._out, self._trace = agent, client, out, trace
         self._may_ask, self._stoppable = may_ask, stoppable
 
@@ -116,7 +119,7 @@ class Session:
             elif self._may_ask:
                 self._note(question.hint, "dim")
                 typed = await self._out.ask(PROMPT)
-                if not typed:
+                if not typed or (self._stoppable and typed in QUIT):
                     return None
                 replies.append(typed)
         return replies if len(replies) == len(asked) else None
@@ -160,9 +163,10 @@ class _Shown:
 def _ctrl_c_stops(control: RunControl) -> Iterator[None]:
     """Ctrl-C stops the run, so that its stream ends as one that was cancelled; a second one ends the command."""
     loop = asyncio.get_running_loop()
+    presses = itertools.count()
 
     def stop(*_: object) -> None:
-        if control.stopped:
+        if next(presses):
             raise KeyboardInterrupt
         loop.call_soon_threadsafe(control.stop)
 

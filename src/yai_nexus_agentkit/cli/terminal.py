@@ -8,10 +8,17 @@ import shutil
 import sys
 import textwrap
 
-__all__ = ["Terminal"]
+from yai_nexus_agentkit.cli.failures import CommandError, warn
+
+__all__ = ["Terminal", "discard_output"]
 
 _LINE = 4096
-"""Bytes of the longest line that a terminal gives at once."""
+"""Bytes of the longest line that a terminal gives: it drops what is typed or pasted beyond."""
+
+
+def discard_output() -> None:
+    """Nothing can be written any more. Python would complain again when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class Terminal:
@@ -38,7 +45,7 @@ class Terminal:
     @property
     def interactive(self) -> bool:
         """A person reads and can type."""
-        return sys.stdin is not None and sys.stdin.isatty() and self._out.isatty()
+        return sys.stdin.isatty() and self._out.isatty()
 
     def wrapped(self, line: str) -> str:
         """The line with its line break. In a terminal it is wrapped between words."""
@@ -51,17 +58,22 @@ class Terminal:
         return "\n".join(lines) + "\n"
 
     def write(self, text: str) -> None:
-        """Write and flush."""
-        if text:
+        """Write and flush. Raises `CommandError` if the disk is full, for example."""
+        try:
             self._out.write(text)
             self._out.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            discard_output()
+            raise CommandError(f"the output cannot be written: {error.strerror or error}") from error
 
     async def ask(self, prompt: str) -> str | None:
         """The next typed line that is not empty, without spaces around it; None at the end of the input."""
         while True:
             self.write(prompt)
             typed = sys.stdin.isatty()
-            line = (await _typed()).decode(sys.stdin.encoding or "utf-8", "replace") if typed else sys.stdin.readline()
+            line = await self._typed() if typed else sys.stdin.readline()
             if not line:
                 self.write("\n")
                 return None
@@ -70,8 +82,14 @@ class Terminal:
             if line.strip():
                 return line.strip()
 
+    async def _typed(self) -> str:
+        line = await _line_of_bytes()
+        if len(line) >= _LINE:
+            warn(f"a terminal takes {_LINE - 1:,} bytes in a line; the rest was dropped. Pipe longer messages in.")
+        return line.decode(sys.stdin.encoding or "utf-8", "replace")
 
-async def _typed() -> bytes:
+
+async def _line_of_bytes() -> bytes:
     """One line from the terminal. The event loop keeps running, so that the graph's connections live, and Ctrl-C ends
     the wait, which it does not for a thread that reads."""
     loop = asyncio.get_running_loop()
