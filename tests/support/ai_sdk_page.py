@@ -30,11 +30,14 @@ class Client:
         self._process = process
 
     def read(self, version: int, chunks: Sequence[Any], message: Any = None) -> dict[str, Any]:
-        """The message that the client shows. Fails for what it refuses, and for what it forgives."""
+        """The message that the client shows. Fails for what it refuses, for what it forgives, and for an answer that
+        nobody must answer and that its page would send again by itself."""
         answer = self._asked({"ai": version, "chunks": chunks, "message": message})
         errors = [chunk["errorText"] for chunk in chunks if chunk["type"] == "error"]
         assert answer["errors"] == errors, answer
         assert answer["violations"] == [], answer["violations"]
+        if chunks and chunks[-1].get("finishReason", "tool-calls") != "tool-calls":
+            assert not answer["sends"], answer["message"]
         shown: dict[str, Any] = answer["message"]
         return shown
 

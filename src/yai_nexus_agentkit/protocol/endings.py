@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, Protocol
 
 from ag_ui.core import (
     BaseEvent,
     Interrupt,
+    ResumeEntry,
     RunErrorEvent,
     RunFinishedCancelledOutcome,
     RunFinishedEvent,
@@ -20,12 +21,35 @@ from ag_ui.core import (
 from yai_nexus_agentkit.errors import Code
 from yai_nexus_agentkit.protocol.message_ids import usable
 
-__all__ = ["failed", "finished", "outcome_of", "questions", "with_questions"]
+__all__ = ["PastQuestion", "answered", "failed", "finished", "outcome_of", "questions", "with_questions"]
 
 
 class _Run(Protocol):
     thread_id: str
     run_id: str
+
+
+class PastQuestion(NamedTuple):
+    """A question of an earlier run."""
+
+    run: str
+    """The id of the run that asked."""
+    turn: str
+    """The id of the user message that the run answered; empty if there was none."""
+    after: str
+    """The id of the message that the question comes after."""
+    question: Interrupt
+    answer: ResumeEntry | None = None
+
+
+def answered(asked: Iterable[PastQuestion], answers: Iterable[ResumeEntry]) -> list[PastQuestion]:
+    """The questions with these answers, which each go to the newest question with their id."""
+    found = list(asked)
+    for answer in answers:
+        places = [n for n, one in enumerate(found) if one.question.id == answer.interrupt_id]
+        for n in places[-1:]:
+            found[n] = found[n]._replace(answer=answer)
+    return found
 
 
 def finished(

@@ -1,5 +1,6 @@
-"""Everything a run shows next to the conversation that a reload must bring back: activities, and custom events that the
-application keeps. It goes to the journal, and comes back in a snapshot of the messages."""
+"""Everything a run shows next to the conversation that a reload must bring back: activities, custom events that the
+application keeps, questions with their answers. It goes to the journal. Activities and events come back with a snapshot
+of the messages; questions only on wires whose pages show them as a part of the conversation."""
 
 from __future__ import annotations
 
@@ -14,9 +15,12 @@ from ag_ui.core import (
     ActivitySnapshotEvent,
     BaseEvent,
     CustomEvent,
+    Interrupt,
     Message,
     MessagesSnapshotEvent,
+    ResumeEntry,
     RunAgentInput,
+    RunErrorEvent,
     TextMessageChunkEvent,
     TextMessageStartEvent,
     ToolCallChunkEvent,
@@ -24,8 +28,9 @@ from ag_ui.core import (
     ToolCallStartEvent,
 )
 
-from yai_nexus_agentkit.errors import StatePatchError
+from yai_nexus_agentkit.errors import Code, StatePatchError
 from yai_nexus_agentkit.protocol.activities import AFTER, CITATIONS, KEPT, MEDIA, SCOPE
+from yai_nexus_agentkit.protocol.endings import PastQuestion, answered
 from yai_nexus_agentkit.protocol.events import TERMINAL
 from yai_nexus_agentkit.protocol.json.model_json import model_json
 from yai_nexus_agentkit.protocol.json.patch import apply_patch
@@ -59,6 +64,8 @@ _MOST = 500
 """Entries of one run."""
 _LARGEST = 1024 * 1024
 """Characters of one entry."""
+_QUESTION, _ANSWER = "agentkit.question", "agentkit.answer"
+"""Names of the events, which no client is sent, that stand for a question of a run, and for an answer that it got."""
 
 
 class _Shown:
@@ -95,6 +102,7 @@ class Keeper:
         self._seen: set[str] = set()
         """Ids of the messages that the run began."""
         self._shown: dict[str, _Shown] = {}
+        self._run, self._answers = run_input.run_id, run_input.resume or ()
 
     def note(self, event: BaseEvent) -> None:
         """Take an event of a type in `NOTED`, in the run's order."""
@@ -121,6 +129,16 @@ class Keeper:
                 self._begun(event.message_id, event.subagent_run_id)
             case ToolCallStartEvent() | ToolCallChunkEvent():
                 self._begun(event.parent_message_id or event.tool_call_id, event.subagent_run_id)
+
+    def end(self, terminal: BaseEvent) -> None:
+        """Take the terminal event, with the run's questions. The answers that the run got count unless it refused
+        them."""
+        refused = isinstance(terminal, RunErrorEvent) and terminal.code == Code.INVALID_RESUME
+        asked: Sequence[Interrupt] = getattr(getattr(terminal, "outcome", None), "interrupts", None) or ()
+        each = [(_ANSWER, one.interrupt_id, one) for one in (() if refused else self._answers)]
+        for name, own, what in [*each, *((_QUESTION, one.id, one) for one in asked)]:
+            value = {"run": self._run, "what": what.model_dump(by_alias=True, exclude_none=True)}
+            self._keep(f"{name}:{self._run}:{own}", CustomEvent(name=name, value=value))
 
     def entries(self) -> list[JournalEntry]:
         """The entries to keep. One that is too large is left out."""
@@ -165,8 +183,7 @@ class Keeper:
         for shown in self._shown.values():
             if shown.after and shown.after not in known:
                 shown.after = last
-        if self._after not in known:
-            self._after = last
+        self._after = last or self._after  # a run may show stored messages again, and ask behind them
 
 
 def _alone(what: ActivityMessage | CustomEvent) -> BaseEvent:
@@ -184,18 +201,40 @@ class _Place(NamedTuple):
 class Kept:
     """The entries that earlier runs of a thread kept."""
 
-    def __init__(self, places: Sequence[_Place] = (), held: Sequence[str] = ()) -> None:
+    def __init__(
+        self, places: Sequence[_Place] = (), held: Sequence[str] = (), questions: Sequence[PastQuestion] = ()
+    ) -> None:
         self._places, self._held = places, held
+        self.questions = questions
+        """The questions of the thread's runs, in order."""
 
     @classmethod
     def of(cls, entries: Sequence[JournalEntry], held: Sequence[str] = ()) -> Self:
         """The content of these entries of the journal, for a page that holds the messages `held`."""
         places: list[_Place] = []
+        asked: list[PastQuestion] = []
+        going: dict[str, PastQuestion | None] = {}
+        """By the id of a run that went on with an answer, the question."""
         for entry in entries:
             data = json.loads(entry.data)
-            model = CustomEvent if data["shown"].get("type") == "CUSTOM" else ActivityMessage
-            places.append(_Place(data["turn"], entry.after, model.model_validate(data["shown"])))
-        return cls(places, held)
+            turn, after, shown = data["turn"], entry.after, data["shown"]
+            kind = entry.id.partition(":")[0]
+            if kind not in (_ANSWER, _QUESTION):
+                model = CustomEvent if shown.get("type") == "CUSTOM" else ActivityMessage
+                places.append(_Place(turn, after, model.model_validate(shown)))
+                continue
+            run, what = shown["value"]["run"], shown["value"]["what"]
+            if kind == _ANSWER:
+                answer = ResumeEntry.model_validate(what)
+                asked = answered(asked, [answer])
+                going[run] = next((one for one in reversed(asked) if one.answer is answer), None)
+                continue
+            if run not in going:  # its answer is a new one: what an earlier one asked is gone
+                asked = [one for one in asked if one.turn != turn or one.run == run]
+            elif not turn and (before := going[run]) is not None:  # its client sent no messages
+                turn, after = before.turn, after or before.after
+            asked.append(PastQuestion(run, turn, after, Interrupt.model_validate(what)))
+        return cls(places, held, asked)
 
     def placed(self, snapshot: MessagesSnapshotEvent) -> MessagesSnapshotEvent:
         """The snapshot with the activities where they stood; those of turns that the user took back are left out. It

@@ -347,6 +347,7 @@ class LiveRun:
 
     def _end(self, event: BaseEvent) -> None:
         self.feed.end(event)
+        self.keeper.end(event)
         self.ending = True
         self.record.note_end(event)
 

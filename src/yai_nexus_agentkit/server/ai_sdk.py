@@ -10,22 +10,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ag_ui.core import MessagesSnapshotEvent
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from yai_nexus_agentkit.adapter.agui_adapter import AGUIAdapter
+from yai_nexus_agentkit.adapter.hook_calls import shown_snapshot
+from yai_nexus_agentkit.protocol.endings import answered as answered_by
+from yai_nexus_agentkit.protocol.fetched_media import messages_as_sent
+from yai_nexus_agentkit.protocol.request import empty_request
 from yai_nexus_agentkit.runs.service import RunService
 from yai_nexus_agentkit.server.agents import ServedAgent
+from yai_nexus_agentkit.server.caller import Caller
 from yai_nexus_agentkit.server.endpoints import Endpoints, Handler
 from yai_nexus_agentkit.server.origins import check_same_site
 from yai_nexus_agentkit.server.problems import answered
 from yai_nexus_agentkit.server.settings import ServerSettings
 from yai_nexus_agentkit.server.thread_endpoints import ThreadEndpoints
-from yai_nexus_agentkit.transport.ai_sdk import AISDKWire, UIHistory
-from yai_nexus_agentkit.transport.wire import Refusal
+from yai_nexus_agentkit.transport.ai_sdk import AISDKWire, UIHistory, values_json
+from yai_nexus_agentkit.transport.ai_sdk.conversation import last_user, reply_id
+from yai_nexus_agentkit.transport.wire import Posted, Refusal
 
-__all__ = ["AISDK", "readable"]
+__all__ = ["AISDK", "joining", "readable"]
+
+_LOADED, _LOADED_KEPT = "ai-sdk-loaded", 30.0
+"""Kind of a note on the board: a page loaded a chat without the answer to this user message, which was being written.
+Seconds for which the answer can be joined although it is complete: the page joins it in a second request."""
 
 
 def readable(agent: AGUIAdapter) -> AGUIAdapter:
@@ -38,6 +49,24 @@ def readable(agent: AGUIAdapter) -> AGUIAdapter:
         raw_events=False,
     )
     return agent.replace(options=own)
+
+
+async def joining(endpoints: Endpoints, wire: AISDKWire, caller: Caller, chat: str) -> Posted | None:
+    """What a page of this chat joins: the active run, or the answer of one that ended since the page was loaded; None
+    if there is neither."""
+    thread = caller.thread(chat)
+    run = await endpoints.current(thread)
+    turn = None if run else (await endpoints.service.store.board.notes(_LOADED, thread.key)).get("")
+    if run is None and turn is None:
+        return None
+    asked, own = run.run_input if run else empty_request(chat), None
+    if not (newest := last_user(asked.messages)):  # a page may send its last message only
+        newest = last_user(await endpoints.in_time(caller.history(chat)))
+        own = reply_id(newest)
+    if turn not in (None, newest):
+        return None
+    questions = answered_by((await endpoints.kept(thread)).questions, asked.resume or ())
+    return wire.joining(asked, own, [one for one in questions if one.turn == newest])
 
 
 class AISDK:
@@ -68,23 +97,33 @@ class AISDK:
     async def stream(self, request: Request) -> Response:
         """The active run, from the answer's beginning; 204 if there is none."""
         caller = await self.endpoints.caller(request)
-        run = await self.endpoints.current(caller.thread(request.path_params["thread_id"]))
-        if run is None:
-            return Response(status_code=204)
-        return await self.endpoints.joined(caller, self.wire.joining(run.run_input))
+        posted = await joining(self.endpoints, self.wire, caller, request.path_params["thread_id"])
+        return Response(status_code=204) if posted is None else await self.endpoints.joined(caller, posted)
 
     @answered
     async def messages(self, request: Request) -> Response:
-        """The chat's messages; none if there is no such chat. A page of version 5 joins an answer that is being
-        written and appends it to what it has, so it gets nothing of that answer here."""
+        """The chat's messages; none if there is no such chat. The answer of an active run is left out: clients before
+        5.0.233, 6.0.250 and 7.0.61 append what they join to what they have."""
         caller, chat = await self.endpoints.caller(request), request.path_params["thread_id"]
-        appends = self.wire.version == 5 and await self.endpoints.current(caller.thread(chat)) is not None
-        history = UIHistory(self.wire.version, answered=not appends)
+        thread, adapter = caller.thread(chat), await caller.adapter()
+        run = await self.endpoints.current(thread) if adapter.threads() is not None else None
+        history = UIHistory(self.wire.version)
         found = await self.endpoints.found(caller, history.of(chat), running=False)
-        shown = b"".join([piece async for piece in found.whole()])
+        async for _ in found.whole():
+            pass
         if (failure := history.failure) is not None:
             raise Refusal(500, failure.code or "INTERNAL_ERROR", failure.message)
-        return Response(shown, media_type="application/json")
+        history.asked, board = found.kept.questions, self.endpoints.service.store.board
+        if run is None:
+            await board.drop(_LOADED, thread.key, "")
+            return Response(values_json(history.messages()), media_type="application/json")
+        snapshot = MessagesSnapshotEvent(messages=messages_as_sent(run.run_input.messages))
+        shown = shown_snapshot(caller.outside_run(adapter, thread), snapshot)
+        posted = [one for event in shown if isinstance(event, MessagesSnapshotEvent) for one in event.messages]
+        messages = history.messages(posted)
+        turn = next((one["id"] for one in reversed(messages) if one["role"] == "user"), "")
+        await board.put(_LOADED, thread.key, "", turn, keep=_LOADED_KEPT)
+        return Response(values_json(messages), media_type="application/json")
 
     @answered
     async def stop(self, request: Request) -> Response:

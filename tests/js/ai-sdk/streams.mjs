@@ -1,11 +1,12 @@
 // Streams that were recorded, through the client code of one generation of `ai`. A line of JSON in, a line of JSON out.
 //   node streams.mjs
 // In: {"ai": 6, "chunks": [...], "message"?: the assistant's message that goes on}
-// Out: {"message": what a page shows, "errors": what the client says, "violations": what it forgives}
+// Out: {"message": what a page shows, "errors": what the client says, "violations": what it forgives,
+//       "sends": a page with the usual rules sends it by itself}
 // In: {"chats": [[message, ...], ...]}. Out: {"valid": [[generations that have such messages], ...]}
 import { createInterface } from 'node:readline';
 import { orderChecker } from './ui-stream.mjs';
-import { MAJORS, loadAi } from './lib.mjs';
+import { MAJORS, automatically, loadAi } from './lib.mjs';
 
 async function read({ ai: major, chunks, message }) {
   const ai = await loadAi(major), out = { message: null, errors: [] };
@@ -28,7 +29,7 @@ async function read({ ai: major, chunks, message }) {
   } catch (error) { failed(error); }
   const valid = out.message?.parts.length ? await ai.safeValidateUIMessages({ messages: [out.message] }) : { success: true };
   if (!valid.success) failed(valid.error);
-  return { ...out, violations: checker.close() };
+  return { ...out, violations: checker.close(), sends: !!out.message && automatically(ai)({ messages: [out.message] }) };
 }
 
 async function validate({ chats }) {

@@ -13,6 +13,7 @@ from starlette.requests import HTTPConnection
 from yai_nexus_agentkit.runs.connections import News
 from yai_nexus_agentkit.runs.service import RunService
 from yai_nexus_agentkit.server.agents import ServedAgent
+from yai_nexus_agentkit.server.ai_sdk import joining
 from yai_nexus_agentkit.server.body import Body
 from yai_nexus_agentkit.server.endpoints import Endpoints
 from yai_nexus_agentkit.server.settings import ServerSettings
@@ -92,14 +93,13 @@ class _AISDKDialect:
                 session.begin(request_id, OfficialFrames(request_id), lambda request: request.start(posted))
                 await session.looks_at(posted.run_input.thread_id)
             case "resume":
-                thread = session.caller.thread(str(data.get("id") or ""))
-                run = await session.endpoints.current(thread)
-                if run is None:
+                chat = str(data.get("id") or "")
+                joined = await joining(session.endpoints, self._wire, session.caller, chat)
+                if joined is None:
                     await session.channel.send(no_active(request_id))
                     return
-                joining = self._wire.joining(run.run_input)
-                session.begin(request_id, OfficialFrames(request_id), lambda request: request.join(joining))
-                await session.looks_at(thread.id)
+                session.begin(request_id, OfficialFrames(request_id), lambda request: request.join(joined))
+                await session.looks_at(chat)
             case "abort":
                 await self._abort(request_id, leave=True)
             case kind:

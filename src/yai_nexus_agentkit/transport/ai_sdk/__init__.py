@@ -1,8 +1,8 @@
 """Pure. The wire of the Vercel AI SDK (npm package ``ai``, versions 5, 6 and 7): its UI message stream.
 
 `read_request` turns what a page posts into a `RunAgentInput`. `UIMessageStream` turns events into chunks, plain JSON
-objects; `frame` writes one as a server-sent event. `AISDKWire` joins them for HTTP, and `UIHistory` shows a thread as
-the messages of a chat.
+objects; `frame` writes one as a server-sent event. `AISDKWire` joins them for HTTP, `UIHistory` shows a thread as the
+messages of a chat, and `UIAnswer` the message that is being written.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pure. Tool calls, and questions about them, as parts of a message of the AI SDK.
+"""Pure. Tool calls as parts of a message of the AI SDK.
 
 All tools are ``dynamic``: the page's code has no schemas of the server's tools.
 """
@@ -10,17 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ag_ui.core import AssistantMessage, Interrupt, Message, ToolCallResultEvent
+from ag_ui.core import AssistantMessage, Message, ToolCallResultEvent
 from pydantic import TypeAdapter
 
 from yai_nexus_agentkit.protocol.json.json_safe import json_safe
 from yai_nexus_agentkit.transport.ai_sdk.facts import Chunk, facts_of
-from yai_nexus_agentkit.transport.facts import fact, word
+from yai_nexus_agentkit.transport.facts import word
 
-__all__ = ["QUESTION", "Calls", "approvals_of", "question_chunk"]
-
-QUESTION = "question:"
-"""Before the interrupt's id in the id of a call that asks the user."""
+__all__ = ["Calls"]
 
 _DENIALS = frozenset({"denied", "cancelled", "expired", "invalid"})
 """Values of the fact ``approval`` of a result: the tool did not run."""
@@ -145,32 +142,6 @@ class Calls:
                 if call.id == call_id:
                     return call.function.name, call.function.arguments
         return None
-
-
-def approvals_of(question: Interrupt) -> list[tuple[str, str]]:
-    """The approvals that a question asks for, as (approval id, call id); none for a question of another kind.
-
-    LangChain's middleware asks about several calls at once: the approval ids have the place of each behind a colon.
-    """
-    if question.tool_call_id is not None:
-        return [(question.id, question.tool_call_id)]
-    calls, value = fact(question.metadata, "toolCallIds"), fact(question.metadata, "value")
-    requests = value.get("action_requests") if isinstance(value, Mapping) else None
-    if not isinstance(calls, list) or not isinstance(requests, list) or not 0 < len(requests) == len(calls):
-        return []
-    return [(f"{question.id}:{n}", str(call)) for n, call in enumerate(calls)]
-
-
-def question_chunk(question: Interrupt) -> Chunk:
-    """A question as a call that the page answers: its tool is the question's reason."""
-    asked = question.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"id", "reason"})
-    return {
-        "type": "tool-input-available",
-        "toolCallId": QUESTION + question.id,
-        "toolName": question.reason,
-        "input": asked,
-        "dynamic": True,
-    }
 
 
 def _facts(event: ToolCallResultEvent) -> dict[str, Any]:

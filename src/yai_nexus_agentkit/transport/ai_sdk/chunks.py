@@ -15,10 +15,11 @@ from ag_ui.core import BaseEvent, Interrupt, Message, RunAgentInput
 
 from yai_nexus_agentkit.errors import Code
 from yai_nexus_agentkit.protocol.activities import AFTER
-from yai_nexus_agentkit.protocol.endings import outcome_of
-from yai_nexus_agentkit.transport.ai_sdk.calls import Calls, approvals_of, question_chunk
+from yai_nexus_agentkit.protocol.endings import PastQuestion, outcome_of
+from yai_nexus_agentkit.transport.ai_sdk.calls import Calls
 from yai_nexus_agentkit.transport.ai_sdk.conversation import events_of, last_user, now_named, reply_id, since, thinker
 from yai_nexus_agentkit.transport.ai_sdk.facts import Chunk, facts_of, finish_reason, run_facts
+from yai_nexus_agentkit.transport.ai_sdk.questions import divided, past_steps, question_chunk, verdicts_of
 from yai_nexus_agentkit.transport.ai_sdk.values import Values
 from yai_nexus_agentkit.transport.facts import renamed
 
@@ -44,10 +45,12 @@ class UIMessageStream:
         held: Iterable[Message] = (),
         earlier: Sequence[Message] = (),
         verdicts: Mapping[str, bool | None] = _NONE,
+        asked: Iterable[PastQuestion] = (),
     ) -> None:
-        """`turn`: id of the user message that is answered. `message_id`: the answer's; default: `reply_id`. `held`:
-        what the client's answer has already. `earlier`: the whole conversation, for questions about older calls.
-        `verdicts`: the calls in the client's answer that wait, and what the user decided about them."""
+        """`turn`: id of the user message that is answered. `message_id`: that of the client's answer, which goes on;
+        default: `reply_id`. `held`: what the client's answer has already. `earlier`: the whole conversation, for
+        questions about older calls. `verdicts`: the calls in the client's answer that wait, and what the user decided
+        about them. `asked`: the turn's questions so far, for a client that has nothing of the answer."""
         self._version, self._turn, self.id = version, turn, message_id or reply_id(turn)
         self._started = self._in_step = False
         self._step_calls: list[str] = []
@@ -72,7 +75,10 @@ class UIMessageStream:
         """Ids of the messages that the thread should have: what subagents say is stored by no thread."""
         self._places: set[str] = set()
         """Ids of the turn's messages in the last snapshot, and its user message."""
-        self._calls = Calls(version, earlier, verdicts)
+        self._asked = list(asked)
+        """The questions that are not shown yet."""
+        said = {call: verdict["approved"] for call, verdict in verdicts_of(self._asked).items()}
+        self._calls = Calls(version, earlier, {**said, **verdicts})
         self._values = Values()
         for event in events_of(held):
             self.feed(event)
@@ -80,6 +86,8 @@ class UIMessageStream:
             self._calls.hold(call)
         list(self._leave())
         self._started = self._past = False
+        self._bare = bool(held) and message_id is not None
+        """The client's last step has nothing but answers, and is still the last."""
 
     @classmethod
     def of(
@@ -90,12 +98,14 @@ class UIMessageStream:
         verdicts: Mapping[str, bool | None] = _NONE,
         *,
         joined: bool = False,
+        asked: Iterable[PastQuestion] = (),
     ) -> UIMessageStream:
-        """The stream of a run. `joined`: for a client that comes while it goes on, and gets the whole answer."""
+        """The stream of a run. `joined`: for a client that comes while it goes on, and gets the whole answer. The other
+        arguments: as of the class."""
         messages = run_input.messages
         turn = last_user(messages)
         held = () if joined else since(messages, turn)
-        return cls(version, turn, message_id, held=held, earlier=messages, verdicts=verdicts)
+        return cls(version, turn, message_id, held=held, earlier=messages, verdicts=verdicts, asked=asked)
 
     def feed(self, event: BaseEvent) -> list[Chunk]:
         """The chunks of an event: none, one or several."""
@@ -119,6 +129,7 @@ class UIMessageStream:
                 return
             yield from self._leave()
         self._in_step, self._message, self._step_calls, self._step_texts = True, message, [], set()
+        self._bare = False
         yield {"type": "start-step"}
 
     @property
@@ -138,8 +149,8 @@ class UIMessageStream:
         """Close everything: no answer of the page is awaited. Pages send a message whose last step has nothing but
         answered calls once more, so a step without any is added to such a one."""
         yield from self._leave()
-        if self._calls.are_over(self._step_calls):
-            self._step_calls = []
+        if self._bare or self._calls.are_over(self._step_calls):
+            self._step_calls, self._bare = [], False
             yield from ({"type": "start-step"}, {"type": "finish-step"})
             yield {"type": "message-metadata", "messageMetadata": {}}  # else a page does not look at the new step
 
@@ -225,12 +236,6 @@ class UIMessageStream:
         self._step_calls.append(chunk["toolCallId"])
         return chunk
 
-    def _call_args(self, event: agui.ToolCallArgsEvent) -> Iterator[Chunk]:
-        return self._calls.more(event.tool_call_id, event.delta)
-
-    def _call_end(self, event: agui.ToolCallEndEvent) -> Iterator[Chunk]:
-        return self._calls.complete(event.tool_call_id)
-
     def _call_chunk(self, event: agui.ToolCallChunkEvent) -> Iterator[Chunk]:
         own, name = event.tool_call_id, event.tool_call_name
         if own is None:
@@ -241,23 +246,11 @@ class UIMessageStream:
         if event.delta:
             yield from self._calls.more(own, event.delta)
 
-    def _call_result(self, event: agui.ToolCallResultEvent) -> Iterator[Chunk]:
-        return self._calls.answer(event)
-
     # ------------------------------------------------------------------ state, activities, custom events
-
-    def _state(self, event: agui.StateSnapshotEvent) -> Iterator[Chunk]:
-        return self._values.state(event.snapshot)
 
     def _state_patch(self, event: agui.StateDeltaEvent) -> Iterator[Chunk]:
         self._values.patch_state(event.delta)
         return iter(())
-
-    def _activity(self, event: agui.ActivitySnapshotEvent) -> Iterator[Chunk]:
-        return self._values.activity(event)
-
-    def _activity_patch(self, event: agui.ActivityDeltaEvent) -> Iterator[Chunk]:
-        return self._values.patch_activity(event.message_id, event.patch)
 
     def _custom(self, event: agui.CustomEvent) -> Iterator[Chunk]:
         place = (event.metadata or {}).get(AFTER)
@@ -269,14 +262,12 @@ class UIMessageStream:
         status = "started" if isinstance(event, agui.StepStartedEvent) else "done"
         yield {"type": "data-step", "data": {"name": event.step_name, "status": status}, "transient": True}
 
-    def _subagent(self, event: Any) -> Iterator[Chunk]:
-        yield self._values.subagent(event)
-
     def _snapshot(self, event: agui.MessagesSnapshotEvent) -> Iterator[Chunk]:
         """Show what of this turn was not streamed."""
         self._calls.earlier = event.messages
         if now := renamed(event.metadata):
             yield from self._rename(now)
+        self._turn = self._turn or last_user(event.messages)  # a page may send its last message only
         messages = since(event.messages, self._turn)
         self._places = {self._turn, *(message.id for message in messages)}
         self._torn = messages if self._is_gone(event.messages) else None
@@ -310,14 +301,14 @@ class UIMessageStream:
 
     def _show(self, messages: Iterable[Message]) -> Iterator[Chunk]:
         self._past = True
-        for past in events_of(messages):
-            yield from self.feed(past)
+        yield from self.asked(self._turn)
+        for message in messages:
+            for past in events_of([message]):
+                yield from self.feed(past)
+            yield from self.asked(message.id)
         self._past = False
 
     # ------------------------------------------------------------------ the end
-
-    def _started_run(self, event: agui.RunStartedEvent) -> Iterator[Chunk]:
-        return iter(())
 
     def _finished(self, event: agui.RunFinishedEvent) -> Iterator[Chunk]:
         yield from self._values.flush(last=True)
@@ -335,25 +326,28 @@ class UIMessageStream:
     def _ask(self, questions: Iterable[Interrupt]) -> Iterator[Chunk]:
         """Approvals of calls, then the other questions in a step of their own: pages send the answers when all calls of
         the last step have one."""
-        others: list[Interrupt] = []
-        asked: set[str] = set()
         yield from self._calls.complete()
-        for question in questions:
-            approvals = approvals_of(question) if self._version > 5 else []
-            calls = [call for _, call in approvals]
-            if not calls or not all(map(self._calls.can_wait, calls)) or not asked.isdisjoint(calls):
-                others.append(question)
-                continue
-            asked.update(calls)
-            for approval, call in approvals:
-                if call not in self._calls:  # it is in an older message
-                    yield from self._into(None)
-                    yield self._called(self._calls.again(call))
-                yield {"type": "tool-approval-request", "approvalId": approval, "toolCallId": call}
+        approvals, others = divided(questions, lambda call: self._version > 5 and self._calls.can_wait(call))
+        for approval, call in approvals:
+            if call not in self._calls:  # it is in an older message
+                yield from self._into(None)
+                yield self._called(self._calls.again(call))
+            yield {"type": "tool-approval-request", "approvalId": approval, "toolCallId": call}
         if others:
             yield from self._leave()
             yield from self._into(None)
             yield from map(question_chunk, others)
+
+    def asked(self, after: str) -> Iterator[Chunk]:
+        """The answered questions that came after this message, once. Those of one run share a step."""
+        due = [one for one in self._asked if one.after == after]
+        self._asked = [one for one in self._asked if one.after != after]
+        for step in past_steps(due, approvals=self._version > 5):
+            yield from self._leave()
+            yield from self._into(None)
+            yield from step
+            yield from self._leave()
+            self._bare = True
 
     def _failed(self, event: agui.RunErrorEvent) -> Iterator[Chunk]:
         yield from self._values.flush(last=True)
@@ -369,7 +363,7 @@ class UIMessageStream:
 _Handler = Callable[[UIMessageStream, Any], Iterator[Chunk]]
 _it = UIMessageStream
 _HANDLERS: Mapping[type[BaseEvent], _Handler] = {
-    agui.RunStartedEvent: _it._started_run,
+    agui.RunStartedEvent: lambda it, event: iter(()),
     agui.RunFinishedEvent: _it._finished,
     agui.RunErrorEvent: _it._failed,
     agui.StepStartedEvent: _it._step,
@@ -384,17 +378,17 @@ _HANDLERS: Mapping[type[BaseEvent], _Handler] = {
     agui.ReasoningMessageChunkEvent: _it._chunk,
     agui.ReasoningEncryptedValueEvent: _it._encrypted,
     agui.ToolCallStartEvent: _it._call_start,
-    agui.ToolCallArgsEvent: _it._call_args,
-    agui.ToolCallEndEvent: _it._call_end,
+    agui.ToolCallArgsEvent: lambda it, event: it._calls.more(event.tool_call_id, event.delta),
+    agui.ToolCallEndEvent: lambda it, event: it._calls.complete(event.tool_call_id),
     agui.ToolCallChunkEvent: _it._call_chunk,
-    agui.ToolCallResultEvent: _it._call_result,
-    agui.StateSnapshotEvent: _it._state,
+    agui.ToolCallResultEvent: lambda it, event: it._calls.answer(event),
+    agui.StateSnapshotEvent: lambda it, event: it._values.state(event.snapshot),
     agui.StateDeltaEvent: _it._state_patch,
-    agui.ActivitySnapshotEvent: _it._activity,
-    agui.ActivityDeltaEvent: _it._activity_patch,
+    agui.ActivitySnapshotEvent: lambda it, event: it._values.activity(event),
+    agui.ActivityDeltaEvent: lambda it, event: it._values.patch_activity(event.message_id, event.patch),
     agui.CustomEvent: _it._custom,
-    agui.SubagentStartedEvent: _it._subagent,
-    agui.SubagentFinishedEvent: _it._subagent,
-    agui.SubagentErrorEvent: _it._subagent,
+    agui.SubagentStartedEvent: lambda it, event: iter([it._values.subagent(event)]),
+    agui.SubagentFinishedEvent: lambda it, event: iter([it._values.subagent(event)]),
+    agui.SubagentErrorEvent: lambda it, event: iter([it._values.subagent(event)]),
     agui.MessagesSnapshotEvent: _it._snapshot,
 }

@@ -20,8 +20,8 @@ from ag_ui.core import RunAgentInput
 from yai_nexus_agentkit.errors import RunInputError
 from yai_nexus_agentkit.protocol.parts import part_from_block
 from yai_nexus_agentkit.protocol.request import RequestLimits, parse_request
-from yai_nexus_agentkit.transport.ai_sdk.calls import QUESTION
 from yai_nexus_agentkit.transport.ai_sdk.conversation import now_named
+from yai_nexus_agentkit.transport.ai_sdk.questions import QUESTION, refusal
 from yai_nexus_agentkit.transport.ai_sdk.shape import check_body, check_message
 
 __all__ = ["Asked", "read_request"]
@@ -247,7 +247,7 @@ def _answers(parts: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             if part["state"] == "output-available":
                 yield _entry(asked, part.get("output"))
             elif part["state"] == "output-error":
-                yield {"interruptId": asked, "status": "cancelled"}
+                yield refusal(asked, part.get("errorText"))
 
 
 def _entry(interrupt: str, payload: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ A thread is shown through the same stream as a run, so a page that is reloaded h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ag_ui.core import (
@@ -21,10 +21,12 @@ from ag_ui.core import (
 )
 
 from yai_nexus_agentkit.protocol.activities import AFTER
+from yai_nexus_agentkit.protocol.endings import PastQuestion
 from yai_nexus_agentkit.protocol.request import empty_request
 from yai_nexus_agentkit.transport.ai_sdk.chunks import UIMessageStream, Version
 from yai_nexus_agentkit.transport.ai_sdk.conversation import events_of
-from yai_nexus_agentkit.transport.ai_sdk.facts import Chunk, values_json
+from yai_nexus_agentkit.transport.ai_sdk.facts import Chunk
+from yai_nexus_agentkit.transport.ai_sdk.questions import verdicts_of
 from yai_nexus_agentkit.transport.wire import Posted
 
 __all__ = ["UIHistory", "UIMessage", "parts_of"]
@@ -34,21 +36,21 @@ UIMessage = dict[str, Any]
 
 
 class UIHistory:
-    """A thread as it is now, as one JSON document. An `Encoder` for the events of a run that does nothing."""
+    """A thread as it is now. An `Encoder` for the events of a run that does nothing; it collects, and sends nothing."""
 
     status = 200
     headers: Mapping[str, str] = {"content-type": "application/json"}
     keep_alive = b""
 
-    def __init__(self, version: Version, *, answered: bool = True) -> None:
-        """`answered`: False leaves out the answer to the newest message."""
+    def __init__(self, version: Version) -> None:
         self._version: Version = version
-        self._answered = answered
+        self.asked: Sequence[PastQuestion] = ()
+        """The questions of the thread's runs."""
         self._messages: Sequence[Message] = ()
         self._state: list[BaseEvent] = []
         self._kept: dict[str, list[CustomEvent]] = {}
         """Events of the application, by the message that they stood behind."""
-        self._end: list[BaseEvent] = []
+        self._end: list[RunFinishedEvent] = []
         """The end, with the open questions."""
         self.failure: RunErrorEvent | None = None
 
@@ -72,43 +74,80 @@ class UIHistory:
         return b""
 
     def finish(self) -> bytes:
-        """The messages of the chat."""
-        return values_json(self.messages())
+        """Nothing."""
+        return b""
 
-    def messages(self) -> list[UIMessage]:
-        """The messages of the chat."""
-        found: list[UIMessage] = []
-        turns: list[tuple[Message | None, list[Message]]] = [(None, [])]
+    def messages(self, running: Sequence[Message] | None = None) -> list[UIMessage]:
+        """The messages of the chat. `running`: those of an active run's request, whose answer is left out: a page joins
+        the run for it."""
+        turns: list[_Turn] = [(None, [])]
         for message in self._messages:
             if message.role == "user":
                 turns.append((message, []))
             else:
                 turns[-1][1].append(message)
-        for n, (asked, answer) in enumerate(turns):
-            if asked is not None:
-                found.append(_user(asked))
-            newest = n == len(turns) - 1
-            if newest and not self._answered:
-                break
-            stream = UIMessageStream(self._version, asked.id if asked else "", earlier=self._messages)
-            events = [*self._behind(asked), *(event for message in answer for event in self._shown(message))]
-            chunks = [chunk for event in [*events, *(self._end if newest else ())] for chunk in stream.feed(event)]
-            if not newest:
-                chunks += stream.over()
-            if chunks and newest:
-                chunks += [chunk for event in self._state for chunk in stream.feed(event)]
-            if parts := parts_of(chunks):
-                found.append({"id": stream.id, "role": "assistant", "parts": parts})
-        return found
+        newest = turns[-1]
+        if running is not None:
+            turns = _unanswered(turns, [message for message in running if message.role == "user"])
+        return [shown for turn in turns for shown in self._turn(*turn, newest=turn is newest)]
 
-    def _shown(self, message: Message) -> list[BaseEvent]:
-        """The events of a message, and those of the application that stood behind it."""
-        return [*events_of([message]), *self._behind(message)]
+    def _turn(self, asked: Message | None, answer: Sequence[Message], *, newest: bool) -> list[UIMessage]:
+        """A message of the user, and the answer."""
+        own = asked.id if asked else ""
+        waits = {one.id for end in self._end if newest for one in getattr(end.outcome, "interrupts", None) or ()}
+        past = [one for one in self.asked if one.turn == own and one.question.id not in waits]
+        stream = UIMessageStream(self._version, own, earlier=self._messages, asked=past)
+        chunks = [*self._shown(stream, asked, ())]
+        for message in answer:
+            chunks += self._shown(stream, message, events_of([message]))
+        if newest:
+            chunks += [chunk for end in self._end for chunk in stream.feed(end)]
+            chunks += [chunk for state in self._state if chunks for chunk in stream.feed(state)]
+        else:
+            chunks += stream.over()
+        parts = parts_of(chunks)
+        if self._version > 5:
+            _note_verdicts(parts, verdicts_of(past))
+        shown = [{"id": stream.id, "role": "assistant", "parts": parts}] if parts else []
+        return [*([_user(asked)] if asked is not None else ()), *shown]
+
+    def _shown(self, stream: UIMessageStream, message: Message | None, events: Iterable[BaseEvent]) -> Iterator[Chunk]:
+        """The chunks of a message, and those of what the application showed and the agent asked behind it."""
+        for event in [*events, *self._behind(message)]:
+            yield from stream.feed(event)
+        yield from stream.asked(message.id if message is not None else "")
 
     def _behind(self, message: Message | None) -> list[BaseEvent]:
         """The events of the application that stood behind a message, now without a note of it."""
         kept = self._kept.get(message.id if message is not None else "", ())
         return [event.model_copy(update={"metadata": {**(event.metadata or {}), AFTER: None}}) for event in kept]
+
+
+_Turn = tuple[Message | None, list[Message]]
+"""A user message, and the agent's messages up to the next one."""
+
+
+def _unanswered(turns: list[_Turn], asked: Sequence[Message]) -> list[_Turn]:
+    """The turns before that of a run whose request has these user messages, and its own without the answer. Without any
+    user message the run goes on with the answer to the newest one."""
+    if not asked:
+        return [*turns[:-1], (turns[-1][0], [])]
+    ids, own = [message.id if message is not None else "" for message, _ in turns], [message.id for message in asked]
+    known = [n for n, one in enumerate(ids) if one in own]
+    if own[-1] in ids:
+        turns = turns[: ids.index(own[-1])]
+    elif known:  # else the page sends its last message only
+        turns = turns[: known[-1] + 1]
+    return [*turns, (asked[-1], [])]
+
+
+def _note_verdicts(parts: Iterable[dict[str, Any]], verdicts: Mapping[str, Mapping[str, Any]]) -> None:
+    """Add to the calls what the user said to their approvals, as pages do."""
+    for part in parts:
+        verdict = verdicts.get(part.get("toolCallId", ""))
+        state = part.get("state", "")
+        if verdict and state.startswith("output") and verdict["approved"] is (state != "output-denied"):
+            part["approval"] = dict(verdict)
 
 
 def parts_of(chunks: Iterable[Chunk]) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from typing import Any
 from ag_ui.core import BaseEvent, Message, ReasoningMessageContentEvent, RunAgentInput, TextMessageContentEvent
 from pydantic_core import to_json
 
+from yai_nexus_agentkit.protocol.endings import PastQuestion
 from yai_nexus_agentkit.protocol.request import RequestLimits
 from yai_nexus_agentkit.transport.agui_sse import KEEP_ALIVE, SSEEncoder
 from yai_nexus_agentkit.transport.ai_sdk.chunks import UIMessageStream, Version
@@ -82,9 +83,12 @@ class AISDKWire:
         stream = partial(UIMessageStream.of, self.version, asked.run_input, asked.message_id, asked.verdicts)
         return Posted(asked.run_input, lambda: ChunkEncoder(stream()), asked.warnings)
 
-    def joining(self, run_input: RunAgentInput) -> Posted:
-        """For a page that joins the run of this request: it gets the whole answer."""
-        stream = partial(UIMessageStream.of, self.version, run_input, joined=True)
+    def joining(
+        self, run_input: RunAgentInput, message_id: str | None = None, asked: Sequence[PastQuestion] = ()
+    ) -> Posted:
+        """For a page that joins the run of this request: it gets the whole answer. `message_id`, `asked`: the answer's
+        id, if the request does not say it, and its questions so far."""
+        stream = partial(UIMessageStream.of, self.version, run_input, message_id, joined=True, asked=asked)
         return Posted(run_input, lambda: ChunkEncoder(stream()))
 
     def refuse(self, refusal: Refusal, *, trace_id: str, now: datetime) -> Answer:
