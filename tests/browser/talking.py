@@ -14,6 +14,7 @@ __all__ = [
     "ANSWER",
     "CARD",
     "FOCUS",
+    "LAST",
     "MESSAGE",
     "QUESTION",
     "READY",
@@ -30,6 +31,7 @@ MESSAGE, READY, STOP = "textarea[aria-label=Message]", "button[aria-label=Send]"
 FOCUS = "(document.activeElement.innerText || document.activeElement.ariaLabel || '').trim()"
 """What has the focus: its text, or its label."""
 ANSWER, CARD, QUESTION = "article[aria-label=Agent]", "details.tool", "section.question"
+LAST = f"{ANSWER} >> nth=-1"
 
 
 @contextmanager

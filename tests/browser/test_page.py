@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,20 +11,16 @@ from tests.browser.talking import (
     ANSWER,
     CARD,
     FOCUS,
+    LAST,
     MESSAGE,
     QUESTION,
     READY,
-    SIZES,
     STOP,
-    fits,
-    page_served,
     say,
     send,
 )
 
 SUN = ROOT / "examples" / "multimodal" / "sun.png"
-SHOWCASE = "examples/showcase/agent.py:graph"
-LAST = f"{ANSWER} >> nth=-1"
 NOTICE = "p.notice"
 USER = "article[aria-label=You]"
 SLOW_FILES = """const read = FileReader.prototype.readAsDataURL;
@@ -58,23 +53,6 @@ GIVE = """((what, where, ...items) => {
     return !document.querySelector(where).dispatchEvent(event);
 })(%s)"""
 NUMBERS = " ".join(str(number) for number in range(1, 301))
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with page_served(SHOWCASE) as server:
-        yield server.base + "/"
-
-
-@pytest.fixture
-def chat(page: Browser, address: str) -> Iterator[Browser]:
-    """A new conversation on a desk. Nothing is wider than the screen at the end, and axe finds nothing."""
-    page.open(address)
-    page.resize(*SIZES["desktop"])
-    page.see(MESSAGE)
-    yield page
-    assert fits(page)
-    assert page.violations() == []
 
 
 def opened(page: Browser, card: str) -> list[str]:
@@ -202,61 +180,6 @@ def test_files_go_to_the_agent(chat: Browser, tmp_path: Path) -> None:
     chat.see(f"{USER} img")
 
 
-# ---------------------------------------------------------------- questions
-
-
-@pytest.mark.parametrize("answer", ["Yes", "No"])
-def test_an_approval_is_a_sentence_with_buttons(chat: Browser, answer: str) -> None:
-    send(chat, "Pay Ada 50")
-    chat.see(f"{QUESTION} >> text=Pay 50 € to Ada?")
-    assert "{" not in chat.text(QUESTION)
-    chat.picture("chat-question")
-    chat.click(f"{QUESTION} button:text-is('{answer}')")
-    chat.see(f"{ANSWER}:has-text('Done:')")
-    chat.see(READY)
-    assert ("paid 50 € to Ada" in chat.text(LAST)) is (answer == "Yes")
-
-
-def test_an_approval_with_other_arguments_survives_a_reload(chat: Browser) -> None:
-    send(chat, "Pay Ada 50")
-    chat.see(QUESTION)
-    chat.evaluate("location.reload()")
-    amount = f"{QUESTION} .field:has-text('Amount') input"
-    chat.click(f"{QUESTION} button:text-is('Edit')")
-    chat.fill(amount, "20")
-    chat.click(f"{QUESTION} button:text-is('Back')")
-    chat.click(f"{QUESTION} button:text-is('Edit')")
-    assert chat.value(amount) == "50", "Back forgets what was written"
-    chat.fill(amount, "30")
-    chat.evaluate("location.reload()")
-    chat.see(amount)
-    assert (chat.value(amount), chat.value(MESSAGE)) == ("30", "")
-    chat.click("button:has-text('Run with changes')")
-    chat.see(f"{ANSWER}:has-text('paid 30 € to Ada')")
-    chat.miss(QUESTION)
-
-
-def test_a_form_is_made_from_the_schema(chat: Browser) -> None:
-    send(chat, "Book a flight")
-    chat.see(f"{QUESTION}:has-text('A few details for your flight to Lisbon')")
-    chat.click(f"{QUESTION} button:text-is('Send')")
-    chat.see(f"{QUESTION} [aria-invalid=true]")
-    date = f"{QUESTION} input[type=date]"
-    chat.fill(date, "2026-12-24")
-    conversation = chat.evaluate("location.hash")
-    chat.click("button:has-text('New chat')")
-    chat.see("text=What can I do for you?")
-    chat.evaluate("location.reload()")
-    chat.see("text=What can I do for you?")
-    chat.evaluate(f"location.hash = {conversation!r}")
-    chat.see(date)
-    assert chat.value(date) == "2026-12-24"
-    chat.click(f"{QUESTION} button:text-is('Send')")
-    chat.see(f"{ANSWER}:has-text('Done: booked a flight to Lisbon on 2026-12-24, aisle seat')")
-    chat.see(READY)
-    assert chat.evaluate("Object.keys(sessionStorage)") == [], "what was sent is no draft any more"
-
-
 # ---------------------------------------------------------------- stop, edit, regenerate
 
 SECOND_CLICK = "new MouseEvent('click', {bubbles: true, detail: 2})"
@@ -370,7 +293,7 @@ RETURN = "document.dispatchEvent(new Event('visibilitychange'))"
 AWAY = "window.ask = fetch; window.fetch = async () => new Response('', { status: 503 }); 0"
 
 
-def test_a_server_that_was_away(chat: Browser, address: str) -> None:
+def test_a_server_that_was_away(chat: Browser, showcase: str) -> None:
     say(chat, "hello")
     conversation = chat.evaluate("location.hash")
     chat.click("button:has-text('New chat')")
@@ -382,7 +305,7 @@ def test_a_server_that_was_away(chat: Browser, address: str) -> None:
     chat.see(ANSWER)
     for where in (".card.error", "nav [role=alert]"):
         chat.miss(where)
-    chat.open(address)  # The client reports in the console what was refused.
+    chat.open(showcase)  # The client reports in the console what was refused.
     chat.see("nav li:has(a)")
 
 
@@ -415,7 +338,7 @@ def test_a_reload_in_the_middle_of_an_answer_goes_on(chat: Browser) -> None:
     assert chat.texts(f"{USER} .bubble") == ["count"]
 
 
-def test_two_tabs_of_one_conversation(chat: Browser, address: str) -> None:
+def test_two_tabs_of_one_conversation(chat: Browser, showcase: str) -> None:
     say(chat, "hello")
     chat.another(chat.evaluate("location.href"))
     chat.see(f"{ANSWER}:has-text('Say: weather')")

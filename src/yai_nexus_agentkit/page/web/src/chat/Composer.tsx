@@ -2,7 +2,7 @@ import { ArrowUp, Paperclip, Square, X } from "lucide-react";
 import { type ClipboardEvent, type KeyboardEvent, type MouseEvent, useEffect, useRef, useState } from "react";
 import { Kept } from "../agent/kept.ts";
 import type { Content } from "../agent/view.ts";
-import { leave } from "../ui/focus.ts";
+import { isChoosing, leave } from "../ui/focus.ts";
 import { IconButton } from "../ui/IconButton.tsx";
 import { type Attachment, attachmentsOf, contentOf, readFiles } from "./attachments.ts";
 import { textOfContent } from "./UserMessage.tsx";
@@ -112,7 +112,7 @@ export function Composer({ draft, status, send, stop, returned }: Given) {
         aria-label="Message"
         dir="auto"
         placeholder={status === "asked" ? "Answer the question above" : "Write a message…"}
-        autoFocus
+        autoFocus={!isChoosing()}
         value={text}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={key}

@@ -35,3 +35,6 @@ export function isWriting(): boolean {
   if (activeElement?.id === "message") return (activeElement as HTMLTextAreaElement).value !== "";
   return activeElement?.matches("input, textarea, select") ?? false;
 }
+
+/** Whether the user goes through a list with the keys. Each of them may draw the page anew. */
+export const isChoosing = (): boolean => document.activeElement?.matches("select:focus-visible") ?? false;
