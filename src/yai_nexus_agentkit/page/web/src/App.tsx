@@ -25,7 +25,7 @@ export function App({ config }: { config: PageConfig }) {
   const agent = config.agents.find(({ name }) => name === place.agent) ?? config.agents[0]!;
   const threads = useThreads(agent.url);
   const look = usePerson(personOf(config));
-  const [store, tell] = useStore(agent, place, threads, () => begin(place.agent, true), look);
+  const [store, announce] = useStore(agent, place, threads, () => begin(place.agent, true), look);
   const view = useSyncExternalStore(store.subscribe, store.snapshot);
   const [menu, setMenu] = useMenu();
   const [panel, setPanel] = useState(false);
@@ -38,7 +38,7 @@ export function App({ config }: { config: PageConfig }) {
   };
   const remove = async (id: string) => {
     if (!(await threads.remove(id))) return;
-    tell({ address: addressOf(place.agent, id), what: "deleted" });
+    announce({ address: addressOf(place.agent, id), what: "deleted" });
     forget(`${addressOf(place.agent, id)} `);
     if (id !== place.thread) return focusMessage();
     begin(place.agent, true);
@@ -129,7 +129,7 @@ const Unshown = () => (
 /** The store of the thread, kept in step with the list and with other windows. */
 function useStore(agent: AgentInfo, place: Place, threads: Threads, leave: () => void, look: () => Promise<void>) {
   const own = addressOf(place.agent, place.thread);
-  const tell = useOthers(({ address, what }) => {
+  const announce = useOthers(({ address, what }) => {
     void threads.refresh();
     if (what === "opened") void look();
     if (what === "deleted") forget(`${address} `);
@@ -141,7 +141,7 @@ function useStore(agent: AgentInfo, place: Place, threads: Threads, leave: () =>
   refresh.current = threads.refresh;
   const store = useMemo(() => {
     const say = (what: "started" | "ended") => {
-      tell({ address: own, what });
+      announce({ address: own, what });
       void refresh.current();
     };
     return new ThreadStore(agent, place.thread, { started: () => say("started"), ended: () => say("ended") });
@@ -162,7 +162,7 @@ function useStore(agent: AgentInfo, place: Place, threads: Threads, leave: () =>
     const moved = before && list && (after?.updatedAt !== before.updatedAt || after.status === "running");
     if (moved && store.snapshot().status === "idle") await store.join();
   });
-  return [store, tell] as const;
+  return [store, announce] as const;
 }
 
 /** The thread's title. Also when it is not in the list: because of a search, or because it is old. */

@@ -8,14 +8,14 @@ export function useOthers(hear: (word: Word) => void): (word: Word) => void {
   const channel = useRef<BroadcastChannel>(undefined);
   const listener = useRef(hear);
   listener.current = hear;
-  const tell = useCallback((word: Word) => channel.current?.postMessage(word), []);
+  const announce = useCallback((word: Word) => channel.current?.postMessage(word), []);
   useEffect(() => {
     if (!("BroadcastChannel" in globalThis)) return undefined;
     const opened = new BroadcastChannel(`chat ${location.pathname}`);
     opened.onmessage = ({ data }: MessageEvent<Word>) => listener.current(data);
     channel.current = opened;
-    tell({ address: "", what: "opened" });
+    announce({ address: "", what: "opened" });
     return () => opened.close();
-  }, [tell]);
-  return tell;
+  }, [announce]);
+  return announce;
 }

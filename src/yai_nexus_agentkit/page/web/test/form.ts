@@ -70,7 +70,7 @@ test("what may be left out is not asked for", () => {
   assert.deepEqual(Object.keys(problemsOf(wanted, asked, wanted)), ["pair/0", "pair/1", "tags"]);
 });
 
-test("the shape of a union is told by its constant", () => {
+test("the shape of a union shows in its constant", () => {
   const variants = property("pay").oneOf ?? [];
   assert.equal(variantOf(variants, { kind: "invoice" }, trip), 1);
   assert.equal(variantOf(variants, { kind: "card", number: "1" }, trip), 0);

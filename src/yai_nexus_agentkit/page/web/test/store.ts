@@ -44,7 +44,7 @@ let opens = 0;
 function opened(script: Script, thread = `t${++opens}`) {
   const asked: string[] = [];
   const sent: Message[][] = [];
-  const told: string[] = [];
+  const heard: string[] = [];
   globalThis.fetch = async (address, init) => {
     const kind = /(connect|cancel)$/.exec(String(address))?.[1] ?? "run";
     asked.push(kind);
@@ -55,7 +55,7 @@ function opened(script: Script, thread = `t${++opens}`) {
     if (typeof answer === "number") return Response.json(answer === 409 ? busy : {}, { status: answer });
     return new Response(streamed(answer ?? []), { headers: { "content-type": "text/event-stream" } });
   };
-  const watcher = { started: () => void told.push("started"), ended: () => void told.push("ended") };
+  const watcher = { started: () => void heard.push("started"), ended: () => void heard.push("ended") };
   const store = new ThreadStore({ name: "agent", url: "http://server/agent" }, thread, watcher);
   const until = (seen: (view: View) => boolean) =>
     new Promise<View>((done) => {
@@ -63,7 +63,7 @@ function opened(script: Script, thread = `t${++opens}`) {
       const leave = store.subscribe(look);
       look();
     });
-  return { store, asked, sent, told, until };
+  return { store, asked, sent, heard, until };
 }
 
 /** Server-sent events; one that is a `held` stream goes on when its test says so. */
@@ -85,12 +85,12 @@ afterEach(() => void delete pageTools.slow);
 
 test("only a run that was sent from here is made known to other windows", async () => {
   const late = held();
-  const { store, told } = opened({ connect: [[late]], run: [[began(), ...said("a"), ended]] });
+  const { store, heard } = opened({ connect: [[late]], run: [[began(), ...said("a"), ended]] });
   setTimeout(() => late.finish(thread(user("hi"))), 700);
   await store.join();
-  assert.deepEqual(told, ["ended"]);
+  assert.deepEqual(heard, ["ended"]);
   await store.send("go on");
-  assert.deepEqual(told, ["ended", "started", "ended"]);
+  assert.deepEqual(heard, ["ended", "started", "ended"]);
 });
 
 test("a request without an answer: the server says whether the message came", async () => {
@@ -265,14 +265,14 @@ test("the page's tools are work: nothing else begins meanwhile, and it can be st
   let finish: (value: string) => void = () => undefined;
   const parameters = { type: "object" };
   pageTools.slow = { description: "", parameters, run: () => new Promise((done) => (finish = done)) };
-  const { store, sent, told, until } = opened({ run: [[began(), ...call, ended], [began("2"), ...said("done"), ended]] });
+  const { store, sent, heard, until } = opened({ run: [[began(), ...call, ended], [began("2"), ...said("done"), ended]] });
   const done = store.send("hi");
   await until(({ status }) => status === "tools");
-  assert.deepEqual(told, ["started"]);
+  assert.deepEqual(heard, ["started"]);
   finish("result");
   await done;
   assert.deepEqual(texts(store.snapshot()).slice(-2), ["result", "done"]);
-  assert.deepEqual(told, ["started", "started", "ended"]);
+  assert.deepEqual(heard, ["started", "started", "ended"]);
 
   const other = opened({ run: [[began(), ...call, ended]] });
   const stopped = other.store.send("hi");
