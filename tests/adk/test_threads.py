@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from google.adk.agents import Agent
 from google.adk.memory import InMemoryMemoryService
+from google.adk.platform.time import reset_time_provider, set_time_provider
 from google.adk.sessions import BaseSessionService, DatabaseSessionService, InMemorySessionService
 from google.adk.tools import ToolContext
 
@@ -44,6 +46,22 @@ async def sessions(kind: str, folder: Path, request: pytest.FixtureRequest) -> A
         yield service
     finally:
         await service.close()
+
+
+async def test_workers_whose_clocks_differ_store_a_thread_in_its_order(judge: Judge, tmp_path: Path) -> None:
+    llm = model(["One."], ["Two. ", calling("get_weather", city="Paris")], ["21."], ["Three."], ["Four."])
+    service = DatabaseSessionService(db_url=f"sqlite+aiosqlite:///{tmp_path}/s.db")
+    agent = Agent(name="weather", model=llm, tools=[get_weather])
+    talk = Talk(AGUIAdapter(AdkSource(agent, session_service=service)), judge)
+    try:
+        for minutes in (10, 0, -10, 10):
+            set_time_provider(lambda ahead=60 * minutes: time.time() + ahead)
+            await talk.say(f"at {minutes}")
+    finally:
+        reset_time_provider()
+    seen = [[part.text or "call" for content in r.contents for part in content.parts] for r in llm.requests]
+    assert seen[-1] == ["at 10", "One.", "at 0", "Two. ", "call", "call", "21.", "at -10", "Three.", "at 10"]
+    await service.close()
 
 
 @pytest.mark.parametrize("kind", SERVICES)

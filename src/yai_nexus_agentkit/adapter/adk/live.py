@@ -116,7 +116,7 @@ class AdkLive(LiveSource):
     async def _connect(self, talk: Talk, place: Place, session: Any, config: Any, tools: Iterable[Tool] | None) -> None:
         """Connect the model, with the agent's tools and the client's."""
         plugin = LivePlugin(place.session_id, talk)
-        runner = self._runner(place, plugin)
+        runner = self._runner(place, session, plugin)
         if offered := client_tools(tools, talk.result):
             runner.agent = await _with_tools(runner.agent, offered, self._offers or _all)
         talk.open(runner, session, config, plugin.oldest_tool)

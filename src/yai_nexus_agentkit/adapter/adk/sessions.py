@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 
 from ag_ui.core import Message
 from google.adk.events import Event, EventActions
+from google.adk.platform.time import get_time
 from google.adk.sessions import BaseSessionService, Session
+from google.adk.sessions.base_session_service import ListSessionsResponse
 
 from yai_nexus_agentkit.adapter.adk.history import History, public_state, shows
 from yai_nexus_agentkit.adapter.adk.plan import Entry
@@ -20,11 +22,13 @@ from yai_nexus_agentkit.adapter.run_context import RunContext
 from yai_nexus_agentkit.adapter.source import ThreadStore
 from yai_nexus_agentkit.errors import StatePatchError, ThreadNotFoundError
 
-__all__ = ["AdkThreads", "Place", "Sessions"]
+__all__ = ["AdkThreads", "InOrder", "Place", "Sessions"]
 
 _DIRECTORY = "agentkit_threads"
 _MOST_KNOWN = 10_000
 """Places that are remembered."""
+_STEP = 1e-5
+"""Seconds between two events of a worker whose clock is behind."""
 
 
 class Place(NamedTuple):
@@ -33,6 +37,42 @@ class Place(NamedTuple):
     app_name: str
     user_id: str
     session_id: str
+
+
+class InOrder(BaseSessionService):
+    """A session service in front of another one: each event that it stores is later than the one before. Sessions are
+    read in the order of their events' times, so that what a worker stores whose clock is behind that of another one
+    would come before that one's."""
+
+    def __init__(self, under: BaseSessionService) -> None:
+        self._under = under
+
+    async def create_session(self, **named: Any) -> Session:
+        return await self._under.create_session(**named)
+
+    async def get_session(self, **named: Any) -> Session | None:
+        found: Session | None = await self._under.get_session(**named)
+        return found
+
+    async def list_sessions(self, **named: Any) -> ListSessionsResponse:
+        return await self._under.list_sessions(**named)
+
+    async def delete_session(self, **named: Any) -> None:
+        await self._under.delete_session(**named)
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        if session.events:
+            event.timestamp = max(event.timestamp, session.events[-1].timestamp + _STEP)
+        return await self._under.append_event(session, event)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._under, name)
+
+    @staticmethod
+    def of(service: BaseSessionService, session: Session | None) -> BaseSessionService:
+        """The service to store events of a session with: `service` itself, unless this worker's clock is behind."""
+        behind = session is not None and session.events and session.events[-1].timestamp >= get_time()
+        return InOrder(service) if behind else service
 
 
 @dataclass
@@ -89,8 +129,9 @@ class Sessions:
     async def store(self, session: Session, messages: Iterable[Entry], state: Mapping[str, Any]) -> None:
         """Append messages, then a change of the state if there is one."""
         events = [message_event(one) for one in messages] + ([system_event(state)] if state else [])
+        service = InOrder.of(self.service, session)
         for event in events:
-            await self.service.append_event(session, event)
+            await service.append_event(session, event)
 
     async def delete(self, place: Place) -> None:
         """Remove the session."""
@@ -144,7 +185,7 @@ class AdkThreads(ThreadStore):
             raise StatePatchError(f"these keys are not the session's: {', '.join(hidden)}")
         session = await self._read(key)
         delta = {**values, **dict.fromkeys(removed)}
-        await self._sessions.service.append_event(session, system_event(delta))
+        await InOrder.of(self._sessions.service, session).append_event(session, system_event(delta))
 
     async def delete(self, key: str) -> None:
         place = await self._sessions.find(key)

@@ -29,7 +29,7 @@ from yai_nexus_agentkit.adapter.adk.live import AdkLive
 from yai_nexus_agentkit.adapter.adk.plan import back_to, is_unfinished, plan_of
 from yai_nexus_agentkit.adapter.adk.plugin import RunPlugin
 from yai_nexus_agentkit.adapter.adk.run import AdkRun
-from yai_nexus_agentkit.adapter.adk.sessions import AdkThreads, Place, Sessions, message_event
+from yai_nexus_agentkit.adapter.adk.sessions import AdkThreads, InOrder, Place, Sessions, message_event
 from yai_nexus_agentkit.adapter.adk.translate import AdkTranslator
 from yai_nexus_agentkit.adapter.hook_calls import shown_state
 from yai_nexus_agentkit.adapter.options import AdapterOptions
@@ -135,7 +135,7 @@ class AdkSource(Source):
         shown = shown_state(run, public_state(before))
         if self._rewinds and (turn := back_to(run, history)) is not None:
             where = {"user_id": place.user_id, "session_id": place.session_id}
-            await self._own(place).rewind_async(**where, rewind_before_invocation_id=turn)
+            await self._own(place, session).rewind_async(**where, rewind_before_invocation_id=turn)
             session, history = await self._read(place)
         state = dict(session.state) if session is not None else {}
         run.linkable = True
@@ -154,7 +154,7 @@ class AdkSource(Source):
 
         def made(sink: Sink) -> tuple[Runner, RunPlugin]:
             plugin = RunPlugin(place.session_id, tools, sink, self._offers)
-            return self._own(place, plugin), plugin
+            return self._own(place, session, plugin), plugin
 
         return AdkRun(plan, translator, place, self._slot, made, run_config, run.attempt)
 
@@ -162,9 +162,10 @@ class AdkSource(Source):
         session = await self._sessions.read(place)
         return session, History.of(session.events if session is not None else ())
 
-    def _own(self, place: Place, *plugins: BasePlugin) -> Runner:
-        """A runner for one run: the agent and the services are shared."""
+    def _own(self, place: Place, session: Any, *plugins: BasePlugin) -> Runner:
+        """A runner for one run of a session: the agent and the services are shared."""
         own = copy.copy(self._runner)
+        own.session_service = InOrder.of(own.session_service, session)
         own.app_name = place.app_name
         own.plugin_manager = PluginManager(plugins=[*plugins, *own.plugin_manager.plugins])
         return own
