@@ -10,7 +10,7 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import AnyMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import tool
+from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
@@ -43,13 +43,14 @@ def states(page: Page) -> list[str]:
     return [part["state"] for part in page.parts if part["type"] == "dynamic-tool"]
 
 
-def middleware_agent() -> Graph:
-    """LangChain's middleware asks about all calls at once."""
+@tool
+def pay(amount: int) -> str:
+    """Pays."""
+    return f"paid {amount}"
 
-    @tool
-    def pay(amount: int) -> str:
-        """Pays."""
-        return f"paid {amount}"
+
+def middleware_agent(pay: BaseTool = pay) -> Graph:
+    """LangChain's middleware asks about all calls at once."""
 
     def script(messages: list[AnyMessage]) -> list[Any]:
         if isinstance(messages[-1], HumanMessage):

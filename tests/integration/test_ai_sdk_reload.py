@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from langchain_core.tools import tool
 from langgraph.graph import MessagesState
 from langgraph.types import interrupt
 
@@ -263,6 +264,35 @@ async def test_a_reload_while_an_answered_question_goes_on(ai: Client, version: 
         await slow.whole(running, late, ended=ended)
         assert late.part("output-available")["output"] == "Rome"
         assert said(late) == f"Asked: Rome.On {turn}: w1 w2.half an answer.The end."
+
+
+@pytest.mark.parametrize("version", [6, 7])
+async def test_a_reload_while_an_approved_call_runs(ai: Client, version: int) -> None:
+    gate = asyncio.Event()
+
+    @tool
+    async def pay(amount: int) -> str:
+        """Pays."""
+        await gate.wait()
+        return f"paid {amount}"
+
+    page = page_of(middleware_agent(pay), ai, version)
+    await page.say("pay")
+    page.approve()
+    page.approve(False, "not this one")
+    running = page.start()
+    await running.until(lambda it: b"data-step" in it.body)
+    late = await page.reloaded()
+    assert len(late.messages) == 1
+    joining = asyncio.create_task(call(page.app, "GET", "/chat/c1/stream"))
+    await watched(page.app)
+    gate.set()
+    page.take(chunks_of((await running.end()).body))
+    late.take(chunks_of((await joining).body))
+    if version == 7:  # 6 cannot be sent what the user said to the approvals: a denied call is an error until a reload
+        assert without_data(late.messages) == without_data(page.messages)
+    assert said(late) == said(page)
+    await as_after_a_reload(page)
 
 
 async def test_a_reload_while_an_agui_client_is_answered(ai: Client) -> None:

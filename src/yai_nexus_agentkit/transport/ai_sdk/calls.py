@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 
 from yai_nexus_agentkit.protocol.json.json_safe import json_safe
 from yai_nexus_agentkit.transport.ai_sdk.facts import Chunk, facts_of
+from yai_nexus_agentkit.transport.ai_sdk.questions import past_approval
 from yai_nexus_agentkit.transport.facts import word
 
 __all__ = ["Calls"]
@@ -43,11 +44,16 @@ class _Call:
 
 class Calls:
     """The calls of one message. `earlier`: the conversation, whose calls a question may be about. `verdicts`: the
-    page's answers to approvals, by call."""
+    page's answers to approvals, by call. `past`: those of approvals that the page does not have."""
 
-    def __init__(self, version: int, earlier: Sequence[Message], verdicts: Mapping[str, bool | None]) -> None:
-        self._denies = version > 5
-        self.earlier, self._verdicts = earlier, verdicts
+    def __init__(
+        self,
+        version: int,
+        earlier: Sequence[Message],
+        verdicts: Mapping[str, bool | None],
+        past: Mapping[str, Mapping[str, Any]],
+    ) -> None:
+        self._version, self.earlier, self._verdicts, self._past = version, earlier, verdicts, past
         self._calls: dict[str, _Call] = {}
 
     def __contains__(self, call_id: str) -> bool:
@@ -85,7 +91,10 @@ class Calls:
         """The arguments are complete: of this call, or of all."""
         for call in list(self._calls.values()) if call_id is None else filter(None, [self._calls.get(call_id)]):
             if call.state == "streaming":
-                yield self._input(call)
+                chunk = self._input(call)
+                yield chunk
+                if call.id in self._past and self._version > 6 and chunk["type"] == "tool-input-available":
+                    yield from past_approval(call.id, self._past[call.id])
 
     def _input(self, call: _Call) -> Chunk:
         text, call.args, call.state = "".join(call.args), [], "complete"
@@ -106,9 +115,12 @@ class Calls:
         if call.state == "over":
             return
         call.state = "over"
-        output, approved = _output(event.content), self._verdicts.get(call.id)
+        output, approved, past = _output(event.content), self._verdicts.get(call.id), self._past.get(call.id)
+        if past is not None:
+            approved = past["approved"]
         denied = word(event.metadata, "approval") in _DENIALS
-        if self._denies and (approved is False or (denied and approved is None)):
+        shows = self._version > (5 if past is None else 6)  # 6 cannot be sent an answered approval, which denials need
+        if shows and (approved is False or (denied and approved is None)):
             yield {"type": "tool-output-denied", "toolCallId": call.id}
         elif denied or word(event.metadata, "status") == "error":  # too late, for example: the page had approved
             yield call.chunk("tool-output-error", errorText=_text(output), **_facts(event))

@@ -77,8 +77,7 @@ class UIMessageStream:
         """Ids of the turn's messages in the last snapshot, and its user message."""
         self._asked = list(asked)
         """The questions that are not shown yet."""
-        said = {call: verdict["approved"] for call, verdict in verdicts_of(self._asked).items()}
-        self._calls = Calls(version, earlier, {**said, **verdicts})
+        self._calls = Calls(version, earlier, verdicts, verdicts_of(self._asked))
         self._values = Values()
         for event in events_of(held):
             self.feed(event)

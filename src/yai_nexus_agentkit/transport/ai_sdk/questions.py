@@ -12,7 +12,16 @@ from yai_nexus_agentkit.protocol.endings import PastQuestion
 from yai_nexus_agentkit.transport.ai_sdk.facts import Chunk
 from yai_nexus_agentkit.transport.facts import fact
 
-__all__ = ["QUESTION", "approvals_of", "divided", "past_steps", "question_chunk", "refusal", "verdicts_of"]
+__all__ = [
+    "QUESTION",
+    "approvals_of",
+    "divided",
+    "past_approval",
+    "past_steps",
+    "question_chunk",
+    "refusal",
+    "verdicts_of",
+]
 
 QUESTION = "question:"
 """Before the interrupt's id in the id of a call that asks the user."""
@@ -88,6 +97,13 @@ def _past(question: Interrupt, answer: ResumeEntry) -> Iterator[Chunk]:
         yield {"type": "tool-output-error", **own, "errorText": str(text)}
     else:
         yield {"type": "tool-output-available", **own, "output": answer.payload}
+
+
+def past_approval(call_id: str, verdict: Mapping[str, Any]) -> Iterator[Chunk]:
+    """An approval that was answered (`ai` 7): what `verdicts_of` says of a call."""
+    yield {"type": "tool-approval-request", "approvalId": verdict["id"], "toolCallId": call_id}
+    said = {name: verdict[name] for name in ("approved", "reason") if name in verdict}
+    yield {"type": "tool-approval-response", "approvalId": verdict["id"], **said}
 
 
 def verdicts_of(asked: Iterable[PastQuestion]) -> dict[str, dict[str, Any]]:

@@ -26,7 +26,6 @@ from yai_nexus_agentkit.protocol.request import empty_request
 from yai_nexus_agentkit.transport.ai_sdk.chunks import UIMessageStream, Version
 from yai_nexus_agentkit.transport.ai_sdk.conversation import events_of
 from yai_nexus_agentkit.transport.ai_sdk.facts import Chunk
-from yai_nexus_agentkit.transport.ai_sdk.questions import verdicts_of
 from yai_nexus_agentkit.transport.wire import Posted
 
 __all__ = ["UIHistory", "UIMessage", "parts_of"]
@@ -96,7 +95,7 @@ class UIHistory:
         own = asked.id if asked else ""
         waits = {one.id for end in self._end if newest for one in getattr(end.outcome, "interrupts", None) or ()}
         past = [one for one in self.asked if one.turn == own and one.question.id not in waits]
-        stream = UIMessageStream(self._version, own, earlier=self._messages, asked=past)
+        stream = UIMessageStream(5 if self._version == 5 else 7, own, earlier=self._messages, asked=past)
         chunks = [*self._shown(stream, asked, ())]
         for message in answer:
             chunks += self._shown(stream, message, events_of([message]))
@@ -106,8 +105,6 @@ class UIHistory:
         else:
             chunks += stream.over()
         parts = parts_of(chunks)
-        if self._version > 5:
-            _note_verdicts(parts, verdicts_of(past))
         shown = [{"id": stream.id, "role": "assistant", "parts": parts}] if parts else []
         return [*([_user(asked)] if asked is not None else ()), *shown]
 
@@ -141,15 +138,6 @@ def _unanswered(turns: list[_Turn], asked: Sequence[Message]) -> list[_Turn]:
     return [*turns, (asked[-1], [])]
 
 
-def _note_verdicts(parts: Iterable[dict[str, Any]], verdicts: Mapping[str, Mapping[str, Any]]) -> None:
-    """Add to the calls what the user said to their approvals, as pages do."""
-    for part in parts:
-        verdict = verdicts.get(part.get("toolCallId", ""))
-        state = part.get("state", "")
-        if verdict and state.startswith("output") and verdict["approved"] is (state != "output-denied"):
-            part["approval"] = dict(verdict)
-
-
 def parts_of(chunks: Iterable[Chunk]) -> list[dict[str, Any]]:
     """The parts of the message that a client makes of chunks, without transient ones."""
     parts: list[dict[str, Any]] = []
@@ -168,7 +156,7 @@ def parts_of(chunks: Iterable[Chunk]) -> list[dict[str, Any]]:
             case "start", "step":
                 parts.append({"type": "step-start"})
             case "tool", _:
-                if (own := chunk["toolCallId"]) not in calls:
+                if (own := chunk.get("toolCallId") or _call_of(chunk["approvalId"], calls)) not in calls:
                     calls[own] = {"type": "dynamic-tool", "toolName": chunk["toolName"], "toolCallId": own}
                     parts.append(calls[own])
                 _change_call(calls[own], move, chunk)
@@ -187,6 +175,10 @@ def parts_of(chunks: Iterable[Chunk]) -> list[dict[str, Any]]:
     return parts
 
 
+def _call_of(approval: str, calls: Mapping[str, Mapping[str, Any]]) -> str:
+    return next(own for own, part in calls.items() if part.get("approval", {}).get("id") == approval)
+
+
 def _change_call(part: dict[str, Any], move: str, chunk: Chunk) -> None:
     """Apply a ``tool-*`` chunk to the part of its call."""
     if "providerExecuted" in chunk:
@@ -203,12 +195,16 @@ def _change_call(part: dict[str, Any], move: str, chunk: Chunk) -> None:
             part |= {"state": "output-error", "input": chunk["input"], "errorText": chunk["errorText"]}
         case "approval-request":
             part |= {"state": "approval-requested", "approval": {"id": chunk["approvalId"]}}
+        case "approval-response":
+            said = {name: chunk[name] for name in ("approved", "reason") if name in chunk}
+            part |= {"state": "approval-responded", "approval": {**part["approval"], **said}}
         case "output-available":
             part |= {"state": "output-available", "output": chunk["output"]}
         case "output-error":
             part |= {"state": "output-error", "errorText": chunk["errorText"]}
-        case "output-denied":  # the id of the question is gone with it, and a client's schema wants one
-            part |= {"state": "output-denied", "approval": {"id": part["toolCallId"], "approved": False}}
+        case "output-denied":  # a client's schema wants an approval, also where the question is gone
+            approval = part.get("approval", {"id": part["toolCallId"]})
+            part |= {"state": "output-denied", "approval": {**approval, "approved": False}}
 
 
 def _user(message: Any) -> UIMessage:
