@@ -115,9 +115,9 @@ def test_what_is_typed_is_no_answer_if_it_ends_the_chat_and_is_not_cut_in_silenc
 def test_the_second_ctrl_c_ends_a_chat_whose_agent_does_not_stop(folder: Path) -> None:
     with in_a_terminal(folder, "chat", "my_agent:graph", "block") as (screen, process):
         screen.wait_for("blocked\n")
-        process.send_signal(signal.SIGINT)
-        time.sleep(1)  # two signals at once are one
-        process.send_signal(signal.SIGINT)
+        for _ in range(2):
+            time.sleep(0.5)  # two signals at once are one
+            process.send_signal(signal.SIGINT)
         screen.wait_for("\ninterrupted\n", seconds=20)
         assert process.wait(timeout=30) == 130
 

@@ -98,15 +98,21 @@ def test_ctrl_c_is_heard_when_another_thread_gets_the_signal(folder: Path) -> No
         assert process.wait(timeout=30) == 130
 
 
-@pytest.mark.parametrize("what", ["an import", "a node"])
-def test_ctrl_c_ends_what_keeps_the_loop_waiting(folder: Path, what: str) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "ended", "code"),
+    [
+        ("run slow:graph hi", "interrupted", 130),
+        ("run my_agent:blocking hi", "interrupted", 130),
+        ("serve slow:graph --port 0", "stopped", 0),
+    ],
+)
+def test_ctrl_c_ends_what_keeps_the_loop_waiting(folder: Path, arguments: str, ended: str, code: int) -> None:
     (folder / "slow.py").write_text("import time\nprint('blocked', flush=True)\ntime.sleep(60)")
-    agent = "slow:graph" if what == "an import" else "my_agent:blocking"
-    with in_a_terminal(folder, "run", agent, "hi") as (screen, process):
+    with in_a_terminal(folder, *arguments.split()) as (screen, process):
         screen.wait_for("blocked\n")
         process.send_signal(signal.SIGINT)
-        screen.wait_for("\ninterrupted\n", seconds=20)
-        assert process.wait(timeout=30) == 130
+        screen.wait_for(f"{ended}\n", seconds=20)
+        assert process.wait(timeout=30) == code
 
 
 @pytest.mark.parametrize(

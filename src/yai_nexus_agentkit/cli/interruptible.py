@@ -9,12 +9,11 @@ import socket
 import sys
 import threading
 from collections.abc import Coroutine, Iterator
-from types import FrameType
 from typing import Any, TypeVar
 
 from yai_nexus_agentkit.cli.failures import CommandError, summary
 
-__all__ = ["run_interruptible"]
+__all__ = ["ctrl_c_heard", "run_interruptible"]
 
 T = TypeVar("T")
 _PATIENCE = 1.0
@@ -22,60 +21,49 @@ _PATIENCE = 1.0
 
 
 def run_interruptible(main: Coroutine[Any, Any, T]) -> T:
-    """``asyncio.run``, where Ctrl-C is heard at once. Raises `KeyboardInterrupt` after the end of `main`, and
-    `CommandError` if the agent ends the program."""
+    """``asyncio.run``, where Ctrl-C is heard. Raises `KeyboardInterrupt` after the end of `main`, and `CommandError` if
+    the agent ends the program."""
     try:
-        return asyncio.run(_woken(main))
+        return asyncio.run(_heard(main))
     except SystemExit as error:
         raise CommandError(f"the agent ended the program: {summary(error)}") from error
 
 
-async def _woken(main: Coroutine[Any, Any, T]) -> T:
-    with _signals_wake(asyncio.get_running_loop()), _ctrl_c_insists(asyncio.get_running_loop()):
+async def _heard(main: Coroutine[Any, Any, T]) -> T:
+    with ctrl_c_heard():
         return await main
 
 
 @contextlib.contextmanager
-def _ctrl_c_insists(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
-    """The first Ctrl-C asks the loop to end `main`, and the second one raises `KeyboardInterrupt`. Code that keeps the
-    loop waiting, such as a long import, hears only that: it gets the second one after a second."""
-    before = signal.getsignal(signal.SIGINT)
-    if not callable(before) or sys.platform == "win32":
-        yield
-        return
+def ctrl_c_heard() -> Iterator[None]:
+    """Ctrl-C ends the running task at once, or after a second if something keeps the loop waiting.
 
-    def insist(heard: threading.Event) -> None:
-        if not heard.wait(_PATIENCE):
-            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        heard = threading.Event()
-        loop.call_soon_threadsafe(heard.set)
-        threading.Thread(target=insist, args=(heard,), daemon=True).start()
-        before(number, frame)
-
-    signal.signal(signal.SIGINT, handle)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@contextlib.contextmanager
-def _signals_wake(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
-    """Each signal ends the loop's wait for events. Python calls a handler between two instructions of the main thread,
-    and a signal that comes just before that thread begins to wait, or in another thread, does not end the wait."""
-    if sys.platform == "win32":  # its loop does that by itself
+    Python calls a handler between two instructions of the main thread. A signal that comes just before that thread
+    begins to wait, or in another thread, does not end the wait; and asyncio's handler asks the loop to cancel its main
+    task, which code that does not await, such as a long import, does not hear. So a thread watches: each signal wakes
+    the loop, and SIGINT is repeated until the loop goes on. The second one raises `KeyboardInterrupt`.
+    """
+    if sys.platform == "win32":  # its loop is woken by itself
         yield
         return
     reader, writer = socket.socketpair()
-    with reader, writer:
-        reader.setblocking(False)
-        writer.setblocking(False)
-        loop.add_reader(reader, reader.recv, 4096)
-        before = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
-        try:
-            yield
-        finally:
-            signal.set_wakeup_fd(before)
-            loop.remove_reader(reader)
+    writer.setblocking(False)
+    given = (reader, asyncio.get_running_loop(), signal.getsignal(signal.SIGINT))
+    threading.Thread(target=_watch, args=given, daemon=True).start()
+    before = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        writer.close()  # the thread ends
+
+
+def _watch(reader: socket.socket, loop: asyncio.AbstractEventLoop, handler: Any) -> None:
+    """`handler`: of SIGINT. It is repeated for this one only: in a chat, another one stops the answer."""
+    with reader, contextlib.suppress(RuntimeError):  # the loop is closed
+        while numbers := reader.recv(4096):
+            heard = threading.Event()
+            loop.call_soon_threadsafe(heard.set)
+            while not heard.wait(_PATIENCE) and not loop.is_closed():
+                if signal.SIGINT in numbers and signal.getsignal(signal.SIGINT) is handler:
+                    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)

@@ -12,7 +12,7 @@ import socket
 import threading
 import webbrowser
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AsyncExitStack, contextmanager, suppress
 from functools import partial
 from importlib.util import find_spec
 from ipaddress import ip_address
@@ -20,6 +20,7 @@ from ipaddress import ip_address
 from yai_nexus_agentkit import __version__
 from yai_nexus_agentkit.cli.arguments import AGENT, add_agent_arguments, amount, positive
 from yai_nexus_agentkit.cli.failures import LOG_FORMAT, CommandError, report, warn
+from yai_nexus_agentkit.cli.interruptible import ctrl_c_heard
 from yai_nexus_agentkit.cli.models import MODELS, port_of
 from yai_nexus_agentkit.cli.serving import (
     AI_SDK,
@@ -242,7 +243,10 @@ def _work(args: argparse.Namespace, listening: socket.socket, loaded: Announce |
 async def _serve(args: argparse.Namespace, listening: socket.socket, loaded: Announce | None) -> None:
     from yai_nexus_agentkit.cli.stopping import StoppingServer
 
-    async with application(args, listening.getsockname()[0], first=loaded is not None) as app:
+    opening = application(args, listening.getsockname()[0], first=loaded is not None)
+    async with AsyncExitStack() as stack:
+        with ctrl_c_heard():
+            app = await stack.enter_async_context(opening)
         _log_to_terminal(tracebacks=args.traceback)
         if loaded is not None:
             Terminal().write(_banner(args, listening))
