@@ -145,7 +145,7 @@ async def test_a_metrics_hook_that_fails_harms_nothing(caplog: pytest.LogCapture
 
 async def test_an_index_that_fails_frees_the_thread() -> None:
     class Broken(MemoryThreadIndex):
-        async def touch(self, thread: Any, status: Any) -> None:
+        async def touch(self, thread: Any, status: Any, *, title: str = "") -> None:
             raise ConnectionError("the database is gone")
 
     service = RunService(store=Store(index=Broken()))
