@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langgraph.graph import MessagesState
 from langgraph.types import interrupt
@@ -17,6 +18,7 @@ from tests.integration.test_ai_sdk_pages import errands, middleware_agent, said
 from tests.support.ai_sdk_page import Client, Page, chunks_of, client, page_of, watched, without_data
 from tests.support.graphs import Graph, chat_node, in_a_row
 from tests.support.serving import Exchange, call, post, run_body
+from yai_nexus_agentkit import EventEmitter
 from yai_nexus_agentkit.testing import ScriptedChatModel, reasoning_part
 
 
@@ -130,6 +132,34 @@ async def test_a_question_that_an_agui_client_answered_is_in_the_chat(ai: Client
     refused = await call(page.app, "POST", "/", {**body, "runId": "r3", "resume": [{**resume[0], "payload": "Oslo"}]})
     assert refused.status == 409, refused.body
     assert (await page.reloaded()).messages == again.messages
+
+
+@pytest.mark.parametrize("behind", [False, True], ids=["before the text", "behind the text"])
+@pytest.mark.parametrize("again", [False, True], ids=["not shown again", "shown again"])
+async def test_an_answer_that_is_made_anew_takes_its_charts_along(ai: Client, behind: bool, again: bool) -> None:
+    drawn: list[str] = []
+
+    async def talk(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [await ScriptedChatModel(script=["Look."]).ainvoke("")]}
+
+    async def draw(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+        drawn.append(f"chart {len(drawn)} of {state['messages'][-1].type}")
+        if again or len(drawn) != 3:
+            EventEmitter(config).emit("chart", drawn[-1], keep=True)
+        return {}
+
+    def charts(page: Page) -> list[Any]:
+        return [part["data"] for one in page.messages for part in one["parts"] if part["type"] == "data-chart"]
+
+    nodes = {"talk": talk, "draw": draw}
+    page = page_of(in_a_row(nodes if behind else dict(reversed(nodes.items()))), ai)
+    await page.say("one")
+    await page.say("two")
+    await page.regenerate()
+    assert charts(await page.reloaded()) == charts(page)
+    assert len(charts(page)) == 1 + again
+    await page.say("three")
+    assert charts(await page.reloaded()) == charts(page)
 
 
 # ---------------------------------------------------------------- in the middle of a run

@@ -64,6 +64,8 @@ _MOST = 500
 """Entries of one run."""
 _LARGEST = 1024 * 1024
 """Characters of one entry."""
+_MADE = 8
+"""Messages by which the answer of a run is known again."""
 _QUESTION, _ANSWER = "agentkit.question", "agentkit.answer"
 """Names of the events, which no client is sent, that stand for a question of a run, and for an answer that it got."""
 
@@ -99,8 +101,8 @@ class Keeper:
         messages = run_input.messages
         self._turn = next((one.id for one in reversed(messages) if one.role == "user"), "")
         self._after = messages[-1].id if messages else ""
-        self._seen: set[str] = set()
-        """Ids of the messages that the run began."""
+        self._seen: dict[str, None] = {}
+        """Ids of the messages that the run began, and of those that a snapshot showed behind the user's."""
         self._shown: dict[str, _Shown] = {}
         self._run, self._answers = run_input.run_id, run_input.resume or ()
 
@@ -143,9 +145,10 @@ class Keeper:
     def entries(self) -> list[JournalEntry]:
         """The entries to keep. One that is too large is left out."""
         found: list[JournalEntry] = []
+        run = f'"turn":{json.dumps(self._turn)},"made":{json.dumps(list(self._seen)[-_MADE:])}'
         for own, shown in self._shown.items():
             shown.fold()
-            data = f'{{"turn":{json.dumps(self._turn)},"shown":{model_json(shown.what).decode()}}}'
+            data = f'{{{run},"shown":{model_json(shown.what).decode()}}}'
             if len(data) > _LARGEST:
                 _logger.warning("%r is too large to be kept: %d characters", own, len(data))
             else:
@@ -174,7 +177,7 @@ class Keeper:
 
     def _begun(self, message_id: str | None, owner: str | None) -> None:
         if message_id and owner is None and message_id not in self._seen:
-            self._seen.add(message_id)
+            self._seen[message_id] = None
             self._after = message_id
 
     def _restate(self, ids: Sequence[str]) -> None:
@@ -183,6 +186,8 @@ class Keeper:
         for shown in self._shown.values():
             if shown.after and shown.after not in known:
                 shown.after = last
+        behind = ids[ids.index(self._turn) + 1 :] if self._turn in known else ids
+        self._seen |= dict.fromkeys(behind)
         self._after = last or self._after  # a run may show stored messages again, and ask behind them
 
 
@@ -195,6 +200,8 @@ def _alone(what: ActivityMessage | CustomEvent) -> BaseEvent:
 class _Place(NamedTuple):
     turn: str
     after: str
+    made: Sequence[str]
+    """The last messages of the run."""
     what: ActivityMessage | CustomEvent
 
 
@@ -221,7 +228,7 @@ class Kept:
             kind = entry.id.partition(":")[0]
             if kind not in (_ANSWER, _QUESTION):
                 model = CustomEvent if shown.get("type") == "CUSTOM" else ActivityMessage
-                places.append(_Place(turn, after, model.model_validate(shown)))
+                places.append(_Place(turn, after, data.get("made", ()), model.model_validate(shown)))
                 continue
             run, what = shown["value"]["run"], shown["value"]["what"]
             if kind == _ANSWER:
@@ -287,16 +294,21 @@ class Kept:
 
     def _found(self, messages: Sequence[Message]) -> list[tuple[int, ActivityMessage | CustomEvent]]:
         """The entries to show with these messages, by the index of the message that they come after; -1 is the start.
-        Entries whose message is missing come at the end of its turn."""
+        Entries whose message is missing come at the end of its turn; those of an answer that another one replaced are
+        gone."""
         indexes, ends = {"": -1}, {"": -1}
+        answered = set()
         turn = ""
         for index, message in enumerate(messages):
             if message.role == "user":
                 turn = message.id
+            else:
+                answered.add(turn)
             indexes[message.id] = ends[turn] = index
         found: list[tuple[int, ActivityMessage | CustomEvent]] = []
         for place in self._places:
             at = indexes.get(place.after, ends.get(place.turn))
-            if at is not None:
+            replaced = place.turn in answered and place.made and indexes.keys().isdisjoint(place.made)
+            if at is not None and not replaced:
                 found.append((at, place.what))
         return found
