@@ -11,7 +11,7 @@ take a thousand times its size.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -35,8 +35,10 @@ from yai_nexus_agentkit.protocol.json.json_safe import MAX_DEPTH, json_safe
 from yai_nexus_agentkit.protocol.json.reader import read_json
 from yai_nexus_agentkit.protocol.parts import part_from_block, type_of
 
-__all__ = ["RequestLimits", "empty_request", "parse_request", "peer_declares"]
+__all__ = ["OFFERED", "RequestLimits", "empty_request", "offered", "parse_request", "peer_declares"]
 
+OFFERED = "offered"
+"""In the metadata of a tool, if false: the agent takes its results and may not call it."""
 _ROLES = frozenset({"developer", "system", "assistant", "user", "tool", "reasoning"})
 _PLAIN: Mapping[str, Callable[..., Message]] = {
     model.model_fields["role"].default: unchecked(model, "id", "role", "content")
@@ -133,6 +135,11 @@ def _validate(items: list[Any], key: str, origins: Sequence[int]) -> list[tuple[
     for n, model in zip(places, models, strict=True):
         items[n] = model
     return []
+
+
+def offered(tools: Iterable[Tool] | None) -> list[Tool]:
+    """The tools that the agent may call."""
+    return [tool for tool in tools or () if (tool.metadata or {}).get(OFFERED) is not False]
 
 
 def empty_request(thread_id: str, version: str | None = "1.0") -> RunAgentInput:

@@ -10,12 +10,14 @@ from typing import Any
 import httpx
 import openai
 import pytest
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from openai.types.chat import completion_create_params as official
 
 from tests.support.chats import chat, chats_with, error_of, message_of, said
 from yai_nexus_agentkit import AGUIAdapter, Hooks
+from yai_nexus_agentkit.orchestration.client_tools import client_tools
 from yai_nexus_agentkit.server import create_app
 from yai_nexus_agentkit.testing import ScriptedChatModel, tool_calls_part
 
@@ -219,6 +221,32 @@ async def test_functions_are_tools_in_the_older_form(stream: bool, memory: bool,
         if memory:
             threads = (await http.get("http://server/model/threads")).json()
             assert len(threads) == 1, "the conversation stays in its thread"
+
+
+@pytest.mark.parametrize("older", [False, True])
+@pytest.mark.parametrize("gone", [False, True])
+async def test_results_count_though_their_tool_may_not_be_called_any_more(older: bool, gone: bool) -> None:
+    offered: list[Any] = []
+
+    def script(messages: Any) -> Any:
+        return (
+            [f"It is {messages[-1].content}."]
+            if messages[-1].type == "tool"
+            else [tool_calls_part(("locate", {}, "c"))]
+        )
+
+    async def agent(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+        offered.append([tool["function"]["name"] for tool in client_tools(config)])
+        return {"messages": [await ScriptedChatModel(script=script).ainvoke(state["messages"])]}
+
+    app = chats_with(StateGraph(MessagesState).add_node(agent).add_edge(START, "agent").compile(InMemorySaver()))
+    tools: Any = {"functions": [FUNCTION]} if older else {"tools": [TOOL]}
+    forbidden = {} if gone else {**tools, "function_call" if older else "tool_choice": "none"}
+    message = message_of(await chat(app, "hi", user="ann", **tools))
+    result = {"role": "function", "name": "locate"} if older else {"role": "tool", "tool_call_id": "c"}
+    messages = [*said("hi"), message, {**result, "content": "there"}]
+    assert message_of(await chat(app, messages, user="ann", **forbidden))["content"] == "It is there."
+    assert offered == [["locate"], []]
 
 
 @pytest.mark.parametrize("stream", [True, False])

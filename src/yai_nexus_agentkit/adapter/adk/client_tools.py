@@ -15,6 +15,7 @@ from google.adk.tools import BaseTool
 from google.genai import types
 
 from yai_nexus_agentkit.adapter.adk.questions import ASKING
+from yai_nexus_agentkit.protocol.request import offered
 
 __all__ = ["Asking", "ClientTool", "client_tools", "to_schema"]
 
@@ -70,7 +71,7 @@ class ClientTool(BaseTool):
 def client_tools(tools: Iterable[Tool] | None, ask: Asking | None = None) -> list[ClientTool]:
     """The tools of a request, each name once. ADK's own names are refused. `ask`: they wait for their results."""
     found: dict[str, ClientTool] = {}
-    for tool in tools or ():
+    for tool in offered(tools):
         if tool.name in _RESERVED or tool.name in found:
             _logger.warning("the client's tool %r is left out: the name is taken", tool.name)
         else:

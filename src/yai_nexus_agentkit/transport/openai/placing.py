@@ -20,7 +20,7 @@ from yai_nexus_agentkit.protocol.json.json_safe import json_text
 from yai_nexus_agentkit.transport.openai.questions import named_by_call, named_in
 from yai_nexus_agentkit.transport.openai.request import INSTRUCTIONS, texts_of
 
-__all__ = ["Conversation", "Elsewhere", "Placed", "call_ids", "conversation_key", "place"]
+__all__ = ["Conversation", "Elsewhere", "Placed", "called", "conversation_key", "place"]
 
 _THOUGHTS = re.compile(r"<(think|details)\b.*?</\1>", re.DOTALL)
 _SPACE = re.compile(r"\s+")
@@ -64,7 +64,7 @@ class _Turn:
     @property
     def calls(self) -> set[str]:
         """Ids of the calls, without those that asked a question."""
-        return {i for i in call_ids(self.rest) if named_by_call(i) is None}
+        return {i for i in called(self.rest) if named_by_call(i) is None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +123,11 @@ class Placed:
     """The newest message of the user answers the thread's questions, and is not among these."""
 
 
-def call_ids(messages: Sequence[Any]) -> set[str]:
-    """Ids of the calls in messages, posted or of a thread."""
-    return {call["id"] if isinstance(call, Mapping) else call.id for m in messages for call in _calls(m)}
+def called(messages: Sequence[Any]) -> dict[str, str]:
+    """The names of the tools that are called in messages, posted or of a thread, by the ids of the calls."""
+    calls = [call for message in messages for call in _calls(message)]
+    read = [(c["id"], c["function"]["name"]) if isinstance(c, Mapping) else (c.id, c.function.name) for c in calls]
+    return dict(read)
 
 
 def conversation_key(*parts: Any) -> str:

@@ -9,11 +9,11 @@ from typing import Any
 
 from ag_ui.core import Interrupt, Message, RunAgentInput
 
-from yai_nexus_agentkit.protocol.request import RequestLimits, parse_request
+from yai_nexus_agentkit.protocol.request import OFFERED, RequestLimits, parse_request
 from yai_nexus_agentkit.transport.openai.answers import Shown
 from yai_nexus_agentkit.transport.openai.errors import error_body, param_of
 from yai_nexus_agentkit.transport.openai.functions import with_ids_of
-from yai_nexus_agentkit.transport.openai.placing import Conversation, call_ids, conversation_key, place
+from yai_nexus_agentkit.transport.openai.placing import Conversation, called, conversation_key, place
 from yai_nexus_agentkit.transport.openai.questions import asks, resumed_by_calls, resumed_by_text
 from yai_nexus_agentkit.transport.openai.request import INSTRUCTIONS, ChatRequest, texts_of
 from yai_nexus_agentkit.transport.openai.writers import Chunks, Completion
@@ -116,10 +116,19 @@ def _resumed(questions: Sequence[Interrupt], posted: Conversation) -> list[Mappi
 def _check_result(messages: Sequence[Any], posted: Conversation) -> None:
     """Raises `Refusal` if these messages of a run end with the result of a call that nobody made."""
     last = messages[-1] if messages else None
-    if not isinstance(last, Mapping) or last["role"] != "tool" or last["toolCallId"] in call_ids(messages):
+    if not isinstance(last, Mapping) or last["role"] != "tool" or last["toolCallId"] in called(messages):
         return
     path = f"/messages/{[message['id'] for message in posted.messages].index(last['id'])}/tool_call_id"
     raise Refusal(400, "NO_TOOL_RESULTS", "this is the result of a call that nobody made", path=path)
+
+
+def _answered_tools(messages: Sequence[Any], offered: Collection[str]) -> list[Mapping[str, Any]]:
+    """Tools of the caller whose results are posted, and which are not offered any more: ``tool_choice`` is ``none``, or
+    they are left out. Without a declaration the agent would take no results of them."""
+    results = [m["toolCallId"] for m in messages if isinstance(m, Mapping) and m["role"] == "tool"]
+    names = called(messages) if results else {}
+    answered = dict.fromkeys(names[own] for own in results if own in names and names[own] not in offered)
+    return [{"name": name, "description": "", "parameters": {}, "metadata": {OFFERED: False}} for name in answered]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +161,7 @@ class OpenAIWire:
             "protocolVersion": "1.0",
             "state": {},
             "messages": messages,
-            "tools": list(asked.tools),
+            "tools": [*asked.tools, *_answered_tools(messages, {tool["name"] for tool in asked.tools})],
             "context": [],
             "forwardedProps": {"openai": dict(asked.parameters)},
             "resume": resume or None,

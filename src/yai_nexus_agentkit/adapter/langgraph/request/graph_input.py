@@ -15,6 +15,7 @@ from yai_nexus_agentkit.adapter.langgraph.shape import MESSAGES, GraphShape
 from yai_nexus_agentkit.adapter.langgraph.threads.storable import storable_text
 from yai_nexus_agentkit.adapter.shared.state import client_changes
 from yai_nexus_agentkit.errors import RunInputError
+from yai_nexus_agentkit.protocol.request import offered
 
 __all__ = ["changed_state", "context_entries", "graph_input", "request_tools", "second_input"]
 
@@ -22,10 +23,10 @@ _logger = logging.getLogger(__name__)
 
 
 def request_tools(run_input: RunAgentInput) -> list[dict[str, Any]]:
-    """The client's tools as plain data: name, description, parameters (JSON Schema)."""
+    """The client's tools that the agent may call, as plain data: name, description, parameters (JSON Schema)."""
     return [
         {"name": tool.name, "description": tool.description, "parameters": tool.parameters or {}}
-        for tool in run_input.tools or ()
+        for tool in offered(run_input.tools)
     ]
 
 
@@ -116,9 +117,9 @@ def second_input(plan: Resume, messages: Sequence[BaseMessage], run_input: RunAg
     if not plan.later:
         return None
     calls = open_calls(messages)
-    offered = {tool.name for tool in run_input.tools or ()}
+    names = {tool.name for tool in offered(run_input.tools)}
     before = {m.id for m in (*plan.held.messages, *plan.known.nested)}
-    if any(call.name in offered and call.maker not in before for call in calls):
+    if any(call.name in names and call.maker not in before for call in calls):
         return None
     kept = messages if shape.replaces else ()
     return graph_input(run_input, [*kept, *map(unanswered, calls), *plan.later], {}, shape, plan.held.values)
