@@ -177,9 +177,7 @@ def test_a_keyboard_is_enough(page: Browser, address: str) -> None:
     page.see(READY)
     assert page.evaluate(FOCUS) == "Message", "the focus comes back"
 
-    page.type("Pay Ada 50")
-    page.key("Enter")
-    page.type("Thanks ")
+    page.type("Pay Ada 50\nThanks ")
     page.see(QUESTION)
     page.type("a lot")
     assert page.value(MESSAGE) == "Thanks a lot"
