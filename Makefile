@@ -33,7 +33,7 @@ PYTEST_ARGS ?=
 # Extra arguments for the server: make serve SERVE_ARGS="--port 9000"
 SERVE_ARGS ?=
 
-.PHONY: help venv demo serve page page-test pictures test lint format unit test-lowest test-adk bench bench-gate bench-peer soak docs system browser clean
+.PHONY: help venv demo serve page page-test pictures test ready lint format unit test-lowest test-adk bench bench-gate bench-peer soak docs system browser clean
 
 help:
 	@echo "make demo         a scripted agent in the terminal, nothing to configure"
@@ -203,12 +203,16 @@ format: $(VENV)/.dev
 unit: $(CLIENTS) $(VENV)/.dev
 	$(BIN)/pytest tests/unit $(PYTEST_ARGS)
 
-test: $(CLIENTS) $(OPENAI) $(CHATS)/.stamp $(DOCS)/.stamp $(PACKAGE)/.stamp $(AI_SDK) $(DRIVER) $(PAGE) $(AI_PAGE) $(BUILT) $(VENV)/.dev system
-	$(MAKE) --no-print-directory lint
+# Two environments are made at a time, and what is installed is checked while others load.
+test:
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=target ready lint
 	$(BIN)/pytest $(IN_TWO) --inline-snapshot=disable $(PYTEST_ARGS)
 	$(MAKE) --no-print-directory test-lowest
 	$(MAKE) --no-print-directory test-adk
 	$(MAKE) --no-print-directory bench-gate
+
+ready: $(VENV)/.dev $(CLIENTS) $(OPENAI) $(AI_SDK) $(DRIVER) $(PAGE) $(AI_PAGE) $(BUILT) $(CHATS)/.stamp $(DOCS)/.stamp $(PACKAGE)/.stamp $(LOWEST)/.stamp $(ADK)/.stamp system
+	@:
 
 # Tests that need more than these extras live in tests/integration/extras. What no library's version can change is left
 # out: the files of this repository, and the judges, which run in Node.
