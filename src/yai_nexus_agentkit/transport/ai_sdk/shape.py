@@ -35,7 +35,7 @@ def _one_of(*words: Any) -> _Check:
 
 
 _text, _flag, _list = _of(str, "must be a string"), _of(bool, "must be true or false"), _of(list, "must be a list")
-_object = _of(Mapping, "must be an object")
+_object = _of(dict, "must be an object")
 
 
 def _id(value: Any) -> str:
@@ -43,8 +43,7 @@ def _id(value: Any) -> str:
 
 
 def _by_provider(value: Any) -> str:
-    right = isinstance(value, Mapping) and all(isinstance(facts, Mapping) for facts in value.values())
-    return "" if right else "must be an object of objects"
+    return "" if isinstance(value, dict) and {*map(type, value.values())} <= {dict} else "must be an object of objects"
 
 
 _PLAIN: Mapping[str, Sequence[str]] = {
@@ -60,10 +59,12 @@ _PLAIN: Mapping[str, Sequence[str]] = {
 }
 """The types of parts besides ``data-*`` and calls, with the members that each must have."""
 _CALL: Mapping[str, Sequence[str]] = {
-    **dict.fromkeys(("input-streaming", "input-available", "output-available", "output-error", "output-denied"), ()),
-    **dict.fromkeys(("approval-requested", "approval-responded"), ("approval",)),
+    **dict.fromkeys(
+        ("input-streaming", "input-available", "output-available", "output-error", "output-denied"), ("toolCallId",)
+    ),
+    **dict.fromkeys(("approval-requested", "approval-responded"), ("toolCallId", "approval")),
 }
-"""The states of a call, with the members that each must have besides its id."""
+"""The states of a call, with the members that it must have in each."""
 _MEMBERS: Mapping[str, _Check] = {
     **dict.fromkeys(("text", "mediaType", "url", "sourceId", "title", "filename", "kind", "id", "errorText"), _text),
     **dict.fromkeys(("toolName", "toolCallId"), _text),
@@ -73,6 +74,7 @@ _MEMBERS: Mapping[str, _Check] = {
     **dict.fromkeys(("parts", "citations"), _list),
 }
 """The members of parts that have one type wherever they are."""
+_MISSING = "is missing"
 _FLOWS = _one_of("streaming", "done")
 _APPROVAL: Mapping[str, _Check] = {"id": _text, "approved": _flag, "reason": _text}
 _MESSAGE: Mapping[str, _Check] = {"id": _id, "role": _one_of("user", "assistant", "system"), "parts": _list}
@@ -86,67 +88,82 @@ _BODY: Mapping[str, _Check] = {
 
 
 def check_body(body: Any) -> None:
-    """Check all but the messages of a posted body. Raises `RunInputError`."""
-    if not isinstance(body, Mapping):
+    """Check all but the messages of a posted body, which is JSON data. Raises `RunInputError`."""
+    if not isinstance(body, dict):
         raise RunInputError("the body is not a JSON object")
-    _check(body, "", _BODY, ("id", "messages"))
+    _refuse("", _fault(body, _BODY, ("id", "messages")))
     if not body["messages"]:
         raise RunInputError("must not be empty", path="/messages")
     tools = body.get("tools")
-    for name, tool in tools.items() if isinstance(tools, Mapping) else ():
-        path = f"/tools{pointer(name)}"
+    for name, tool in tools.items() if isinstance(tools, dict) else ():
         if fault := _object(tool):
-            raise RunInputError(fault, path=path)
-        _check(tool, path, {"description": _text, "parameters": _object}, ())
+            raise RunInputError(fault, path=f"/tools{pointer(name)}")
+        _refuse(f"/tools{pointer(name)}", _fault(tool, {"description": _text, "parameters": _object}, ()))
 
 
 def check_message(message: Any, path: str, most_parts: int | None) -> None:
     """Check a message of a body. Raises `RunInputError`."""
     if fault := _object(message):
         raise RunInputError(fault, path=path)
-    _check(message, path, _MESSAGE, tuple(_MESSAGE))
+    _refuse(path, _fault(message, _MESSAGE, ("id", "role", "parts")))
     parts = message["parts"]
     if most_parts is not None and len(parts) > most_parts:
         raise RunInputError(f"{len(parts)} entries; at most {most_parts} are accepted", path=f"{path}/parts")
     if not parts and message["role"] != "assistant":
         raise RunInputError("must not be empty", path=f"{path}/parts")
     for n, part in enumerate(parts):
-        _check_part(part, f"{path}/parts/{n}")
+        if (wrong := _of_part(part)) is not None:
+            _refuse(f"{path}/parts/{n}", wrong)
 
 
-def _check_part(part: Any, path: str) -> None:
+_Fault = tuple[str, str] | None
+"""The place of what is wrong, as a JSON Pointer, and the words for it; None: nothing is."""
+
+
+def _refuse(path: str, fault: _Fault) -> None:
+    """Raises `RunInputError` if something is wrong."""
+    if fault is not None:
+        place, words = fault
+        raise RunInputError(words, path=path + place)
+
+
+def _of_part(part: Any) -> _Fault:
     kind = part.get("type") if isinstance(part, dict) else None
     if not isinstance(kind, str):
-        raise RunInputError("a part must be an object with a type", path=path)
+        return "", "a part must be an object with a type"
     needed = _PLAIN.get(kind)
     if needed is not None:
-        _check(part, path, _MEMBERS, needed)
-        if (state := part.get("state")) is not None and kind in ("text", "reasoning") and (fault := _FLOWS(state)):
-            raise RunInputError(fault, path=f"{path}/state")
-    elif kind.startswith("data-"):
-        _check(part, path, {"id": _text}, ())
-    elif kind == "dynamic-tool" or kind.startswith("tool-"):
-        _check_call(part, path)
-    else:
-        raise RunInputError(f"{kind[:100]!r} is no type of a part", path=f"{path}/type")
+        state = part.get("state")
+        if state is not None and kind in ("text", "reasoning") and (words := _FLOWS(state)):
+            return "/state", words
+        return _fault(part, _MEMBERS, needed)
+    if kind.startswith("data-"):
+        return _fault(part, {"id": _text}, ())
+    if kind == "dynamic-tool" or kind.startswith("tool-"):
+        return _of_call(part)
+    return "/type", f"{kind[:100]!r} is no type of a part"
 
 
-def _check_call(part: Mapping[str, Any], path: str) -> None:
+def _of_call(part: dict[str, Any]) -> _Fault:
     state = part.get("state")
-    if not isinstance(state, str) or state not in _CALL:
-        raise RunInputError(f"must be one of {', '.join(_CALL)}", path=f"{path}/state")
-    named = ("toolName",) if part["type"] == "dynamic-tool" else ()
-    _check(part, path, _MEMBERS, ("toolCallId", *named, *_CALL[state]))
-    if (approval := part.get("approval")) is not None:
-        needed = ("id", "approved") if state == "approval-responded" else ("id",)
-        _check(approval, f"{path}/approval", _APPROVAL, needed)
+    needed = _CALL.get(state) if isinstance(state, str) else None
+    if needed is None:
+        return "/state", f"must be one of {', '.join(_CALL)}"
+    if part["type"] == "dynamic-tool" and part.get("toolName") is None:
+        return "/toolName", _MISSING
+    wrong = _fault(part, _MEMBERS, needed)
+    if wrong is None and (approval := part.get("approval")) is not None:
+        wrong = _fault(approval, _APPROVAL, ("id", "approved") if state == "approval-responded" else ("id",))
+        return wrong and (f"/approval{wrong[0]}", wrong[1])
+    return wrong
 
 
-def _check(given: Mapping[str, Any], path: str, members: Mapping[str, _Check], needed: Sequence[str]) -> None:
-    """Raises `RunInputError` for the first member that is wrong, or that is needed and not there."""
+def _fault(given: dict[str, Any], members: Mapping[str, _Check], needed: Sequence[str]) -> _Fault:
+    """The first member that is wrong, or that is needed and not there."""
     for name in needed:
         if given.get(name) is None:
-            raise RunInputError("is missing", path=f"{path}/{name}")
+            return f"/{name}", _MISSING
     for name, value in given.items():
-        if value is not None and (check := members.get(name)) is not None and (fault := check(value)):
-            raise RunInputError(fault, path=f"{path}/{name}")
+        if value is not None and (check := members.get(name)) is not None and (words := check(value)):
+            return f"/{name}", words
+    return None
