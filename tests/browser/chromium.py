@@ -97,6 +97,10 @@ class Browser:
         """A new page; those before it are closed."""
         self._do("open", url=url)
 
+    def leave(self) -> None:
+        """Close all pages: one that goes on moving, or looking for its server, takes time from other tests."""
+        self._do("leave")
+
     def another(self, url: str) -> None:
         """A further page, in front of those that are open."""
         self._do("another", url=url)

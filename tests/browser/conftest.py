@@ -22,7 +22,9 @@ def browser() -> Iterator[Browser]:
 def page(browser: Browser) -> Iterator[Browser]:
     """`page.open(url)`; at the end, no error was in the page's console and it asked no other host for anything."""
     yield browser
-    assert browser.complaints() == []
+    complaints = browser.complaints()
+    browser.leave()
+    assert complaints == []
 
 
 @pytest.fixture(scope="session")

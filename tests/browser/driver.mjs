@@ -49,13 +49,18 @@ async function another(url) {
   await page.goto(url);
 }
 
+async function leave() {
+  await Promise.all(tabs.map((tab) => tab.close()));
+  tabs = [];
+  complaints = [];
+}
+
 const commands = {
   async open({ url }) {
-    await Promise.all(tabs.map((tab) => tab.close()));
-    tabs = [];
-    complaints = [];
+    await leave();
     await another(url);
   },
+  leave,
   another: ({ url }) => another(url),
   front({ tab }) {
     page = tabs[tab];
