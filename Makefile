@@ -215,10 +215,11 @@ ready: $(VENV)/.dev $(CLIENTS) $(OPENAI) $(AI_SDK) $(DRIVER) $(PAGE) $(AI_PAGE) 
 	@:
 
 # Tests that need more than these extras live in tests/integration/extras. What no library's version can change is left
-# out: the files of this repository, and the judges, which run in Node.
+# out, the files of this repository, the judges, which run in Node, terminals and signals; and so are figures.
+NOT_LOWEST := tests/integration/extras $(addprefix tests/unit/test_,ci.py project.py conformance_support.py conformance_grammar.py lifecycle_conformance.py) \
+	$(addprefix tests/integration/test_,cli_terminal.py cli_serve_terminal.py cli_chat_url.py cli_help.py robust_breadth.py robust_cost.py server_load.py)
 test-lowest: $(CLIENTS) $(OPENAI) $(AI_SDK) $(BUILT) $(LOWEST)/.stamp
-	$(LOWEST)/bin/pytest $(IN_TWO) --inline-snapshot=disable tests/unit tests/integration -m "not slow" --ignore=tests/integration/extras \
-		--ignore=tests/unit/test_ci.py --ignore=tests/unit/test_project.py --ignore=tests/unit/test_conformance_support.py \
+	$(LOWEST)/bin/pytest $(IN_TWO) --inline-snapshot=disable tests/unit tests/integration -m "not slow" $(addprefix --ignore=,$(NOT_LOWEST)) \
 		-p no:cacheprovider --quiet
 
 # Agents of google-adk, in an environment of their own.
